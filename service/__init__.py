@@ -1,8 +1,10 @@
 """Portcullis: an administration back end whose every authorization decision is one Casbin decision.
 
-Imports point down this list only: ``__main__``, ``launch``, ``app``, ``endpoints``, ``web``,
-``administration``, then ``authn``, ``authz``, ``export``, ``files``, ``jobs`` and ``oplog`` (which do not
-know one another), then ``records``, ``keyspace``, ``embedded``, ``settings``, ``errors`` and ``kernel``.
+Imports point down this list only: ``__main__``, ``cli``, ``server``, ``reporting``, ``backup`` and
+``state_files``, ``operator`` and ``laboratory``, ``app``, ``endpoints``, ``diagnosis``, ``web``,
+``administration`` and ``evaluation``, then ``authn``, ``authz``, ``files`` and ``jobs`` (which do not know
+one another), ``audit``, then ``records``, ``keyspace`` and ``embedded``, ``settings``, ``errors`` and
+``kernel``.
 ``client`` imports none of them.
 """
 

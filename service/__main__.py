@@ -11,9 +11,9 @@ from datetime import date
 from pathlib import Path
 
 from service import __version__
+from service.cli import backup, export, jobs, keys, policy, resource, state
+from service.cli.lazy_commands import CommandParser, add_command, add_commands
 from service.installation import InstallationError, check_installation
-from service.launch import backup, export, jobs, keys, policy, resource, state
-from service.launch.lazy_commands import CommandParser, add_command, add_commands
 
 _SETTINGS = {
     "host": "PORTCULLIS_SERVER__HOST",
@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"portcullis: {fault}", file=sys.stderr)
         return 1
     # Only now: in a mixed installation these imports could fail in some confusing way.
-    from service.launch.commands import run  # noqa: PLC0415
+    from service.cli.commands import run  # noqa: PLC0415
 
     return run(options, {**os.environ, **_given(options)})
 

@@ -12,8 +12,8 @@ from service.errors import Conflict, NotFound, PermissionDenied, Refusal, Valida
 from service.kernel.extension import Extension, SeedResource
 from service.kernel.permission_catalogue import Permission
 from service.records.database.transactions import Connection, Database
-from service.web.requests.context import RequestContext
-from service.web.requests.marks import (
+from service.web.messages.context import RequestContext
+from service.web.messages.marks import (
     created,
     example_body,
     logged,
@@ -24,7 +24,7 @@ from service.web.requests.marks import (
     refuses,
     refuses_keys,
 )
-from service.web.requests.schema import Id, Moment, Page, PageQuery, Schema, moment
+from service.web.messages.schema import Id, Moment, Page, PageQuery, Schema, moment
 
 __all__ = [
     "Conflict",

@@ -32,10 +32,10 @@ from service.authz.engine.policy import Policy
 from service.authz.publishing.derive import derive
 from service.authz.publishing.shipped import Shipped, read_shipped
 from service.authz.review.explain import Explanation, explain
-from service.authz.review.table_run import run_case
-from service.authz.review.tables import Asked, Table, read_tables
 from service.kernel.bound_resource import BoundResource
 from service.kernel.codes import HeldCodes
+from service.laboratory.table_run import run_case
+from service.laboratory.tables import Asked, Table, read_tables
 
 __all__ = ["PolicyCase", "PolicyUnderTest", "policy_cases", "policy_under_test"]
 

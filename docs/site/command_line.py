@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 
 from service.__main__ import _parser
-from service.launch.lazy_commands import CommandParser
+from service.cli.lazy_commands import CommandParser
 
 
 def markdown() -> str:

@@ -9,6 +9,10 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Final
 
+from service.audit.chain.form import Chain
+from service.audit.chain.maintenance import Upkeep, retention
+from service.audit.chain.reported import told_store
+from service.audit.chain.verification import verify_again
 from service.files.object_store import ObjectStore
 from service.files.sweep import LONGEST, Sweep
 from service.jobs.housekeeping import (
@@ -21,10 +25,6 @@ from service.jobs.housekeeping import (
 from service.jobs.job import Job
 from service.jobs.runner import JobRunner
 from service.keyspace import SessionStore
-from service.oplog.chain import Chain
-from service.oplog.maintenance import Upkeep, retention
-from service.oplog.reported import told_store
-from service.oplog.verification import verify_again
 from service.records.database.transactions import Database
 from service.settings import Settings
 

@@ -16,10 +16,11 @@ from service.authz.publishing.shipped import Shipped, read_shipped
 from service.kernel.operator_error import OperatorError
 from service.kernel.permission_catalogue import codes_by_endpoint
 from service.settings import Settings
+from service.web.messages.address import address_behind
+from service.web.messages.context import RequestContext
 from service.web.observability.board import Slot
-from service.web.requests.address import address_behind
+from service.web.observability.decision_events import DecisionEvents
 from service.web.requests.application import Application
-from service.web.requests.context import RequestContext
 from service.web.requests.middleware import RequestMiddleware
 from service.web.requests.routes import Routes
 
@@ -52,14 +53,15 @@ def create_app(settings: Settings, shipped: Shipped, slot: Slot | None = None) -
 
 def _finished(container: Container) -> Callable[[RequestContext], None]:
     """Return what is called with each finished request."""
-    count, log = container.traffic.count, container.decision_log
+    count = container.traffic.count
+    events = None if container.decision_log is None else DecisionEvents(container.decision_log)
     note = container.surroundings.forwarding.note
 
     def finished(context: RequestContext) -> None:
         count(context)
         note(context)
-        if log is not None:
-            log.note(context)
+        if events is not None:
+            events.note(context)
 
     return finished
 

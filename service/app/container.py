@@ -29,6 +29,9 @@ from service.administration.users.password_reset import PasswordReset
 from service.app.installation_samples import Installation
 from service.app.readiness import node_facts, readiness
 from service.app.surroundings import Surroundings
+from service.audit.decisions.log import decision_log
+from service.audit.export.exporter import EXPORT_CONNECTIONS, EXPORT_WITHIN, Exporter
+from service.audit.journal import LOG_CONNECTIONS, WITHIN, Journal
 from service.authn.api_keys.callers import ApiKeyCallers
 from service.authn.assertions import Assertions
 from service.authn.authenticate import Authenticator
@@ -58,14 +61,12 @@ from service.evaluation.answers import Answers
 from service.evaluation.evaluator import Evaluator
 from service.evaluation.search import Search
 from service.evaluation.subjects import Subjects
-from service.export.exporter import EXPORT_CONNECTIONS, EXPORT_WITHIN, Exporter
 from service.files.links import PublicLinks
 from service.files.object_store import object_store
 from service.files.presigned import PresignedUrls
 from service.files.uploads import Uploads
 from service.jobs.scheduler import Scheduler
 from service.keyspace import ClockWatch, SessionStore
-from service.oplog.journal import LOG_CONNECTIONS, WITHIN, Journal
 from service.records.database.announcements import announcements
 from service.records.database.replica import FreshSnapshots
 from service.records.database.transactions import Database
@@ -74,14 +75,13 @@ from service.records.policy import lines
 from service.settings import Auth, Settings
 from service.settings import Database as DatabaseSettings
 from service.settings.shared import shared_digests
+from service.web.messages.cookies import Cookies
 from service.web.observability.board import Slot
-from service.web.observability.decision_log import decision_log
-from service.web.observability.metrics import WorkerMetrics
 from service.web.observability.operator_token import OperatorToken
 from service.web.observability.process import Process
 from service.web.observability.tracing import request_tracing
 from service.web.observability.traffic import Traffic
-from service.web.requests.cookies import Cookies
+from service.web.observability.worker_metrics import WorkerMetrics
 from service.web.requests.cors import CrossOrigin
 from service.web.requests.credentials import CookieToken, HeaderToken
 from service.web.requests.guard import AuthorizationGuard

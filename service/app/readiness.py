@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from service import __version__
 from service.app.surroundings import Surroundings
+from service.audit.journal import Journal
 from service.authz.publishing.watch import PolicyWatch
 from service.files.health import FilesCheck
 from service.files.object_store import ObjectStore
@@ -15,11 +16,10 @@ from service.jobs.scheduler import Scheduler
 from service.kernel.clock import rfc3339
 from service.kernel.health import Health
 from service.keyspace import ClockWatch, SessionStore
-from service.oplog.journal import Journal
 from service.records.database.health import database_health
 from service.records.database.transactions import Database
 from service.records.policy.workers import NodeFacts
-from service.web.observability.health import Check, ReadinessChecks
+from service.web.observability.readiness import Check, ReadinessChecks
 
 VITAL: Final = ("database", "sessions", "policy", "clock")
 """Without any one of these nobody can log in, be authorized or change anything."""

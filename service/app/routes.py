@@ -23,7 +23,6 @@ from service.endpoints.logs import logins, operations
 from service.endpoints.menus import menus, own_menus
 from service.endpoints.oauth import tokens as oauth
 from service.endpoints.policy import (
-    access,
     coverage,
     explain,
     matrix,
@@ -32,25 +31,27 @@ from service.endpoints.policy import (
     restore,
     revisions,
     what_if,
+    who_may,
 )
 from service.endpoints.resources import bindings, resources
 from service.endpoints.roles import role_tables, roles
 from service.endpoints.services import openings, services
 from service.endpoints.sessions import key_set, online, own_sessions, tokens
 from service.endpoints.system import findings
+from service.endpoints.system.health import Live, Ready
+from service.endpoints.system.metrics import Metrics
 from service.endpoints.users import account_state, accounts, api_keys, own_operations, profile, user_tables
 from service.evaluation.answers import Answers
 from service.kernel.about import NAME
 from service.kernel.extension import Extension
-from service.web.console import add_console
 from service.web.content.downloads import Downloads
-from service.web.observability.health import Live, Ready
-from service.web.observability.metrics import Metrics
-from service.web.openapi.guide import add_guide, is_built
-from service.web.openapi.pages import add_docs
-from service.web.openapi.start import StartPage
+from service.web.observability.decision_events import DecisionEvents
 from service.web.requests.application import Application
 from service.web.requests.routes import Routes
+from service.web.sites.api_pages import add_docs
+from service.web.sites.console import add_console
+from service.web.sites.guide import add_guide, is_built
+from service.web.sites.start import StartPage
 
 INFO: Final = {
     "title": NAME,
@@ -191,13 +192,13 @@ def _add_rights(routes: Routes, container: Container) -> None:
     routes.add("/api/policy/reload", policy.Reload(container.changes))
     routes.add("/api/policy/revisions", revisions.RevisionList(container.database))
     routes.add("/api/policy/revisions/{revision}", revisions.OneRevision(container.database))
-    routes.add("/api/policy/who", access.WhoMay(*asked))
-    routes.add("/api/policy/who/users", access.WhoUsers(*asked))
-    routes.add("/api/policy/what", access.WhatMay(*asked))
+    routes.add("/api/policy/who", who_may.WhoMay(*asked))
+    routes.add("/api/policy/who/users", who_may.WhoUsers(*asked))
+    routes.add("/api/policy/what", who_may.WhatMay(*asked))
     routes.add("/api/policy/what-if", what_if.WhatIf(*asked))
     routes.add("/api/policy/matrix", matrix.RoleMatrix(*asked))
     routes.add("/api/policy/permission-map", permission_map.PermissionBits(container.live))
-    routes.add("/api/policy/openings", access.Openings(container.live, container.turns))
+    routes.add("/api/policy/openings", who_may.Openings(container.live, container.turns))
     routes.add("/api/policy/revisions/{revision}/restore", restore.Restore(container.restore))
     routes.add("/api/policy/diff", revisions.Diff(container.database, container.past, container.turns))
     routes.add("/api/resource/list", resources.ResourceList(container.database, container.live))
@@ -237,7 +238,7 @@ def _add_rights(routes: Routes, container: Container) -> None:
 def _add_access(routes: Routes, container: Container) -> None:
     """Register the endpoints that other services and their proxies ask."""
     log = container.decision_log
-    note = None if log is None else log.note_evaluation
+    note = None if log is None else DecisionEvents(log).note_evaluation
     forward_to = container.guard, Answers(), container.assertions, note
     routes.add("/access/v1/forward/caddy/{service}", forward.ForwardCaddy(*forward_to))
     routes.add("/access/v1/forward/traefik/{service}", forward.ForwardTraefik(*forward_to))

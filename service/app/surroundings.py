@@ -9,7 +9,7 @@ from service.diagnosis.disks import DiskWatch
 from service.kernel.metrics import Sample, counted
 from service.settings import Settings
 from service.web.observability.forwarding import ForwardingWatch
-from service.web.observability.health import Check
+from service.web.observability.readiness import Check
 
 
 class Surroundings:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from service.app.container import Container
-from service.export.exporter import Exporter
+from service.audit.export.exporter import Exporter
 from service.kernel.metrics import Sample, counted
 
 

@@ -1,6 +1,6 @@
 """The claims of tokens, with exact types.
 
-``tl`` is the timeline of the database in which the token was issued (``service.kernel.timeline``).
+``tl`` is the timeline of the database in which the token was issued (``service.kernel.restore_epoch``).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from service.kernel.timeline import FIRST
+from service.kernel.restore_epoch import FIRST
 
 Subject = Annotated[str, Meta(pattern=r"^[1-9][0-9]{0,18}\Z")]
 DeviceName = Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9_-]{0,31}\Z")]

@@ -24,8 +24,8 @@ from service.authn.claims import AccessClaims, ClientClaims, RefreshClaims
 from service.authn.signing_keys import VerifyingKey, signing_keys
 from service.errors import Conflict, RefreshRejected, RefreshRequired, TokenExpired, TokenInvalid, Unavailable
 from service.kernel.permission_map import PermissionMap
+from service.kernel.restore_epoch import FIRST, CurrentTimeline
 from service.kernel.strict_json import strict_object
-from service.kernel.timeline import FIRST, CurrentTimeline
 from service.settings import Auth
 
 MAX_LENGTH = 8192

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from service import __version__
+from service.audit.export.exporter import EXPORT_CONNECTIONS
+from service.audit.journal import LOG_CONNECTIONS
 from service.diagnosis.findings import Finding, fault, ok, unknown, warning
 from service.diagnosis.installation import Installation, Unanswered
-from service.export.exporter import EXPORT_CONNECTIONS
 from service.keyspace import MOST_BEHIND
 from service.keyspace.inspection import StoreFacts
-from service.oplog.journal import LOG_CONNECTIONS
 from service.records.database.transactions import SINGLE_READS
 from service.records.migrate import LEAST_SERVER
 from service.settings import Settings

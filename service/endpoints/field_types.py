@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from service.web.requests.schema import ONE_LINE, whole
+from service.web.messages.schema import ONE_LINE, whole
 
 Text = Annotated[str, Meta(max_length=128, pattern=ONE_LINE)]
 Title = Annotated[Text, Meta(examples=["Users"])]

@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
+from service.audit.redaction import REDACTED, kept, redacted_query, redacted_text
 from service.authn.api_keys.form import ApiKey, new_secret
 from service.errors import ValidationFailed
-from service.oplog.redaction import REDACTED, kept, redacted_query, redacted_text
 from service.web.requests.problems import document
 from tests.api_keys.conftest import Workers
 from tests.support.members import query

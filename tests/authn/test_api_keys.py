@@ -14,7 +14,7 @@ from service.authn.throttle import Throttle
 from service.errors import RateLimited, TokenInvalid, Unavailable
 from service.kernel.target import Target
 from service.keyspace import SessionStore
-from service.records.users import api_keys, edits, user_tables
+from service.records.users import account_writes, api_keys, user_tables
 from service.settings import Redis
 from service.settings import Throttle as ThrottleSettings
 from tests.authn.conftest import Container
@@ -28,7 +28,7 @@ async def account(parts: Container) -> int:
     async with parts.database.transaction() as connection:
         (role_id,) = (await user_tables.role_ids(connection, ["super"])).values()
         values = {"user_name": name, "nick_name": name, "kind": "service"}
-        return await edits.create(connection, None, values, [role_id])
+        return await account_writes.create(connection, None, values, [role_id])
 
 
 async def key_of(parts: Container, user_id: int) -> str:

@@ -18,7 +18,7 @@ from service.authz.review.impact import Standing
 from service.endpoints.policy.access_diff import access_answer
 from service.kernel.bound_resource import BoundResource
 from service.kernel.codes import HeldCodes
-from service.web.requests.schema import PartQuery
+from service.web.messages.schema import PartQuery
 from tests.support.shipped import SHIPPED
 
 CODES = ("x:one", "x:two", "y:one", "@login", "@anyone")

@@ -14,8 +14,8 @@ import psycopg
 import pytest
 from sqlalchemy import text
 
-from service.launch.backup.archive import ArchiveError, ArchiveReader
-from service.launch.backup.sealed_keys import KeysError, seal, unseal
+from service.backup.archive import ArchiveError, ArchiveReader
+from service.backup.sealed_keys import KeysError, seal, unseal
 from service.records.database.transactions import engine
 from tests.backup.conftest import CHAIN_KEY, SECRET, Place
 from tests.files.forms import uploaded

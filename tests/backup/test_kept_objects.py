@@ -12,7 +12,7 @@ from service.files.sweep import Sweep
 from service.files.uploads import Uploads
 from service.records.database.transactions import Database, engine
 from service.records.files import orphans
-from service.records.timelines import cuts
+from service.records.restores import cuts
 from service.settings import Objstore, Upload
 
 pytestmark = pytest.mark.anyio

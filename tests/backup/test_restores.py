@@ -15,12 +15,12 @@ import msgspec
 import pytest
 from sqlalchemy import text
 
+from service.backup.archive import ArchiveReader
+from service.backup.manifest import Manifest
+from service.backup.restoring import RestoreError, require_place
 from service.embedded import EmbeddedStores
 from service.files.object_store import object_store
 from service.files.sweep import Sweep
-from service.launch.backup.archive import ArchiveReader
-from service.launch.backup.manifest import Manifest
-from service.launch.backup.restoring import RestoreError, require_place
 from service.records.database.transactions import Database, engine
 from service.settings import Objstore
 from tests.backup.conftest import CHAIN_KEY, SECRET

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
+from service.backup.archive import ArchiveReader
 from service.embedded import EmbeddedStores
 from service.files.object_store import ObjectStore, object_store
 from service.files.sweep import Sweep
-from service.launch.backup.archive import ArchiveReader
 from service.records.database.transactions import Database, engine
 from service.settings import load
 from tests.backup.conftest import SECRET

@@ -10,11 +10,11 @@ from sqlalchemy import text
 
 from service.authz.publishing.publisher import publish_if_changed
 from service.authz.publishing.shipped import configured
-from service.launch.errors import UnpreparedError
-from service.launch.prepare import publish_policy
+from service.operator.errors import UnpreparedError
 from service.records.database.transactions import Database, engine
 from service.records.migrate import migrate
 from service.records.migrations.versions import v0020_timelines
+from service.server.prepare import publish_policy
 from service.settings import Policy, load
 from tests.support.inside import Inside
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import text
 
 from service.records.database.transactions import Database
-from service.records.timelines import cuts
+from service.records.restores import cuts
 
 pytestmark = pytest.mark.anyio
 

@@ -12,7 +12,7 @@ import uvloop
 
 from service.authz.publishing.shipped import read_shipped
 from service.keyspace import SessionFacts, SessionStore
-from service.launch.prepare import publish_policy
+from service.server.prepare import publish_policy
 from service.settings import load
 from tests.benchmarks.users import USERS
 from tests.support.seeded import make_months, seed_database

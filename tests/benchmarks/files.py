@@ -23,7 +23,7 @@ from typing import Final
 from service.authz.publishing.shipped import read_shipped
 from service.embedded import EmbeddedStores
 from service.files.object_store import object_store
-from service.launch.prepare import publish_policy
+from service.server.prepare import publish_policy
 from service.settings import Settings, load
 from tests.benchmarks.frame.results import Pace, Result, result
 from tests.benchmarks.installation import environment, log_in

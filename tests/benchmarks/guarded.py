@@ -20,7 +20,7 @@ from typing import Final
 
 from service.authz.publishing.shipped import configured
 from service.embedded import EmbeddedStores
-from service.launch.prepare import prepare
+from service.server.prepare import prepare
 from service.settings import load
 from tests.benchmarks.frame.results import Goal, Pace, Result, at_least, at_most, result
 from tests.benchmarks.guarded_apps import TEMPLATE

@@ -11,13 +11,13 @@ from msgspec import Meta
 from service.app import Container, Lifespan
 from service.authz.publishing.shipped import read_shipped
 from service.settings import load
+from service.web.messages.context import RequestContext
+from service.web.messages.marks import logged, needs
+from service.web.messages.schema import Schema
 from service.web.observability.log_format import configure_logging
 from service.web.requests.application import Application
-from service.web.requests.context import RequestContext
-from service.web.requests.marks import logged, needs
 from service.web.requests.middleware import RequestMiddleware
 from service.web.requests.routes import Routes
-from service.web.requests.schema import Schema
 
 TEMPLATE = "/api/role/list"
 """A route that has its endpoint lines and its bindings in every installation."""

@@ -14,9 +14,9 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from service.authn.api_keys.form import HINT, ApiKey, new_secret
 from service.embedded import EmbeddedStores
 from service.kernel.target import Target
-from service.launch.prepare import check, prepare
 from service.records.database.transactions import Database
-from service.records.users import api_keys, edits, user_tables
+from service.records.users import account_writes, api_keys, user_tables
+from service.server.prepare import check, prepare
 from service.settings import Settings, load
 from tests.benchmarks.servers import Server, serving_worker
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
@@ -81,7 +81,7 @@ async def api_key(settings: Settings) -> str:
             (role_id,) = (await user_tables.role_ids(connection, ["super"])).values()
             name = f"robot-{secret[:8].lower()}"
             values = {"user_name": name, "nick_name": name, "kind": "service"}
-            user_id = await edits.create(connection, None, values, [role_id])
+            user_id = await account_writes.create(connection, None, values, [role_id])
             stored = await api_keys.add(
                 connection,
                 Target(user_id),

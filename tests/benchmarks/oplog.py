@@ -22,7 +22,7 @@ import uvloop
 from service.authz.publishing.shipped import read_shipped
 from service.embedded import EmbeddedStores
 from service.keyspace import LogCounts, SessionStore
-from service.launch.prepare import publish_policy
+from service.server.prepare import publish_policy
 from service.settings import Auth, Redis, load
 from tests.benchmarks.frame.results import Note, Pace, Result, at_least, at_most, result
 from tests.benchmarks.guarded_apps import TEMPLATE

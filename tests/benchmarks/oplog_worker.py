@@ -8,8 +8,8 @@ import sys
 
 import uvloop
 
+from service.audit.journal import WITHIN, Journal
 from service.keyspace import SessionStore
-from service.oplog.journal import WITHIN, Journal
 from service.records.database.transactions import Database
 from service.records.logs.operation_events import OperationEvent
 from service.settings import Auth, Oplog, Redis

@@ -24,8 +24,8 @@ from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.publisher import publish_if_changed
 from service.authz.publishing.shipped import read_shipped
 from service.embedded import EmbeddedStores
-from service.launch.prepare import publish_policy
 from service.records.database.transactions import Database
+from service.server.prepare import publish_policy
 from service.settings import load
 from tests.benchmarks.frame.results import Pace, Result, at_most, result
 from tests.benchmarks.guarded_apps import TEMPLATE

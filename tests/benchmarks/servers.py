@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from service.launch.allocator import MALLOC
+from service.server.allocator import MALLOC
 from tests.benchmarks.frame.processes import children
 from tests.support.ports import free_port
 

@@ -26,7 +26,7 @@ from argon2 import PasswordHasher
 from service.authz.publishing.shipped import read_shipped
 from service.embedded import EmbeddedStores
 from service.keyspace import SessionFacts, SessionStore
-from service.launch.prepare import publish_policy
+from service.server.prepare import publish_policy
 from service.settings import Settings, load
 from tests.benchmarks.during_logins import LogIn, guarded_during_logins
 from tests.benchmarks.frame.results import Pace, Result, at_least, at_most, result

@@ -28,10 +28,10 @@ from sqlalchemy.engine import Engine
 
 from service.authz.publishing.shipped import read_shipped
 from service.embedded import EmbeddedStores
-from service.launch.prepare import publish_policy
 from service.records.database.transactions import Database
 from service.records.users import listing
 from service.records.users.listing import SORTS, UserFilter
+from service.server.prepare import publish_policy
 from service.settings import load
 from tests.benchmarks.frame.results import Note, Pace, Result, at_most, result
 from tests.benchmarks.installation import environment

@@ -7,9 +7,9 @@ import multiprocessing
 import os
 import sys
 
-from service.launch.listening import listener
-from service.launch.shares import alone
-from service.launch.worker import run
+from service.server.listening import listener
+from service.server.shares import alone
+from service.server.worker import run
 from service.settings import load
 
 

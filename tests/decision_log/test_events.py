@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from service.authz.engine.decision_event import decoded, encoded
+from service.audit.decisions.event import decoded, encoded
 from tests.decision_log.world import EDITS, GRANTS, IMPORTS, NEWER, REVISION, STORED, World, caller, world
 
 pytestmark = pytest.mark.anyio

@@ -17,15 +17,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.__main__ import main
-from service.authz.engine.decision_event import DecisionEvent, encoded
+from service.audit.decisions.event import DecisionEvent, encoded
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import ENDPOINT, GRANT, RESOURCE, Rule
 from service.authz.publishing.shipped import read_shipped
 from service.authz.review.export import export
-from service.authz.review.replay import Replayed, replay
 from service.authz.review.sources import own_policy
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
+from service.laboratory.replay import Replayed, replay
 from tests.decision_log.world import LINES, World, caller, world
 from tests.policies.stock import MODEL, POLICIES, ROOT
 

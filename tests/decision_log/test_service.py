@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from service.authz.engine.decision_event import decoded
+from service.audit.decisions.event import decoded
 from service.authz.publishing.shipped import read_shipped
-from service.authz.review.replay import replay
 from service.authz.review.sources import read_policy, source_named
+from service.laboratory.replay import replay
 from service.records.database.transactions import Database
 from tests.support.inside import inside_published
 from tests.web.test_metrics import TOKEN, value

@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from service.authz.engine.decision_event import DecisionEvent, decoded, encoded
-from service.export.appended_file import AppendedFile
+from service.audit.decisions import writer as decision_writer
+from service.audit.decisions.event import DecisionEvent, decoded, encoded
+from service.audit.decisions.log import decision_log
+from service.audit.decisions.output import output_named
+from service.audit.decisions.writer import MOST_WAITING, DecisionWriter
+from service.audit.export.appended_file import AppendedFile
 from service.kernel.metrics import Sample
 from service.settings import Policy
-from service.web.observability import decision_writer
-from service.web.observability.decision_log import decision_log
-from service.web.observability.decision_output import output_named
-from service.web.observability.decision_writer import MOST_WAITING, DecisionWriter
 from tests.decision_log.appending import append
 
 pytestmark = pytest.mark.anyio

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from functools import cache
 
 from service.administration.delegation import DelegationCheck
+from service.audit.decisions.event import DecisionEvent, Event
+from service.audit.decisions.log import DecisionLog
+from service.audit.decisions.writer import DecisionWriter
 from service.authn.authenticate import Authenticator
 from service.authn.verified import Authenticated
-from service.authz.engine.decision_event import DecisionEvent, Event
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import Rule
 from service.authz.publishing.live import LivePolicy
@@ -19,13 +21,12 @@ from service.errors import PermissionDenied, RowFault, RowsRefused, TokenInvalid
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
 from service.kernel.permission_map import PermissionMap
-from service.web.observability.decision_log import DecisionLog
-from service.web.observability.decision_writer import DecisionWriter
+from service.web.messages.context import RequestContext
+from service.web.messages.marks import logged, login, needs, public
+from service.web.observability.decision_events import DecisionEvents
 from service.web.requests.application import Application
-from service.web.requests.context import RequestContext
 from service.web.requests.credentials import HeaderToken
 from service.web.requests.guard import AuthorizationGuard
-from service.web.requests.marks import logged, login, needs, public
 from service.web.requests.middleware import RequestMiddleware
 from service.web.requests.routes import Routes
 from tests.web.driver import Answer, ask
@@ -180,4 +181,4 @@ def world(callers: Mapping[str, Caller], lines: Iterable[Rule] = LINES, *, allow
     routes.add("/api/thing/{id}", Things())
     routes.add("/api/device/{device}", Devices())
     routes.add("/api/public/{token}", Public())
-    return World(RequestMiddleware(app, count=DecisionLog(kept, allows).note), policy, kept)
+    return World(RequestMiddleware(app, count=DecisionEvents(DecisionLog(kept, allows)).note), policy, kept)

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from service import __version__
-from service.launch.stop_times import DRAIN, STOP_MARGIN
+from service.server.stop_times import DRAIN, STOP_MARGIN
 from service.settings import Settings, load
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"

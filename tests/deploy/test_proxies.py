@@ -20,10 +20,10 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from service.launch.doctor.public import ask_publicly
+from service.diagnosis.public import ask_publicly
 from service.settings import Settings
-from service.web.requests.address import address_behind
-from service.web.requests.original import IDENTITY, PROXY_KEY
+from service.web.messages.address import address_behind
+from service.web.messages.original import IDENTITY, PROXY_KEY
 from tests.support.ports import free_port
 from tests.support.proxies import Recorder, Served, program
 from tests.support.waiting import eventually_here

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from service.launch.stop_times import DRAIN, STOP_MARGIN
+from service.server.stop_times import DRAIN, STOP_MARGIN
 from service.settings import Settings
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"

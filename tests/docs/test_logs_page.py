@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from service.oplog import redaction
+from service.audit import redaction
 from service.records.schema import operation_log
 from tests.docs.pages import ROOT
 

@@ -15,7 +15,7 @@ def test_the_page_lists_the_checks_as_the_doctor_makes_them() -> None:
 
 
 def test_every_security_event_of_the_operator_is_on_the_page() -> None:
-    modules = (ROOT / "service" / "launch").rglob("*.py")
+    modules = (ROOT / "service").rglob("*.py")
     text = "".join(module.read_text(encoding="utf-8") for module in modules)
     events = re.findall(r'tell_security\(\s*settings,\s*"([^"]+)"', text)
 

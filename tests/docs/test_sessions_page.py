@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from service.settings import Auth
-from service.web.requests.cookies import CSRF_HEADER, Cookies
+from service.web.messages.cookies import CSRF_HEADER, Cookies
 from tests.docs.pages import ROOT
 
 PAGE = (ROOT / "docs" / "explanation" / "sessions.md").read_text(encoding="utf-8")

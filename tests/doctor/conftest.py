@@ -14,12 +14,12 @@ import pytest
 
 from service.authz.publishing.shipped import Shipped
 from service.authz.publishing.sync import KnownRoute
+from service.cli.doctor import diagnose
 from service.diagnosis.checks import CHECKS
 from service.diagnosis.examination import examine
 from service.diagnosis.findings import Finding
 from service.embedded import EmbeddedStores
-from service.launch.doctor import diagnose
-from service.launch.known_routes import known_routes
+from service.operator.known_routes import known_routes
 from service.settings import load
 from tests.support.databases import database
 

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 import pytest
 import redis
 
-from service.oplog.chain import Chain
-from service.oplog.maintenance import AHEAD, Upkeep
+from service.audit.chain.form import Chain
+from service.audit.chain.maintenance import AHEAD, Upkeep
 from service.records.database.transactions import Database
 from tests.doctor.conftest import LookAt, execute
 

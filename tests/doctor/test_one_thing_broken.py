@@ -23,7 +23,7 @@ from service.diagnosis.examination import examine
 from service.embedded import EmbeddedStores
 from service.keyspace import clock_watch
 from service.settings import load
-from service.web.observability import health
+from service.web.observability import readiness
 from tests.doctor.conftest import no_routes
 from tests.support.inside import Inside, inside
 from tests.support.outages import stopped
@@ -147,7 +147,7 @@ async def site(spare_stores: SpareStores, tmp_path_factory: pytest.TempPathFacto
         TlsServer(certificate) as proxy,
         small_disk(folder / "disk") as disk,
     ):
-        for watch in (certificates, health, clock_watch):
+        for watch in (certificates, readiness, clock_watch):
             patch.setattr(watch, "EVERY", 0.1)
         variables = {
             "PORTCULLIS_CONFIG": "",

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from service.launch.doctor.public import ask_publicly
+from service.diagnosis.public import ask_publicly
 from tests.support.tls import TlsServer, write_certificate
 
 TOKEN = "mX3-" * 8

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from service import __version__
+from service.cli.doctor import diagnose
 from service.diagnosis.checks import CHECKS
 from service.diagnosis.findings import Finding
 from service.diagnosis.installation import Installation
-from service.launch.doctor import diagnose
 from service.records.database.server_facts import ServerFacts
 from service.records.schema_revision import SchemaStanding
 from service.settings import load, local_secret, rotate_local_secret

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from service.cli.doctor import diagnose
+from service.cli.state.export import exported
 from service.diagnosis.findings import Finding
-from service.launch.doctor import diagnose
-from service.launch.state.export import exported
 from service.settings import load
 from tests.doctor.conftest import execute, variables_of
 

@@ -13,13 +13,13 @@ import pytest
 import redis
 from psycopg.conninfo import conninfo_to_dict
 
+from service.cli.doctor import as_json, as_text, diagnose, status_of
 from service.diagnosis import store_checks
 from service.diagnosis.checks import CHECKS
 from service.diagnosis.findings import Finding
 from service.diagnosis.installation import Installation
 from service.embedded import EmbeddedStores
 from service.keyspace.inspection import StoreFacts
-from service.launch.doctor import as_json, as_text, diagnose, status_of
 from service.records.database.server_facts import ServerFacts
 from service.records.schema_revision import SchemaStanding
 from service.settings import Database, Redis, Server, Settings

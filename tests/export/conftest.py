@@ -12,17 +12,17 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
+from service.audit.chain.form import Chain
+from service.audit.chain.writer import Writing
+from service.audit.entries import encode
+from service.audit.export.delivery import Delivery
 from service.embedded import EmbeddedStores
-from service.export.delivery import Delivery
-from service.oplog.chain import Chain
-from service.oplog.chained_writer import Writing
-from service.oplog.entries import encode
 from service.records.database.transactions import Database
 from service.records.export import destinations
 from service.records.export.destinations import StoredDestination
 from service.records.logs.login_events import LoginEvent
 from service.settings import Destination
-from tests.oplog.conftest import operation
+from tests.audit.conftest import operation
 from tests.support.databases import database
 
 SECRET = "whsec_" + base64.b64encode(b"a key of thirty-two random bytes").decode()

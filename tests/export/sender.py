@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from service.export.delivery import Delivery
+from service.audit.export.delivery import Delivery
 from service.records.database.transactions import Database
 from service.settings import Destination
 

@@ -12,13 +12,13 @@ from types import ModuleType
 import pytest
 from structlog.testing import capture_logs
 
+from service.audit.chain.form import Chain
+from service.audit.chain.maintenance import Upkeep
+from service.cli.export import dead_letters, forget, retry, status
 from service.diagnosis.export_checks import export
 from service.diagnosis.installation import Installation
 from service.jobs.housekeeping import forget_dead_letters
 from service.kernel.operator_error import OperatorError
-from service.launch.export import dead_letters, forget, retry, status
-from service.oplog.chain import Chain
-from service.oplog.maintenance import Upkeep
 from service.records.database.server_facts import ServerFacts
 from service.records.logs import months
 from service.records.schema_revision import SchemaStanding

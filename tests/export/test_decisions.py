@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from service.export import outbox as module
-from service.export.outbox import DecisionOutbox
+from service.audit.decisions.log import decision_log
+from service.audit.export import outbox as module
+from service.audit.export.outbox import DecisionOutbox
 from service.records.database.transactions import Database
 from service.records.export import decisions
 from service.settings import Policy
-from service.web.observability.decision_log import decision_log
 from tests.export.conftest import Place
 from tests.export.receiver import HttpReceiver
 from tests.export.test_delivery import drained

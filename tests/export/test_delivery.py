@@ -10,14 +10,14 @@ import pytest
 from sqlalchemy import text
 from structlog.testing import capture_logs
 
-from service.export import delivery as module
-from service.export.delivery import LONGEST_ASKED, Delivery, backoff
+from service.audit.export import delivery as module
+from service.audit.export.delivery import LONGEST_ASKED, Delivery, backoff
 from service.records.export import entries
+from tests.audit.conftest import until
 from tests.export import sender
 from tests.export.conftest import Place
 from tests.export.receiver import HttpReceiver, poisoned, said
 from tests.export.test_receivers import SyslogServer, messages_of, tcp
-from tests.oplog.conftest import until
 
 pytestmark = pytest.mark.anyio
 

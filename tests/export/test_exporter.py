@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from service.export.exporter import Exporter
+from service.audit.export.exporter import Exporter
 from service.settings import Export
 
 pytestmark = pytest.mark.anyio

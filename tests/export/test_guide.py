@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 
 from service.settings import load
+from tests.audit.conftest import until
 from tests.docs.blocks import blocks
 from tests.docs.pages import ROOT
 from tests.export.conftest import Place
 from tests.export.test_delivery import drained
-from tests.oplog.conftest import until
 
 pytestmark = pytest.mark.anyio
 

@@ -11,8 +11,8 @@ import msgspec
 import pytest
 from ocsf_json_schema import OcsfJsonSchemaEmbedded, get_ocsf_schema
 
-from service.export.entry import Entry
-from service.export.ocsf import VERSION, ocsf_event
+from service.audit.export.entry import Entry
+from service.audit.export.ocsf import VERSION, ocsf_event
 from service.records.logs.login_events import SessionEvent
 from service.records.logs.operation_events import OperationKind
 

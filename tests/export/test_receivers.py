@@ -25,11 +25,11 @@ from typing import Any
 import pytest
 import structlog
 
-from service.export.entry import Entry
-from service.export.outcomes import Failed, Refused
-from service.export.receivers import receiver_of
-from service.export.syslog import host_name
-from service.export.webhook import seconds_of
+from service.audit.export.entry import Entry
+from service.audit.export.outcomes import Failed, Refused
+from service.audit.export.receivers import receiver_of
+from service.audit.export.syslog import host_name
+from service.audit.export.webhook import seconds_of
 from service.settings import Destination
 from service.web.observability.log_format import configure_logging
 from tests.export.conftest import SECRET
@@ -270,7 +270,7 @@ async def test_a_write_that_hangs_holds_one_thread_however_often_it_is_tried(
         return write(file, text)
 
     receiver = receiver_of(destination(f"file://{tmp_path}/audit.jsonl", timeout=0.1))
-    monkeypatch.setattr("service.export.appended_file.os.write", hanging)
+    monkeypatch.setattr("service.audit.export.appended_file.os.write", hanging)
     try:
         for reason in ("takes nothing within", "not yet taken"):
             with pytest.raises(Failed, match=reason):

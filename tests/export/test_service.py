@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.oplog.conftest import until
+from tests.audit.conftest import until
 from tests.support.inside import inside_published
 from tests.web.test_metrics import TOKEN, value
 

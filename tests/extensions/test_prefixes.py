@@ -23,8 +23,8 @@ from service.kernel.extension import Extension, ExtensionError, SeedResource, lo
 from service.kernel.permission_catalogue import Permission
 from service.records.extension_tables import migrate_extensions
 from service.records.migrate import _SCRIPTS
-from service.web.requests.context import RequestContext
-from service.web.requests.marks import login, named
+from service.web.messages.context import RequestContext
+from service.web.messages.marks import login, named
 from service.web.requests.routes import RoutesError
 from tests.policies.stock import POLICIES
 

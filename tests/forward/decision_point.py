@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from service.audit.decisions.event import EvaluationEvent
 from service.authn.assertions import Assertions
 from service.authn.authenticate import Authenticator
 from service.authn.csrf import Csrf
 from service.authn.tokens import Tokens
 from service.authn.verified import Authenticated
-from service.authz.engine.decision_event import EvaluationEvent
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import Rule
 from service.authz.publishing.live import LivePolicy
@@ -24,13 +24,13 @@ from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller, Kind
 from service.kernel.permission_map import PermissionMap
 from service.settings import Auth
-from service.web.observability.decision_log import evaluation_event
+from service.web.messages.cookies import Cookies
+from service.web.messages.original import PROXY_KEY as HEADER
+from service.web.observability.decision_events import evaluation_event
 from service.web.requests.application import Application
-from service.web.requests.cookies import Cookies
 from service.web.requests.credentials import CookieToken
 from service.web.requests.guard import AuthorizationGuard
 from service.web.requests.middleware import RequestMiddleware
-from service.web.requests.original import PROXY_KEY as HEADER
 from service.web.requests.routes import Routes
 from tests.web.driver import Answer, ask
 

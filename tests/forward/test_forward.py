@@ -7,7 +7,7 @@ from structlog.testing import capture_logs
 
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import METHODS
-from service.web.requests.original import PROXY_KEY as HEADER
+from service.web.messages.original import PROXY_KEY as HEADER
 from tests.forward.decision_point import ALICE, PROXY_KEY, ZOE, DecisionPoint
 from tests.web.driver import Answer, ask
 

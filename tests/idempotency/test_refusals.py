@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from service.administration.keyed_writes import KeyedWrites
+from service.web.messages.context import RequestContext
+from service.web.messages.marks import MarkError, created, idempotent, logged, login, refuses_keys
+from service.web.messages.schema import Schema
 from service.web.requests.application import Application
-from service.web.requests.context import RequestContext
-from service.web.requests.marks import MarkError, created, idempotent, logged, login, refuses_keys
 from service.web.requests.routes import Routes, RoutesError
-from service.web.requests.schema import Schema
 from tests.idempotency.keyed import count, key, new, was_replayed
 from tests.support.inside import Inside
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD

@@ -11,16 +11,16 @@ import pytest
 from sqlalchemy import text
 
 from service.administration.jobs import jobs_of
+from service.audit.chain.form import Chain
+from service.audit.chain.verification import TamperedError, verify_again
+from service.audit.chain.writer import Writing
+from service.audit.entries import encode
 from service.files.object_store import object_store
 from service.jobs.housekeeping import forget_bans, forget_keys, remind_of_keys
-from service.oplog.chain import Chain
-from service.oplog.chained_writer import Writing
-from service.oplog.entries import encode
-from service.oplog.verification import TamperedError, verify_again
 from service.records.database.transactions import Database
 from service.records.logs import verifications
 from service.settings import Oplog, load
-from tests.oplog.conftest import operation
+from tests.audit.conftest import operation
 from tests.support.running import ROOT
 
 pytestmark = pytest.mark.anyio

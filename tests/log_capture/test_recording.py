@@ -10,20 +10,20 @@ import pytest
 from msgspec import Meta, Struct
 
 from service.app import check_routes
+from service.audit.collector import Collector
+from service.audit.redaction import REDACTED, is_sensitive, kept
 from service.authz.publishing.shipped import read_shipped
-from service.oplog.collector import Collector
-from service.oplog.redaction import REDACTED, is_sensitive, kept
 from service.records.logs.login_events import LoginEvent
 from service.records.logs.operation_events import OperationEvent
 from service.web.content.streams import Stream
+from service.web.messages.context import RequestContext
+from service.web.messages.description import Operation
+from service.web.messages.marks import logged, needs, public, sends
+from service.web.messages.schema import Schema, schema_of
 from service.web.requests.application import Application
-from service.web.requests.context import RequestContext
-from service.web.requests.description import Operation
-from service.web.requests.marks import logged, needs, public, sends
 from service.web.requests.middleware import RequestMiddleware
 from service.web.requests.recording import Recording
 from service.web.requests.routes import Routes
-from service.web.requests.schema import Schema, schema_of
 from tests.support.schema_examples import example_of
 from tests.web.driver import JSON, ask
 from tests.web.example_service import OpenGate

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.kernel.change_record import FieldChange
-from service.oplog import redaction
-from service.oplog.changes import kept_changes
-from service.oplog.redaction import (
+from service.audit import redaction
+from service.audit.changes import kept_changes
+from service.audit.redaction import (
     MOST,
     MOST_QUERY,
     REDACTED,
@@ -19,6 +18,7 @@ from service.oplog.redaction import (
     redacted_query,
     redacted_text,
 )
+from service.kernel.change_record import FieldChange
 
 CANARY = "canary-7f3b"
 

@@ -22,7 +22,7 @@ from service.records.logs import reader as log_reader
 from service.records.logs.queries import OPERATIONS, OperationFilter
 from service.records.logs.reader import BATCH, LogReader
 from service.web.content.exports import export
-from service.web.requests.schema import Schema
+from service.web.messages.schema import Schema
 from tests.log_reading.entries import at, logins, operations
 from tests.support.inside import Inside
 from tests.support.running import Running, kilobytes, running

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from service.oplog.chain import Chain
-from service.oplog.chained_writer import Writing
-from service.oplog.entries import encode
+from service.audit.chain.form import Chain
+from service.audit.chain.writer import Writing
+from service.audit.entries import encode
 from service.records.database.transactions import Database
 from service.records.logs.positions import follow_cursor
+from tests.audit.conftest import operation
 from tests.log_reading.entries import at, logins, operations
-from tests.oplog.conftest import operation
 from tests.support.inside import Inside
 
 pytestmark = pytest.mark.anyio

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from service.authz.review.table_run import run_tables
-from service.authz.review.tables import Table, read_tables
+from service.laboratory.table_run import run_tables
+from service.laboratory.tables import Table, read_tables
 from tests.policies.stock import EXAMPLE_TABLE, POLICIES, SHIPPED
 
 TABLES = read_tables([POLICIES / "cases"], SHIPPED)

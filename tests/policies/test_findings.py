@@ -16,11 +16,12 @@ from service.authz.invariants.reading import read_invariants
 from service.authz.lint.overlap import losing
 from service.authz.publishing.derive import derive
 from service.authz.publishing.shipped import Shipped
-from service.authz.review import file_findings, stored_findings
+from service.authz.review import stored_findings
 from service.authz.review.findings import Finding, read_accepted
 from service.authz.review.impact import Roles, Standing
 from service.authz.review.stored_findings import StoredResource
 from service.kernel.bound_resource import BoundResource
+from service.laboratory import file_findings
 from tests.docs.pages import between
 from tests.policies.stock import POLICIES, SHIPPED
 

@@ -9,15 +9,15 @@ import pytest
 from service.authz.engine.rules import Rule
 from service.authz.lint.model import lint_model
 from service.authz.publishing.shipped import Shipped
-from service.authz.review.deciders import ENFORCERS
-from service.authz.review.judge import Judge
-from service.authz.review.matcher_rows import joined, matcher_of, name_of, shown
-from service.authz.review.mutants import Mutant, line_mutants, matcher_mutants
-from service.authz.review.mutation import Bench
-from service.authz.review.table_run import required_of
-from service.authz.review.tables import Question, read_tables
-from service.authz.review.witness import Universe, mutated
 from service.kernel.codes import HeldCodes
+from service.laboratory.deciders import ENFORCERS
+from service.laboratory.judge import Judge
+from service.laboratory.matcher_rows import joined, matcher_of, name_of, shown
+from service.laboratory.mutants import Mutant, line_mutants, matcher_mutants
+from service.laboratory.mutation import Bench
+from service.laboratory.table_run import required_of
+from service.laboratory.tables import Question, read_tables
+from service.laboratory.witness import Universe, mutated
 from tests.policies.stock import POLICIES, SHIPPED
 
 CASES = POLICIES / "cases"

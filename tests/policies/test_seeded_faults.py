@@ -13,8 +13,8 @@ from types import ModuleType
 
 import pytest
 
+from service.cli.policy import lint, test
 from service.kernel.codes import HeldCodes
-from service.launch.policy import lint, test
 from tests.policies.stock import MODEL, POLICIES
 
 Run = Callable[..., tuple[int, str]]

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from service.authz.engine.errors import PolicyError
-from service.authz.review.table_run import run_tables
-from service.authz.review.tables import read_tables
+from service.laboratory.table_run import run_tables
+from service.laboratory.tables import read_tables
 from tests.policies.stock import POLICIES, SHIPPED
 
 CALLERS = "callers: {visitor: null, newcomer: [], lister: [system:role:list]}\n"

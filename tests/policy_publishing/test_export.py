@@ -10,9 +10,9 @@ import pytest
 from service.authz.engine.errors import PolicyError
 from service.authz.engine.predicates import ANONYMOUS, PREDICATES
 from service.authz.publishing.shipped import configured
+from service.cli.policy.export import ExportError, export_policy
 from service.kernel.codes import HeldCodes
-from service.launch.policy.export import ExportError, export_policy
-from service.launch.prepare import publish_policy
+from service.server.prepare import publish_policy
 from service.settings import load
 from tests.support.running import portcullis
 

@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from service.launch.policy import lint
+from service.cli.policy import lint
 from tests.policy_publishing.test_sync import SECRET
 
 

@@ -10,9 +10,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from service.launch.policy import report
-from service.launch.report.gathering import gather
-from tests.report.test_documents import ATTRIBUTES, ELEMENTS, Page
+from service.cli.policy import report
+from service.reporting.gathering import gather
+from tests.reporting.test_documents import ATTRIBUTES, ELEMENTS, Page
 from tests.support.inside import Inside
 from tests.support.members import ids_of
 

@@ -8,12 +8,12 @@ import psycopg
 import pytest
 
 from service.authz.publishing.shipped import configured
+from service.cli.policy.sync import sync
+from service.cli.policy.unlock import unlock
 from service.embedded import EmbeddedStores
 from service.errors import Conflict
-from service.launch.policy.sync import sync
-from service.launch.policy.unlock import unlock
-from service.launch.prepare import publish_policy
 from service.records.schema_revision import SchemaError
+from service.server.prepare import publish_policy
 from service.settings import Settings, load
 from service.settings.values import Paths
 from tests.support.databases import NewDatabase, database

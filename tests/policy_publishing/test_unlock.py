@@ -11,7 +11,7 @@ import pytest
 
 from service.authz.publishing.lockout import locked_out
 from service.authz.publishing.shipped import configured
-from service.launch.prepare import publish_policy
+from service.server.prepare import publish_policy
 from service.settings import Settings, load
 from tests.service.conftest import variables_for
 from tests.support.inside import inside

@@ -11,12 +11,12 @@ import pytest
 from sqlalchemy import Connection, text
 from structlog.testing import capture_logs
 
+from service.cli.commands import run
 from service.kernel.permission_catalogue import permissions
-from service.launch.commands import run
-from service.launch.prepare import prepare_database
 from service.records.database.transactions import engine
 from service.records.migrate import Prepared, additions, migrate, prepare
 from service.records.seed.catalogue import Additions, bring, lacking, pending
+from service.server.prepare import prepare_database
 from service.settings import load
 from tests.support.shipped import COVERED, SHIPPED
 

@@ -6,7 +6,7 @@ import socket
 
 import pytest
 
-from service.launch.http import MAX_HEAD
+from service.server.http import MAX_HEAD
 from tests.support.running import Running, kilobytes
 
 PIECE = b"a" * 65_536

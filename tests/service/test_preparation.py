@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from service.launch.preparation import Preparation, PreparationError
+from service.server.preparation import Preparation, PreparationError
 from service.settings import Database, Policy, Settings
 from tests.support.running import lives
 from tests.support.waiting import eventually

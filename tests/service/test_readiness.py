@@ -16,7 +16,7 @@ from structlog.testing import capture_logs
 
 from service import __version__
 from service.embedded import EmbeddedStores
-from service.web.observability import health
+from service.web.observability import readiness
 from tests.support.databases import database
 from tests.support.inside import Inside, inside
 
@@ -79,7 +79,7 @@ async def site(stores: EmbeddedStores, seeded_template: str) -> AsyncIterator[Si
             "PORTCULLIS_SERVER__METRICS_TOKEN": TOKEN,
             "PORTCULLIS_SERVER__DATA": f"{folder}/data",
         }
-        patch.setattr(health, "EVERY", 0.1)
+        patch.setattr(readiness, "EVERY", 0.1)
         async with inside(url, own.redis_url, **variables) as service:
             yield Site(service, own.redis_url, Path(folder) / "data")
 

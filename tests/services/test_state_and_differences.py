@@ -13,8 +13,8 @@ from service.authz.engine.rules import Rule
 from service.authz.proof.comparison import differing_requests
 from service.authz.publishing.shipped import read_shipped
 from service.kernel.strict_yaml import YamlError
-from service.launch.state.reading import read_state
-from service.launch.state.writing import as_yaml
+from service.state_files.reading import read_state
+from service.state_files.writing import as_yaml
 from tests.authz.test_policy import RULES, TEXT
 from tests.proof.small import compared_one_by_one
 

@@ -25,8 +25,8 @@ from service.administration.state.state import (
 )
 from service.authz.review.impact import Differences
 from service.errors import Conflict
-from service.launch.state.reading import read_state
-from service.launch.state.writing import as_yaml
+from service.state_files.reading import read_state
+from service.state_files.writing import as_yaml
 from tests.state.conftest import Ground, NewGround
 
 pytestmark = pytest.mark.anyio

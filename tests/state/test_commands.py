@@ -14,12 +14,12 @@ import yaml
 from psycopg.rows import dict_row
 
 from service.__main__ import main
-from service.launch.state.apply import Order, apply
-from service.launch.state.export import exported
-from service.launch.state.reading import read_state
+from service.cli.state.apply import Order, apply
+from service.cli.state.export import exported
 from service.records.policy.revisions import LOCK as POLICY_LOCK
 from service.records.roles.rights import LOCK
 from service.settings import load
+from service.state_files.reading import read_state
 from tests.service.conftest import variables_for
 from tests.support.databases import NewDatabase
 

@@ -11,7 +11,6 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.administration.state.edits import KINDS
 from service.administration.state.state import (
     ButtonState,
     MenuState,
@@ -22,12 +21,13 @@ from service.administration.state.state import (
     segment_of,
     state_of,
 )
+from service.administration.state.state_edits import KINDS
 from service.kernel.strict_yaml import YamlError
-from service.launch.state.reading import read_state
-from service.launch.state.writing import as_yaml
 from service.records.menus.menus import MenuValues
 from service.records.resources.resources import ResourceValues
 from service.records.roles.roles import RoleValues
+from service.state_files.reading import read_state
+from service.state_files.writing import as_yaml
 from tests.support.running import ROOT
 
 WORDS = [

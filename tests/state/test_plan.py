@@ -10,11 +10,11 @@ import pytest
 from service.administration.state.planning import plan
 from service.administration.state.state import MenuState, ResourceState, RoleState, State
 from service.authz.invariants.statements import Invariants, OnlyRoles
+from service.cli.state.report import as_markdown, as_text
 from service.errors import Conflict
-from service.launch.state.reading import read_state
-from service.launch.state.report import as_markdown, as_text
-from service.launch.state.writing import as_yaml
-from service.records.users import edits, user_tables
+from service.records.users import account_writes, user_tables
+from service.state_files.reading import read_state
+from service.state_files.writing import as_yaml
 from tests.docs.pages import between
 from tests.state.conftest import Ground
 from tests.support.running import ROOT
@@ -111,7 +111,7 @@ async def test_a_service_account_is_no_administrator_who_could_remain(ground: Gr
     async with ground.database.transaction() as connection:
         (role_id,) = (await user_tables.role_ids(connection, ["admin"])).values()
         values = {"user_name": "robot", "nick_name": "Robot", "kind": "service"}
-        await edits.create(connection, None, values, [role_id])
+        await account_writes.create(connection, None, values, [role_id])
     state = await ground.state()
     buttons = state.roles["super"].buttons
     roles = {**state.roles, "super": replace(state.roles["super"], buttons=())}

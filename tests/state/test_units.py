@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from service.administration.menus import edits as menu_edits
-from service.administration.resources import edits as resource_edits
-from service.administration.roles import edits as role_edits
+from service.administration.menus import menu_edits
+from service.administration.resources import resource_edits
+from service.administration.roles import role_edits
 from service.administration.roles.given import Given
 from service.administration.unit_of_work import UnitOfWork
 from service.authn.revocations import Revocations
@@ -19,7 +19,7 @@ from service.records.policy import revisions
 from service.records.resources.resources import ResourceValues
 from service.records.roles import role_tables
 from service.records.roles.roles import RoleValues
-from service.web.requests.context import RequestContext
+from service.web.messages.context import RequestContext
 from tests.state.conftest import Ground
 
 pytestmark = pytest.mark.anyio

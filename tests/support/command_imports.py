@@ -6,10 +6,10 @@ import sys
 gc.disable()
 sys.modules.setdefault("rich", None)  # type: ignore[arg-type]  # as the command line does it
 
-import service.launch.commands  # noqa: E402
-import service.launch.prepare  # noqa: E402
-import service.launch.serve  # noqa: E402
-import service.launch.worker  # noqa: E402, F401
+import service.cli.commands  # noqa: E402
+import service.server.prepare  # noqa: E402
+import service.server.serve  # noqa: E402
+import service.server.worker  # noqa: E402, F401
 from service.app import describe_routes  # noqa: E402
 from service.authn import agents, passwords  # noqa: E402
 from tests.support.cheap_hashes import cheap_hasher  # noqa: E402

@@ -44,7 +44,7 @@ LONGEST: Final = (
     "tests/consumers/test_fuzzing.py",
     "tests/menus/test_menus.py",
     "tests/docs/test_guides.py",
-    "tests/oplog/test_stops.py",
+    "tests/audit/test_stops.py",
     "tests/files/test_outages.py",
     "tests/log_reading/test_exports.py",
     "tests/records/test_database.py",

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 from argon2 import PasswordHasher
 
+from service.audit.chain.form import Chain
+from service.audit.chain.maintenance import Upkeep
 from service.embedded import EmbeddedStores
-from service.oplog.chain import Chain
-from service.oplog.maintenance import Upkeep
 from service.records.database.transactions import Connection, Database
 from service.records.migrate import prepare
-from service.records.users import edits, user_tables
+from service.records.users import account_writes, user_tables
 from tests.support.databases import NewDatabase, database
 from tests.support.shipped import COVERED
 
@@ -88,4 +88,4 @@ async def create_user(connection: Connection, name: str, password_hash: str, *ro
     roles = await user_tables.role_ids(connection, role_codes)
     assert set(roles) == set(role_codes)
     values = {"user_name": name, "nick_name": name}
-    return await edits.create(connection, password_hash, values, list(roles.values()))
+    return await account_writes.create(connection, password_hash, values, list(roles.values()))

@@ -9,7 +9,7 @@ import pytest
 
 from service.diagnosis.installation import Installation
 from service.diagnosis.tracing_checks import collector
-from service.launch.prepare import check
+from service.server.prepare import check
 from service.settings import Settings, SettingsError, Tracing, load
 from tests.doctor.conftest import no_routes
 from tests.support.collector import collecting

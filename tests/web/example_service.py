@@ -8,15 +8,23 @@ from typing import Annotated, Any
 from msgspec import Meta, field
 
 from service.errors import Conflict, NotFound, PreconditionFailed
+from service.web.messages.context import RequestContext
+from service.web.messages.description import Operation
+from service.web.messages.marks import (
+    created,
+    example_body,
+    logged,
+    login,
+    needs,
+    public,
+    refuses,
+)
+from service.web.messages.schema import Id, Page, PageQuery, Schema, whole
 from service.web.requests.application import Application
-from service.web.requests.context import RequestContext
 from service.web.requests.cors import CrossOrigin
-from service.web.requests.description import Operation
 from service.web.requests.guard import AuthorizationGuard
-from service.web.requests.marks import created, example_body, logged, login, needs, public, refuses
 from service.web.requests.middleware import RequestMiddleware
 from service.web.requests.routes import Routes
-from service.web.requests.schema import Id, Page, PageQuery, Schema, whole
 
 
 class Colour(Enum):

@@ -9,9 +9,9 @@ from contextlib import asynccontextmanager
 
 import uvicorn
 
-from service.launch.http import HttpProtocol
-from service.launch.server import WorkerServer
-from service.launch.shares import alone
+from service.server.http import HttpProtocol
+from service.server.shares import alone
+from service.server.worker_server import WorkerServer
 from service.settings import Server, Settings
 from service.web.requests.middleware import RequestMiddleware
 

@@ -4,7 +4,7 @@ from ipaddress import ip_network
 
 import pytest
 
-from service.web.requests.address import address_behind
+from service.web.messages.address import address_behind
 
 PROXIES = (ip_network("10.0.0.0/8"), ip_network("fd00::/8"))
 

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from service.web.observability.backlog import Backlog
+from service.kernel.backlog import Backlog
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.anyio

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.web.requests.bodies import MAX_BODY
+from service.web.messages.bodies import MAX_BODY
 from tests.web.driver import JSON, Answer, ask
 from tests.web.example_service import example
 

@@ -21,7 +21,7 @@ from service.keyspace import Answer as Checked
 from service.keyspace import SessionStore
 from service.keyspace.checks import KeyPair
 from service.settings import Auth
-from service.web.requests.cookies import Cookies
+from service.web.messages.cookies import Cookies
 from service.web.requests.credentials import CookieToken, HeaderToken
 from service.web.requests.guard import AuthorizationGuard
 from tests.authn.conftest import SECRET

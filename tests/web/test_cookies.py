@@ -16,8 +16,8 @@ from service.authz.engine.rules import Rule
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.shipped import read_shipped
 from service.settings import Auth
-from service.web.requests.context import RequestContext
-from service.web.requests.cookies import Cookies
+from service.web.messages.context import RequestContext
+from service.web.messages.cookies import Cookies
 from service.web.requests.credentials import CookieToken
 from service.web.requests.middleware import RequestMiddleware
 from tests.web.driver import JSON, Answer, ask

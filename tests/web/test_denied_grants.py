@@ -10,10 +10,10 @@ from service.authz.engine.rules import GRANT, Rule
 from service.errors import PermissionDenied
 from service.kernel.codes import HeldCodes
 from service.kernel.metrics import Sample
+from service.web.messages.context import RequestContext
+from service.web.messages.marks import public
 from service.web.observability.traffic import Traffic
 from service.web.requests.application import Application
-from service.web.requests.context import RequestContext
-from service.web.requests.marks import public
 from service.web.requests.middleware import RequestMiddleware
 from service.web.requests.routes import Routes
 from tests.policies.stock import MODEL

@@ -9,15 +9,15 @@ import anyio
 import pytest
 from openapi_spec_validator import validate
 
-from service.web.observability.health import Live
-from service.web.openapi import pages
+from service.endpoints.system.health import Live
 from service.web.openapi.document import openapi
-from service.web.openapi.pages import add_docs
 from service.web.requests import signature
 from service.web.requests.application import Application
 from service.web.requests.middleware import RequestMiddleware
 from service.web.requests.problems import refusals, type_of
 from service.web.requests.routes import Routes
+from service.web.sites import api_pages
+from service.web.sites.api_pages import add_docs
 from tests.web.driver import ask
 from tests.web.example_service import OpenGate
 
@@ -95,7 +95,7 @@ async def test_the_openapi_document_is_made_once_when_it_is_first_asked_for(
         made.append(arguments)
         return openapi(*arguments, **named)
 
-    monkeypatch.setattr(pages, "openapi", counted)
+    monkeypatch.setattr(api_pages, "openapi", counted)
     app = documented()
     assert made == []
     async with anyio.create_task_group() as both:

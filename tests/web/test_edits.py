@@ -10,12 +10,12 @@ from msgspec import UNSET, Meta, UnsetType, field
 
 from service.app import check_routes
 from service.authz.publishing.shipped import read_shipped
+from service.web.messages.bodies import is_optional
+from service.web.messages.context import RequestContext
+from service.web.messages.marks import login
+from service.web.messages.partial_bodies import MergePatch, patch_of, replacement_of
+from service.web.messages.schema import Schema
 from service.web.openapi.document import openapi
-from service.web.requests.bodies import is_optional
-from service.web.requests.context import RequestContext
-from service.web.requests.edits import MergePatch, patch_of, replacement_of
-from service.web.requests.marks import login
-from service.web.requests.schema import Schema
 from tests.web.driver import JSON, Answer, ask
 from tests.web.example_service import example
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from service.web.messages.context import RequestContext
+from service.web.messages.request import Request
 from service.web.observability.forwarding import ForwardingWatch
-from service.web.requests.context import RequestContext
-from service.web.requests.request import Request
 
 pytestmark = pytest.mark.anyio
 

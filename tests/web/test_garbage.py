@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import uvicorn
 
-from service.launch.http import HttpProtocol, Limits, WorkerState
+from service.server.http import HttpProtocol, Limits, WorkerState
 from service.web.requests.guard import AuthorizationGuard
 from service.web.requests.middleware import RequestMiddleware
 from tests.web.example_service import example

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
+from service.endpoints.system.health import Live, Ready
 from service.kernel.health import Health, State
-from service.web.observability import health
-from service.web.observability.health import Check, Live, ReadinessChecks, Ready
+from service.web.observability import readiness
 from service.web.observability.operator_token import OperatorToken
+from service.web.observability.readiness import Check, ReadinessChecks
 from service.web.requests.application import Application
 from service.web.requests.middleware import RequestMiddleware
 from service.web.requests.routes import Routes
@@ -207,7 +208,7 @@ async def test_parts_that_nobody_asks_for_are_checked_now_and_then(monkeypatch: 
 
         return check
 
-    monkeypatch.setattr(health, "UNASKED", 0.03)
+    monkeypatch.setattr(readiness, "UNASKED", 0.03)
     checks = ReadinessChecks({name: counted(name) for name in looks}, {"database"}, every=0)
     running = asyncio.create_task(checks.run({"files": 3600.0}))
     assert await eventually_here(lambda: looks["database"] > 1)

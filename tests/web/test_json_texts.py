@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from service.kernel.strict_json import DuplicateMember, strict_json
-from service.web.requests.bodies import MAX_BODY, MAX_PUBLIC_BODY
+from service.web.messages.bodies import MAX_BODY, MAX_PUBLIC_BODY
 from tests.web.driver import JSON, ask
 from tests.web.example_service import example
 

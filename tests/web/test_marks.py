@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from service.errors import Conflict, NotFound
-from service.web.requests.marks import (
+from service.web.messages.marks import (
     Logged,
     MarkError,
     created,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
-from service.web.requests.members import Members, members_of
+from service.web.messages.members import Members, members_of
 
 
 class Inner(Struct):

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from service.web.messages.context import MAX_USER_AGENT
 from service.web.requests.answer import Message
-from service.web.requests.context import MAX_USER_AGENT
 from tests.web.driver import ask
 from tests.web.example_service import example
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from service.errors import BadRequest, Refusal
 from service.web.content.multipart import FileBody
-from service.web.requests.request import Request
+from service.web.messages.request import Request
 
 BOUNDARY = "x-y"
 # What a parser could mistake for a boundary, and what it must not swallow.

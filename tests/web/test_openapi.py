@@ -9,9 +9,10 @@ import pytest
 from openapi_schema_validator import OAS31Validator
 from openapi_spec_validator import validate
 
+from service.endpoints.system.health import Live, Ready
 from service.errors import Conflict, NotFound
-from service.web.observability.health import Live, ReadinessChecks, Ready
 from service.web.observability.operator_token import OperatorToken
+from service.web.observability.readiness import ReadinessChecks
 from service.web.openapi.document import openapi
 from service.web.openapi.names import with_names
 from service.web.openapi.problems import refusals_of

@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager
 import httptools
 import pytest
 
-from service.web.requests.bodies import MAX_BODY
+from service.web.messages.bodies import MAX_BODY
 from tests.web.example_service import example
 from tests.web.served import served
 

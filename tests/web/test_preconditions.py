@@ -6,9 +6,9 @@ import falcon.testing
 import pytest
 
 from service.errors import BadRequest, PreconditionFailed
-from service.web.requests.context import RequestContext
-from service.web.requests.preconditions import answer_tag, content_tag, require_match, version_tag
-from service.web.requests.request import Request
+from service.web.messages.context import RequestContext
+from service.web.messages.preconditions import answer_tag, content_tag, require_match, version_tag
+from service.web.messages.request import Request
 
 
 def call_with(*if_match: str) -> RequestContext:

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from service.authz.engine.rules import Rule
+from service.web.messages.context import RequestContext
+from service.web.messages.marks import MarkError, logged, login, needs, public, subrequest
+from service.web.messages.schema import Schema
 from service.web.requests.application import Application
-from service.web.requests.context import RequestContext
-from service.web.requests.marks import MarkError, logged, login, needs, public, subrequest
 from service.web.requests.middleware import RequestMiddleware
 from service.web.requests.routes import Routes, RoutesError
-from service.web.requests.schema import Schema
 from service.web.requests.signature import SignatureError
 from tests.web.driver import ask
 from tests.web.example_service import OpenGate

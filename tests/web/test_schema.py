@@ -10,7 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.kernel.field_names import camel
-from service.web.requests.schema import MAX_ID, Id, Moment, Page, PageQuery, Schema, envelope, moment, whole
+from service.web.messages.schema import (
+    MAX_ID,
+    Id,
+    Moment,
+    Page,
+    PageQuery,
+    Schema,
+    envelope,
+    moment,
+    whole,
+)
 
 AT = datetime(2026, 11, 21, 2, 33, 53, 123456, tzinfo=UTC)
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from service import __version__
+from service.endpoints.system.health import Live
 from service.kernel.about import AUDIENCE, LIMITS, ROLE
-from service.launch.banner import banner
-from service.web.observability.health import Live
+from service.server.banner import banner
 from service.web.observability.operator_token import OperatorToken
-from service.web.openapi.pages import add_docs
-from service.web.openapi.start import LINKS, StartPage
 from service.web.requests.application import Application
 from service.web.requests.middleware import RequestMiddleware
 from service.web.requests.routes import Routes
+from service.web.sites.api_pages import add_docs
+from service.web.sites.start import LINKS, StartPage
 from tests.web.driver import Answer, ask
 from tests.web.example_service import OpenGate
 from tests.web.test_docs import Links

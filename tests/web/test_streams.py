@@ -11,10 +11,10 @@ from structlog.testing import capture_logs
 
 from service.errors import NotFound, Unavailable
 from service.web.content.streams import Stream, attachment
+from service.web.messages.context import RequestContext
+from service.web.messages.marks import MarkError, public, refuses, sends
 from service.web.openapi.document import openapi
 from service.web.requests.application import Application
-from service.web.requests.context import RequestContext
-from service.web.requests.marks import MarkError, public, refuses, sends
 from service.web.requests.middleware import RequestMiddleware
 from service.web.requests.routes import Routes
 from tests.support.waiting import eventually_here

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from service.administration.menus import edits
+from service.administration.menus import menu_edits
 from service.administration.unit_of_work import UnitsOfWork
 from service.authz.engine.policy import Policy
 from service.kernel.identity import Caller
@@ -30,7 +30,7 @@ class MenuChanges:
     async def create(self, caller: Caller, menu_type: MenuType, values: MenuValues) -> tuple[Menu, Policy]:
         """Create a menu."""
         async with self._units.publishing(caller, f"{values.auth_mark or values.title!r} created") as unit:
-            saved = await edits.create(unit, menu_type, values)
+            saved = await menu_edits.create(unit, menu_type, values)
             await unit.made(saved)
         return saved, unit.policy
 
@@ -44,11 +44,11 @@ class MenuChanges:
     ) -> tuple[Menu, Policy]:
         """Store the given fields of ``MenuValues``, as ``edits.update`` does."""
         async with self._units.publishing(caller, f"menu {menu_id} edited") as unit:
-            saved = await edits.update(unit, menu_id, menu_type, given, match)
+            saved = await menu_edits.update(unit, menu_id, menu_type, given, match)
         return saved, unit.policy
 
     async def delete(self, caller: Caller, menu_id: int, match: Callable[[Menu], None]) -> Policy:
         """Delete a menu that nothing uses."""
         async with self._units.publishing(caller, f"menu {menu_id} deleted") as unit:
-            await edits.delete(unit, menu_id, match)
+            await menu_edits.delete(unit, menu_id, match)
         return unit.policy

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal, Protocol
 
-from service.administration.menus import edits as menu_edits
-from service.administration.resources import edits as resource_edits
-from service.administration.services import edits as service_edits
+from service.administration.menus import menu_edits
+from service.administration.resources import resource_edits
+from service.administration.services import service_edits
 from service.administration.unit_of_work import UnitOfWork, unconditionally
 from service.kernel.services import object_of, split_object
 from service.records.menus import menus

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from service.administration.resources import edits
+from service.administration.resources import resource_edits
 from service.administration.resources.openapi import Imported, Operations
 from service.administration.unit_of_work import UnitsOfWork
 from service.authz.engine.paths import shape
@@ -76,14 +76,14 @@ class ResourceImport:
         Raises what ``edits.create`` and ``UnitsOfWork.publishing`` raise; then nothing is registered.
         """
         async with self._units.publishing(caller, f"operations of {service} imported") as unit:
-            router = await edits.router_of(unit.connection, service)
+            router = await resource_edits.router_of(unit.connection, service)
             plan = await planned(unit.connection, router, operations)
             taken = {one.resource_code for one in await resources.every(unit.connection)}
             for one in plan.new:
                 code = _free(one.code, taken)
                 taken.add(code)
                 values = ResourceValues(one.name, code, one.method, one.path, None, False, service)
-                await edits.create(unit, values)
+                await resource_edits.create(unit, values)
         return plan, unit.policy
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from service.administration.resources import edits
-from service.administration.resources.edits import Match
+from service.administration.resources import resource_edits
+from service.administration.resources.resource_edits import Match
 from service.administration.unit_of_work import UnitsOfWork
 from service.authz.engine.policy import Policy
 from service.kernel.identity import Caller
@@ -30,7 +30,7 @@ class ResourceChanges:
     async def create(self, caller: Caller, values: ResourceValues) -> tuple[Resource, Policy]:
         """Register a resource."""
         async with self._units.publishing(caller, f"{values.method} {values.path} registered") as unit:
-            saved = await edits.create(unit, values)
+            saved = await resource_edits.create(unit, values)
             await unit.made(saved)
         return saved, unit.policy
 
@@ -39,7 +39,7 @@ class ResourceChanges:
     ) -> tuple[Resource, Policy]:
         """Store the given fields of ``ResourceValues``; absent fields are unchanged."""
         async with self._units.publishing(caller, f"resource {resource_id} edited") as unit:
-            saved = await edits.update(unit, resource_id, given, match)
+            saved = await resource_edits.update(unit, resource_id, given, match)
         return saved, unit.policy
 
     async def set_enabled(
@@ -48,13 +48,13 @@ class ResourceChanges:
         """Enable or disable a resource."""
         cause = f"resource {resource_id} {'enabled' if enabled else 'disabled'}"
         async with self._units.publishing(caller, cause) as unit:
-            saved = await edits.set_enabled(unit, resource_id, enabled, match)
+            saved = await resource_edits.set_enabled(unit, resource_id, enabled, match)
         return saved, unit.policy
 
     async def delete(self, caller: Caller, resource_id: int, match: Match) -> Policy:
         """Delete a resource with its bindings."""
         async with self._units.publishing(caller, f"resource {resource_id} deleted") as unit:
-            await edits.delete(unit, resource_id, match)
+            await resource_edits.delete(unit, resource_id, match)
         return unit.policy
 
     async def bind_buttons(
@@ -66,7 +66,7 @@ class ResourceChanges:
     ) -> tuple[tuple[Button, ...], Policy]:
         """Bind a resource to exactly these Buttons; return them."""
         async with self._units.publishing(caller, f"Buttons of resource {resource_id} replaced") as unit:
-            saved = await edits.bind_buttons(unit, resource_id, menu_ids, match)
+            saved = await resource_edits.bind_buttons(unit, resource_id, menu_ids, match)
         return saved, unit.policy
 
     async def bind_resources(
@@ -78,5 +78,5 @@ class ResourceChanges:
     ) -> tuple[tuple[Resource, ...], Policy]:
         """Bind exactly these resources to a Button; return them."""
         async with self._units.publishing(caller, f"resources of Button {menu_id} replaced") as unit:
-            saved = await edits.bind_resources(unit, menu_id, resource_ids, match)
+            saved = await resource_edits.bind_resources(unit, menu_id, resource_ids, match)
         return saved, unit.policy

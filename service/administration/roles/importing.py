@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from service.administration import change_log
 from service.administration.import_rows import RowFaults, once_each
-from service.administration.roles.edits import check_role
 from service.administration.roles.given import NO_BUTTON, unknown, with_buttons
+from service.administration.roles.role_edits import check_role
 from service.administration.table_import import TableImport, TableRow, Work
 from service.kernel.change_record import field_changes
 from service.records.database.transactions import Connection

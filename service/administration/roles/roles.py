@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from service.administration.roles import edits
+from service.administration.roles import role_edits
 from service.administration.roles.given import NOTHING_SAID, Given
 from service.administration.unit_of_work import UnitsOfWork
 from service.kernel.identity import Caller
@@ -30,7 +30,7 @@ class RoleChanges:
     ) -> Role:
         """Create a role, which gives what is ``given``, and nothing otherwise."""
         async with self._units.of_roles(caller) as unit:
-            saved = await edits.create(unit, role_code, values, given)
+            saved = await role_edits.create(unit, role_code, values, given)
             await unit.made(saved)
         return saved
 
@@ -44,16 +44,16 @@ class RoleChanges:
     ) -> Role:
         """Store the given fields of ``RoleValues``, and what is ``given``; all else is unchanged."""
         async with self._units.of_roles(caller) as unit:
-            return await edits.update(unit, role_id, values, match, given)
+            return await role_edits.update(unit, role_id, values, match, given)
 
     async def delete(self, caller: Caller, role_id: int, match: Callable[[Role], None]) -> None:
         """Delete a role that no user has."""
         async with self._units.of_roles(caller) as unit:
-            await edits.delete(unit, role_id, match)
+            await role_edits.delete(unit, role_id, match)
 
     async def set_menus(
         self, caller: Caller, role_id: int, given: Given, match: Callable[[list[GivenMenu]], None]
     ) -> list[GivenMenu]:
         """Give a role exactly the menus and Buttons that are ``given``; return them, by id."""
         async with self._units.of_roles(caller) as unit:
-            return await edits.set_menus(unit, role_id, given, match)
+            return await role_edits.set_menus(unit, role_id, given, match)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from service.administration.services import edits
+from service.administration.services import service_edits
 from service.administration.unit_of_work import UnitsOfWork
 from service.authz.engine.policy import Policy
 from service.kernel.identity import Caller
@@ -24,12 +24,12 @@ class OpeningChanges:
         """Open a resource of another service, or with None what is not registered there."""
         what = "@unregistered" if resource_id is None else f"resource {resource_id}"
         async with self._units.publishing(caller, f"{what} of {service} opened to {code}") as unit:
-            saved = await edits.open_up(unit, service, resource_id, code)
+            saved = await service_edits.open_up(unit, service, resource_id, code)
             await unit.made(saved)
         return saved, unit.policy
 
     async def delete(self, caller: Caller, opening_id: int) -> Policy:
         """Delete an opening."""
         async with self._units.publishing(caller, f"opening {opening_id} deleted") as unit:
-            await edits.close(unit, opening_id)
+            await service_edits.close(unit, opening_id)
         return unit.policy

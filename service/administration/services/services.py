@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from service.administration.services import edits
-from service.administration.services.edits import Match
+from service.administration.services import service_edits
+from service.administration.services.service_edits import Match
 from service.administration.unit_of_work import UnitsOfWork
 from service.authz.engine.policy import Policy
 from service.kernel.identity import Caller
@@ -26,7 +26,7 @@ class ServiceChanges:
     async def create(self, caller: Caller, name: str, values: ServiceValues) -> tuple[StoredService, Policy]:
         """Register a service."""
         async with self._units.publishing(caller, f"service {name} registered") as unit:
-            saved = await edits.create(unit, name, values)
+            saved = await service_edits.create(unit, name, values)
             await unit.made(saved)
         return saved, unit.policy
 
@@ -35,11 +35,11 @@ class ServiceChanges:
     ) -> tuple[StoredService, Policy]:
         """Store the given fields of ``ServiceValues``; absent fields are unchanged."""
         async with self._units.publishing(caller, f"service {service_id} edited") as unit:
-            saved = await edits.update(unit, service_id, given, match)
+            saved = await service_edits.update(unit, service_id, given, match)
         return saved, unit.policy
 
     async def delete(self, caller: Caller, service_id: int, match: Match) -> Policy:
         """Delete a service without resources."""
         async with self._units.publishing(caller, f"service {service_id} deleted") as unit:
-            await edits.delete(unit, service_id, match)
+            await service_edits.delete(unit, service_id, match)
         return unit.policy

@@ -7,13 +7,12 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
-from service.administration.menus import edits as menu_edits
-from service.administration.resources import edits as resource_edits
-from service.administration.roles import edits as role_edits
+from service.administration.menus import menu_edits
+from service.administration.resources import resource_edits
+from service.administration.roles import role_edits
 from service.administration.roles.given import Given
-from service.administration.services import edits as service_edits
+from service.administration.services import service_edits
 from service.administration.state import stored
-from service.administration.state.edits import Edit, Edits, edits_between
 from service.administration.state.state import (
     ButtonState,
     Item,
@@ -26,6 +25,7 @@ from service.administration.state.state import (
     above,
     identity,
 )
+from service.administration.state.state_edits import Edit, Edits, edits_between
 from service.administration.state.stored import Stored
 from service.administration.unit_of_work import UnitOfWork, UnitsOfWork, unconditionally
 from service.errors import Refusal, Unavailable

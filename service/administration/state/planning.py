@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from service.administration.roles.edits import NAMED
+from service.administration.roles.role_edits import NAMED
 from service.administration.state import stored
-from service.administration.state.edits import Edits, after, edits_between
 from service.administration.state.standing import standing
 from service.administration.state.state import State
+from service.administration.state.state_edits import Edits, after, edits_between
 from service.administration.state.stored import Stored
 from service.authz.engine.errors import PolicyError
 from service.authz.invariants.checking import Holders, Situation, newly_broken

@@ -12,10 +12,10 @@ from contextlib import asynccontextmanager
 from service.administration import change_log
 from service.administration.delegation import Delegation, DelegationCheck
 from service.administration.unit_of_work import unconditionally
-from service.administration.users import edits
 from service.administration.users import rules as account_rules
-from service.administration.users.edits import Edit, NewUser
+from service.administration.users import user_edits
 from service.administration.users.rules import AccountValues
+from service.administration.users.user_edits import Edit, NewUser
 from service.authn.password_rules import PasswordRules
 from service.authn.passwords import Passwords
 from service.authn.revocations import Revocations
@@ -54,7 +54,7 @@ class Accounts:
         password_hash = await self.hash_of(new)
         async with self._database.transaction() as connection, self._delegation.changing(connection):
             check = await self._delegation.check(connection, caller)
-            made = await edits.add(connection, check, new, password_hash)
+            made = await user_edits.add(connection, check, new, password_hash)
             await keyed_write.made(made)
         target = change_log.user_target(made.user_name)
         change_log.saved(field_changes(target, {}, change_log.user_fields(made)))
@@ -95,7 +95,7 @@ class Accounts:
         account_rules.check(values)
         async with self._database.transaction() as connection:
             async with self._touching(connection, caller, user_id, match) as (check, target, user):
-                edit = await edits.edit(connection, check, target, user, values, role_ids=role_ids)
+                edit = await user_edits.edit(connection, check, target, user, values, role_ids=role_ids)
             if edit.revokes_tokens:
                 await self._revocations.mark_first([user_id])
         changes = change_log.edited_user(edit.before, edit.after)
@@ -115,7 +115,7 @@ class Accounts:
             async with self._touching(connection, caller, user_id, match) as (check, target, user):
                 saved = user
                 if user.status != status:
-                    edit = await edits.edit(connection, check, target, user, {"status": status})
+                    edit = await user_edits.edit(connection, check, target, user, {"status": status})
                     changes, saved = change_log.edited_user(edit.before, edit.after), edit.after
             await self._revocations.mark_first([user_id])
         change_log.saved(changes)
@@ -138,7 +138,7 @@ class Accounts:
         """
         async with self._database.transaction() as connection:
             async with self._touching(connection, caller, user_id, match) as (check, target, user):
-                await edits.remove(connection, check, target)
+                await user_edits.remove(connection, check, target)
             await self._revocations.mark_first([user_id])
         name = change_log.user_target(user.user_name)
         change_log.saved(field_changes(name, change_log.user_fields(user), {}))

@@ -10,18 +10,18 @@ from service.administration import change_log
 from service.administration.delegation import Delegation
 from service.administration.import_rows import RowFaults
 from service.administration.table_import import TableImport, TableRow, Work
-from service.administration.users import edits as account_edits
-from service.administration.users.edits import Edit
+from service.administration.users import user_edits as account_edits
 from service.administration.users.rows import WITHOUT_PASSWORD, Wanted, check_passwords, wanted_by
+from service.administration.users.user_edits import Edit
 from service.authn.password_rules import PasswordRules
 from service.authn.passwords import Passwords
 from service.authn.revocations import Revocations
 from service.errors import Conflict, PermissionDenied
 from service.kernel.names import name_key
 from service.records.database.transactions import Connection, Database
-from service.records.users import edits as user_edits
+from service.records.users import account_writes as user_edits
 from service.records.users import user_tables
-from service.records.users.edits import TAKEN, NewRow
+from service.records.users.account_writes import TAKEN, NewRow
 from service.records.users.listing import User, UserValues
 
 _RANDOM_BYTES = 32

@@ -14,14 +14,14 @@ from service.authz.invariants.statements import Invariants
 from service.authz.publishing.published_lines import published
 from service.authz.publishing.shipped import Shipped
 from service.errors import Unavailable
-from service.kernel.timeline import CurrentTimeline
+from service.kernel.restore_epoch import CurrentTimeline
 from service.records.database.transactions import Connection, Database
 from service.records.menus import menus
 from service.records.menus.bit_positions import UNCONFIRMED
 from service.records.policy import history, lines, revisions
 from service.records.policy.lines import Stored
 from service.records.policy.revisions import PolicyRevision
-from service.records.timelines import timelines
+from service.records.restores import epochs
 
 LOAD_WITHIN: Final = 60.0
 """Seconds that reading a policy may take; a hundred thousand lines take a few."""
@@ -119,7 +119,7 @@ class LivePolicy:
         Each restore publishes a revision.
         """
         if newest != self._timeline_at:
-            self.timeline.name = await timelines.current(connection)
+            self.timeline.name = await epochs.current(connection)
             self._timeline_at = newest
 
     async def _followed(

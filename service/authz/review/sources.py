@@ -33,6 +33,8 @@ SHIPPED: Final = "shipped"
 """Names the node's own part, without anything registered."""
 NAMES: Final = f"{LIVE}, {SHIPPED}, a revision such as 12, or a folder with {MODEL} and {POLICIES} or {LINES}"
 """What a source may be, for the help of commands."""
+READ_WITHIN: Final = 60.0
+"""Seconds for reading resources, roles and users; a hundred thousand users take some tenths of one."""
 
 
 @dataclass(frozen=True, slots=True)

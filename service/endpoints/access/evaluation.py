@@ -23,8 +23,8 @@ from service.evaluation.answers import Answer
 from service.evaluation.entities import Asked
 from service.evaluation.evaluator import Evaluator
 from service.kernel.identity import Caller
-from service.web.requests.context import RequestContext
-from service.web.requests.marks import asks, example_body, named, needs
+from service.web.messages.context import RequestContext
+from service.web.messages.marks import asks, example_body, named, needs
 
 TELLS_CODES: Final = "system:policy:read"
 """The permission code by which a caller is told what would have opened a denied question."""

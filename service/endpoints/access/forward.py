@@ -17,10 +17,9 @@ from service.evaluation.entities import ROUTE, TOKEN, Asked, Resource, Subject
 from service.evaluation.questions import RequestTo
 from service.kernel.identity import Caller
 from service.kernel.services import NAME
-from service.web.requests.context import RequestContext
-from service.web.requests.guard import AuthorizationGuard
-from service.web.requests.marks import named, needs, subrequest
-from service.web.requests.original import (
+from service.web.messages.context import RequestContext
+from service.web.messages.marks import named, needs, subrequest
+from service.web.messages.original import (
     CADDY,
     ENVOY,
     IDENTITY,
@@ -31,7 +30,8 @@ from service.web.requests.original import (
     Original,
     original_of,
 )
-from service.web.requests.schema import whole
+from service.web.messages.schema import whole
+from service.web.requests.guard import AuthorizationGuard
 
 ServiceName = Annotated[str, Meta(pattern=whole(NAME.pattern), examples=["orders"])]
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from service.errors import NotFound
-from service.web.requests.context import RequestContext
-from service.web.requests.marks import named, refuses
-from service.web.requests.schema import ProtocolSchema
+from service.web.messages.context import RequestContext
+from service.web.messages.marks import named, refuses
+from service.web.messages.schema import ProtocolSchema
 
 
 class Configuration(ProtocolSchema):

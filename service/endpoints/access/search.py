@@ -16,9 +16,9 @@ from service.errors import BadRequest, Unavailable
 from service.evaluation.entities import Resource, named_service
 from service.evaluation.search import Part, Results, Search
 from service.kernel.identity import Caller
-from service.web.requests.context import RequestContext
-from service.web.requests.marks import asks, example_body, named, needs
-from service.web.requests.schema import ProtocolSchema
+from service.web.messages.context import RequestContext
+from service.web.messages.marks import asks, example_body, named, needs
+from service.web.messages.schema import ProtocolSchema
 
 MOST_RESULTS: Final = 1000
 """The most results of one answer, and their number where no limit is named."""

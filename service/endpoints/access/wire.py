@@ -8,7 +8,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 from service.evaluation.entities import Asked, Resource, Subject, named_service
-from service.web.requests.schema import ProtocolSchema
+from service.web.messages.schema import ProtocolSchema
 
 Properties = dict[str, Any]
 Type = Annotated[str, Meta(examples=["user"])]

@@ -24,8 +24,8 @@ from service.records.files import files, uploads
 from service.web.content.downloads import ANY_TYPE, Downloads, file_tag
 from service.web.content.multipart import AROUND, FileBody
 from service.web.content.streams import Stream
-from service.web.requests.context import RequestContext
-from service.web.requests.marks import (
+from service.web.messages.context import RequestContext
+from service.web.messages.marks import (
     created,
     logged,
     named,
@@ -36,8 +36,8 @@ from service.web.requests.marks import (
     tagged,
     takes_file,
 )
-from service.web.requests.preconditions import answer_tag, require_match
-from service.web.requests.schema import Id, Moment, Page, PageQuery, Schema, page_answer, sort_keys
+from service.web.messages.preconditions import answer_tag, require_match
+from service.web.messages.schema import Id, Moment, Page, PageQuery, Schema, page_answer, sort_keys
 
 FIELD: Final = "file"
 

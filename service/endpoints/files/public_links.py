@@ -10,8 +10,8 @@ from service.errors import NotFound, RangeNotSatisfiable
 from service.files.links import PublicLinks
 from service.web.content.downloads import ANY_TYPE, Downloads
 from service.web.content.streams import Stream
-from service.web.requests.context import RequestContext
-from service.web.requests.marks import (
+from service.web.messages.context import RequestContext
+from service.web.messages.marks import (
     example_body,
     logged,
     named,
@@ -21,7 +21,7 @@ from service.web.requests.marks import (
     refuses_keys,
     sends,
 )
-from service.web.requests.schema import Moment, Schema, moment
+from service.web.messages.schema import Moment, Schema, moment
 
 
 class LinkBody(Schema):

@@ -13,9 +13,9 @@ from service.jobs.scheduler import Scheduler
 from service.records.database.transactions import Connection, Database
 from service.records.jobs import jobs
 from service.records.jobs.jobs import Outcome
-from service.web.requests.context import RequestContext
-from service.web.requests.marks import example_body, logged, named, needs, refuses
-from service.web.requests.schema import Id, Moment, Schema, moment
+from service.web.messages.context import RequestContext
+from service.web.messages.marks import example_body, logged, named, needs, refuses
+from service.web.messages.schema import Id, Moment, Schema, moment
 
 RUNS_SHOWN = 10
 """How many runs of each job are shown, the newest ones."""

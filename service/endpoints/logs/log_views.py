@@ -11,8 +11,7 @@ from msgspec import Meta, Struct
 from service.records.logs.paging import Log
 from service.records.logs.reader import LogReader
 from service.web.content.exports import CSV, JSON, JSON_LINES, export
-from service.web.content.streams import Stream
-from service.web.content.timelines import (
+from service.web.content.log_lists import (
     After,
     Cursor,
     FileFormat,
@@ -21,9 +20,10 @@ from service.web.content.timelines import (
     batches_of,
     timeline_page,
 )
-from service.web.requests.context import RequestContext
-from service.web.requests.marks import logged, named, needs, sends
-from service.web.requests.schema import PageNumber, PageSize, Schema
+from service.web.content.streams import Stream
+from service.web.messages.context import RequestContext
+from service.web.messages.marks import logged, named, needs, sends
+from service.web.messages.schema import PageNumber, PageSize, Schema
 
 Word = Annotated[str, Meta(min_length=1, max_length=64)]
 

@@ -9,7 +9,7 @@ from msgspec import Meta
 from service.endpoints.logs.log_views import LogEndpoint, LogQuery, LogView, Word, export_of, list_of
 from service.records.logs.login_events import SessionEvent
 from service.records.logs.queries import LOGINS, LoginFilter
-from service.web.content.timelines import (
+from service.web.content.log_lists import (
     Address,
     After,
     Cursor,
@@ -20,9 +20,9 @@ from service.web.content.timelines import (
     UserName,
     timeline_page,
 )
-from service.web.requests.context import RequestContext
-from service.web.requests.marks import login, named
-from service.web.requests.schema import SEVERAL, Id, Moment, PageNumber, PageSize, Schema
+from service.web.messages.context import RequestContext
+from service.web.messages.marks import login, named
+from service.web.messages.schema import SEVERAL, Id, Moment, PageNumber, PageSize, Schema
 
 Device = Annotated[str, Meta(min_length=1, max_length=32)]
 Events = Annotated[list[SessionEvent], SEVERAL]

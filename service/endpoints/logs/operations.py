@@ -7,17 +7,17 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, Raw, UnsetType
 
+from service.audit.entries import LONGEST_TARGET
 from service.endpoints.logs.log_views import LogQuery, LogView, Word, export_of, list_of
 from service.errors import NotFound
-from service.oplog.entries import LONGEST_TARGET
 from service.records.database.transactions import Database
 from service.records.logs import queries
 from service.records.logs.operation_events import OperationKind
 from service.records.logs.queries import CHANGING_OPERATIONS, OPERATIONS, OperationFilter
-from service.web.content.timelines import Address, RequestId, TimelinePage, TraceId, UserName
-from service.web.requests.context import RequestContext
-from service.web.requests.marks import named, needs, refuses
-from service.web.requests.schema import SEVERAL, Id, Moment, Schema, whole
+from service.web.content.log_lists import Address, RequestId, TimelinePage, TraceId, UserName
+from service.web.messages.context import RequestContext
+from service.web.messages.marks import named, needs, refuses
+from service.web.messages.schema import SEVERAL, Id, Moment, Schema, whole
 
 Kinds = Annotated[list[OperationKind], SEVERAL]
 Decisions = Annotated[list[Literal["allow", "deny"]], SEVERAL]

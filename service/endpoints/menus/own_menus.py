@@ -11,9 +11,9 @@ from service.kernel.codes import HeldCodes
 from service.records.database.transactions import Database
 from service.records.menus import menus
 from service.records.roles import rights
-from service.web.requests.context import RequestContext
-from service.web.requests.marks import login, named
-from service.web.requests.schema import Id, Schema
+from service.web.messages.context import RequestContext
+from service.web.messages.marks import login, named
+from service.web.messages.schema import Id, Schema
 
 
 class OwnMenu(Schema):

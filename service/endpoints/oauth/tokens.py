@@ -12,8 +12,8 @@ from service.authn.oauth.introspection import Introspection
 from service.authn.oauth.messages import OAuthAnswer
 from service.endpoints.oauth.wire import ClientToken, IntrospectionForm, OAuthError, TokenForm, TokenState
 from service.errors import RateLimited
-from service.web.requests.context import RequestContext
-from service.web.requests.marks import (
+from service.web.messages.context import RequestContext
+from service.web.messages.marks import (
     by_client,
     example_body,
     logged,
@@ -23,7 +23,7 @@ from service.web.requests.marks import (
     refuses,
     takes_form,
 )
-from service.web.requests.schema import Document
+from service.web.messages.schema import Document
 
 _MAX_BODY: Final = 64 * 1024
 _JSON: Final = "application/json"

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
-from service.web.requests.schema import ProtocolSchema
+from service.web.messages.schema import ProtocolSchema
 
 Scope = Annotated[str, Meta(description="Permission codes, space between.", examples=["system:user:list"])]
 _Token = Annotated[str, Meta(min_length=1)]

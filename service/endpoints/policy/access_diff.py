@@ -9,8 +9,8 @@ from msgspec import Meta
 from service.authz.engine.policy import Policy
 from service.authz.review.diff import access_diff
 from service.authz.review.impact import Difference, Standing
-from service.web.requests.dry_run import AccessChange
-from service.web.requests.schema import PartQuery, Schema
+from service.web.messages.dry_run import AccessChange
+from service.web.messages.schema import PartQuery, Schema
 
 Total: TypeAlias = Annotated[int, Meta(ge=0, examples=[2])]
 

@@ -11,10 +11,10 @@ from service.authz.engine.rules import ANYONE, LOGIN, RESOURCE
 from service.authz.publishing.discovery import guard_of, unrouted
 from service.authz.publishing.live import LivePolicy
 from service.authz.review.turns import ReviewTurns
-from service.web.requests.context import RequestContext
-from service.web.requests.marks import named, needs
+from service.web.messages.context import RequestContext
+from service.web.messages.marks import named, needs
+from service.web.messages.schema import PartQuery, Revision, Schema
 from service.web.requests.routes import Routes
-from service.web.requests.schema import PartQuery, Revision, Schema
 
 Guard = Literal["public", "login", "permission", "outside"]
 

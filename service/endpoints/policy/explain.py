@@ -26,9 +26,9 @@ from service.authz.review.origins import Origins, origins_of
 from service.authz.review.past import PastPolicies
 from service.authz.review.subjects import Subject
 from service.authz.review.turns import ReviewTurns
-from service.endpoints.policy.access import Method, place_of
 from service.endpoints.policy.layers import Code, FiredCode, Line, RoleCode, Rows
 from service.endpoints.policy.revisions import require_kept
+from service.endpoints.policy.who_may import Method, place_of
 from service.endpoints.services.shown import ServiceName
 from service.errors import Conflict, ValidationFailed
 from service.kernel.codes import MAX_CODE_LENGTH, HeldCodes, is_code
@@ -36,9 +36,9 @@ from service.kernel.services import PORTCULLIS
 from service.records.database.transactions import Connection, Database
 from service.records.policy import history
 from service.records.policy.history import Place
-from service.web.requests.context import RequestContext
-from service.web.requests.marks import example_body, logged, named, needs, refuses
-from service.web.requests.schema import Id, Revision, Schema, whole
+from service.web.messages.context import RequestContext
+from service.web.messages.marks import example_body, logged, named, needs, refuses
+from service.web.messages.schema import Id, Revision, Schema, whole
 
 DecisionId = Annotated[
     str,

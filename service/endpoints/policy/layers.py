@@ -7,7 +7,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from service.authz.review.explain import LayerExplained
-from service.web.requests.schema import Schema
+from service.web.messages.schema import Schema
 
 Line = Annotated[str, Meta(examples=["p, endpoint, GET /api/role/list, system:role:list"])]
 RoleCode = Annotated[str, Meta(examples=["auditor"])]

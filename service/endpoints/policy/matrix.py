@@ -11,12 +11,12 @@ from service.authz.review.impact import Standing
 from service.authz.review.matrix import Matrix
 from service.authz.review.sources import standing_of
 from service.authz.review.turns import ReviewTurns
-from service.endpoints.policy.access import WITHIN
 from service.endpoints.policy.layers import Name, RoleCode
+from service.endpoints.policy.who_may import WITHIN
 from service.records.database.transactions import Database
-from service.web.requests.context import RequestContext
-from service.web.requests.marks import named, needs
-from service.web.requests.schema import Page, PageQuery, Schema
+from service.web.messages.context import RequestContext
+from service.web.messages.marks import named, needs
+from service.web.messages.schema import Page, PageQuery, Schema
 
 
 class MatrixRole(Schema):

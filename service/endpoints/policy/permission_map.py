@@ -7,10 +7,10 @@ from typing import Annotated
 from msgspec import Meta
 
 from service.authz.publishing.live import LivePolicy
-from service.web.requests.context import RequestContext
-from service.web.requests.marks import named, needs, tagged
-from service.web.requests.preconditions import answer_tag, content_tag
-from service.web.requests.schema import Revision, Schema
+from service.web.messages.context import RequestContext
+from service.web.messages.marks import named, needs, tagged
+from service.web.messages.preconditions import answer_tag, content_tag
+from service.web.messages.schema import Revision, Schema
 
 
 class BitPositions(Schema):

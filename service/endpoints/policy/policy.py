@@ -13,9 +13,9 @@ from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.watch import PolicyWatch
 from service.endpoints.policy.layers import Line
 from service.errors import Conflict
-from service.web.requests.context import RequestContext
-from service.web.requests.marks import logged, named, needs, publishes, refuses
-from service.web.requests.schema import SEVERAL, Moment, PartQuery, Published, Revision, Schema
+from service.web.messages.context import RequestContext
+from service.web.messages.marks import logged, named, needs, publishes, refuses
+from service.web.messages.schema import SEVERAL, Moment, PartQuery, Published, Revision, Schema
 
 Count = Annotated[int, Meta(ge=0, examples=[296])]
 Layer = Literal["service", "resource", "endpoint", "permission", "grant"]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from service.administration.policy.restore import PolicyRestore
 from service.errors import Conflict, NotFound, PreconditionFailed, RateLimited
-from service.web.requests.context import RequestContext
-from service.web.requests.dry_run import Edited, MadeEdit
-from service.web.requests.marks import dry_run, logged, named, needs, publishes, refuses
-from service.web.requests.preconditions import require_match, version_tag
-from service.web.requests.schema import Id, Revision
+from service.web.messages.context import RequestContext
+from service.web.messages.dry_run import Edited, MadeEdit
+from service.web.messages.marks import dry_run, logged, named, needs, publishes, refuses
+from service.web.messages.preconditions import require_match, version_tag
+from service.web.messages.schema import Id, Revision
 
 
 class RestoredRevision(Edited, kw_only=True):

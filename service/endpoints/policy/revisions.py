@@ -19,9 +19,9 @@ from service.records.database.transactions import Connection, Database
 from service.records.policy import history, revisions
 from service.records.policy.history import ALL, Part, PublishedLine
 from service.records.policy.revisions import PolicyRevision, RevisionFilter
-from service.web.requests.context import RequestContext
-from service.web.requests.marks import named, needs, refuses
-from service.web.requests.schema import (
+from service.web.messages.context import RequestContext
+from service.web.messages.marks import named, needs, refuses
+from service.web.messages.schema import (
     Id,
     Moment,
     Page,

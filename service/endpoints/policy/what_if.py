@@ -11,12 +11,12 @@ from service.authz.review.impact import Differences, Standing
 from service.authz.review.sources import standing_of
 from service.authz.review.turns import ReviewTurns
 from service.authz.review.what_if import what_if
-from service.endpoints.policy.access import WITHIN
+from service.endpoints.policy.who_may import WITHIN
 from service.records.database.transactions import Database
-from service.web.requests.context import RequestContext
-from service.web.requests.dry_run import AccessChange
-from service.web.requests.marks import example_parameters, named, needs
-from service.web.requests.schema import Schema
+from service.web.messages.context import RequestContext
+from service.web.messages.dry_run import AccessChange
+from service.web.messages.marks import example_parameters, named, needs
+from service.web.messages.schema import Schema
 
 Codes = Annotated[
     str,

@@ -14,8 +14,8 @@ from service.errors import NotFound, PreconditionFailed
 from service.records.database.transactions import Database
 from service.records.menus import menus
 from service.records.resources import bindings, resources
-from service.web.requests.context import RequestContext
-from service.web.requests.marks import (
+from service.web.messages.context import RequestContext
+from service.web.messages.marks import (
     dry_run,
     example_body,
     example_parameters,
@@ -26,8 +26,8 @@ from service.web.requests.marks import (
     refuses,
     tagged,
 )
-from service.web.requests.preconditions import answer_tag, content_tag, require_match
-from service.web.requests.schema import Id, Revision, Schema
+from service.web.messages.preconditions import answer_tag, content_tag, require_match
+from service.web.messages.schema import Id, Revision, Schema
 
 MOST = 10_000
 """The most bindings of one resource or one Button that are set at once."""

@@ -14,9 +14,8 @@ from service.errors import Conflict, NotFound, PreconditionFailed, ValidationFai
 from service.kernel.codes import MAX_CODE_LENGTH
 from service.records.database.transactions import Database
 from service.records.roles import roles
-from service.web.requests.context import RequestContext
-from service.web.requests.edits import MergePatch, patch_of, replacement_of
-from service.web.requests.marks import (
+from service.web.messages.context import RequestContext
+from service.web.messages.marks import (
     created,
     dry_run,
     example_body,
@@ -27,8 +26,18 @@ from service.web.requests.marks import (
     refuses,
     tagged,
 )
-from service.web.requests.preconditions import answer_tag, content_tag, require_match, version_tag
-from service.web.requests.schema import Id, Moment, Page, PageQuery, Schema, UpdatedBy, page_answer, sort_keys
+from service.web.messages.partial_bodies import MergePatch, patch_of, replacement_of
+from service.web.messages.preconditions import answer_tag, content_tag, require_match, version_tag
+from service.web.messages.schema import (
+    Id,
+    Moment,
+    Page,
+    PageQuery,
+    Schema,
+    UpdatedBy,
+    page_answer,
+    sort_keys,
+)
 
 MOST = 10_000
 """The most menus and Buttons of a role in one request."""

@@ -15,8 +15,8 @@ from service.endpoints.services.shown import ServiceName, require_shown, shown_s
 from service.errors import Conflict, NotFound
 from service.records.database.transactions import Database
 from service.records.resources import openings
-from service.web.requests.context import RequestContext
-from service.web.requests.marks import (
+from service.web.messages.context import RequestContext
+from service.web.messages.marks import (
     created,
     dry_run,
     example_body,
@@ -27,7 +27,7 @@ from service.web.requests.marks import (
     publishes,
     refuses,
 )
-from service.web.requests.schema import (
+from service.web.messages.schema import (
     SEVERAL,
     Id,
     Moment,

@@ -14,9 +14,8 @@ from service.endpoints.services.shown import ServiceName, require_shown, shown_s
 from service.errors import Conflict, NotFound, PreconditionFailed
 from service.records.database.transactions import Database
 from service.records.services import services
-from service.web.requests.context import RequestContext
-from service.web.requests.edits import MergePatch, patch_of, replacement_of
-from service.web.requests.marks import (
+from service.web.messages.context import RequestContext
+from service.web.messages.marks import (
     created,
     dry_run,
     example_body,
@@ -28,9 +27,10 @@ from service.web.requests.marks import (
     refuses,
     tagged,
 )
-from service.web.requests.preconditions import answer_tag, unchanged, version_tag
-from service.web.requests.published import published_answer
-from service.web.requests.schema import (
+from service.web.messages.partial_bodies import MergePatch, patch_of, replacement_of
+from service.web.messages.preconditions import answer_tag, unchanged, version_tag
+from service.web.messages.published import published_answer
+from service.web.messages.schema import (
     Id,
     Moment,
     Page,

@@ -7,8 +7,8 @@ from typing import Final
 import msgspec
 
 from service.authn.tokens import Tokens
-from service.web.requests.context import RequestContext
-from service.web.requests.schema import Document
+from service.web.messages.context import RequestContext
+from service.web.messages.schema import Document
 
 MEDIA_TYPE: Final = "application/jwk-set+json"
 

@@ -11,9 +11,9 @@ from service.administration.users.kicks import Kicks
 from service.authn.sessions import Sessions
 from service.endpoints.sessions.tokens import EndedDevice
 from service.errors import Conflict, NotFound
-from service.web.requests.context import RequestContext
-from service.web.requests.marks import example_body, logged, named, needs, refuses
-from service.web.requests.schema import Moment, Page, PageQuery, Schema, moment
+from service.web.messages.context import RequestContext
+from service.web.messages.marks import example_body, logged, named, needs, refuses
+from service.web.messages.schema import Moment, Page, PageQuery, Schema, moment
 
 LONGEST_BAN = 10 * 366 * 86_400
 """The longest ban with an end, in seconds; without ``seconds`` a ban has no end."""

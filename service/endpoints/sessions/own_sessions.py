@@ -9,10 +9,10 @@ from msgspec import Meta
 from service.authn import sessions as authn
 from service.endpoints.sessions.tokens import EndedDevice
 from service.errors import Conflict, NotFound
-from service.web.requests.context import RequestContext
-from service.web.requests.cookies import Cookies
-from service.web.requests.marks import logged, login, named, refuses
-from service.web.requests.schema import Moment, Schema
+from service.web.messages.context import RequestContext
+from service.web.messages.cookies import Cookies
+from service.web.messages.marks import logged, login, named, refuses
+from service.web.messages.schema import Moment, Schema
 
 
 class Ended(Schema):

@@ -22,10 +22,10 @@ from service.errors import (
     Unauthenticated,
 )
 from service.kernel.device import DEVICE
-from service.web.requests.context import RequestContext
-from service.web.requests.cookies import Cookies
-from service.web.requests.marks import example_body, logged, named, public, refuses, refuses_keys
-from service.web.requests.schema import Schema, whole
+from service.web.messages.context import RequestContext
+from service.web.messages.cookies import Cookies
+from service.web.messages.marks import example_body, logged, named, public, refuses, refuses_keys
+from service.web.messages.schema import Schema, whole
 
 _NO_KEYS: Final = "its answer holds tokens, which are never kept"
 

@@ -10,9 +10,9 @@ from service.diagnosis.checks import CHECKS
 from service.diagnosis.findings import Finding, State, worst_of
 from service.diagnosis.latest import LatestFindings
 from service.errors import Unavailable
-from service.web.requests.context import RequestContext
-from service.web.requests.marks import named, needs, refuses
-from service.web.requests.schema import Moment, Schema, moment
+from service.web.messages.context import RequestContext
+from service.web.messages.marks import named, needs, refuses
+from service.web.messages.schema import Moment, Schema, moment
 
 LOCAL: Final = frozenset(check.name for check in CHECKS if check.local)
 """The checks whose words name paths, addresses or servers of a node."""

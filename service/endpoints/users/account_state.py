@@ -9,10 +9,18 @@ from msgspec import Meta
 from service.administration.users.accounts import Accounts
 from service.administration.users.password_reset import PasswordReset
 from service.errors import Conflict, NotFound, PreconditionFailed
-from service.web.requests.context import RequestContext
-from service.web.requests.marks import dry_run, example_body, logged, named, needs, refuses, tagged
-from service.web.requests.preconditions import answer_tag, unchanged, version_tag
-from service.web.requests.schema import Schema
+from service.web.messages.context import RequestContext
+from service.web.messages.marks import (
+    dry_run,
+    example_body,
+    logged,
+    named,
+    needs,
+    refuses,
+    tagged,
+)
+from service.web.messages.preconditions import answer_tag, unchanged, version_tag
+from service.web.messages.schema import Schema
 
 
 class PasswordResetOrder(Schema):

@@ -8,17 +8,16 @@ from typing import Annotated
 from msgspec import UNSET, Meta, UnsetType
 
 from service.administration.users.accounts import Accounts
-from service.administration.users.edits import NewUser
 from service.administration.users.rules import MAX_AVATAR, MAX_EMAIL, MAX_PHONE, MAX_ROLES
+from service.administration.users.user_edits import NewUser
 from service.errors import Conflict, NotFound, PreconditionFailed
 from service.kernel.identity import Kind
 from service.kernel.names import MAX_NAME_LENGTH
 from service.records.database.transactions import Database
 from service.records.users import listing
 from service.records.users.listing import Gender, Status
-from service.web.requests.context import RequestContext
-from service.web.requests.edits import MergePatch, patch_of, replacement_of
-from service.web.requests.marks import (
+from service.web.messages.context import RequestContext
+from service.web.messages.marks import (
     created,
     dry_run,
     example_body,
@@ -30,8 +29,9 @@ from service.web.requests.marks import (
     shows_more,
     tagged,
 )
-from service.web.requests.preconditions import answer_tag, unchanged, version_tag
-from service.web.requests.schema import (
+from service.web.messages.partial_bodies import MergePatch, patch_of, replacement_of
+from service.web.messages.preconditions import answer_tag, unchanged, version_tag
+from service.web.messages.schema import (
     SEVERAL,
     Id,
     Moment,

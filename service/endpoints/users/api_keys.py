@@ -11,9 +11,17 @@ from service.authn.api_keys.form import shown_prefix
 from service.errors import Conflict, NotFound
 from service.kernel.codes import MAX_CODE_LENGTH
 from service.records.users.api_keys import StoredKey
-from service.web.requests.context import RequestContext
-from service.web.requests.marks import created, example_body, logged, named, needs, refuses, refuses_keys
-from service.web.requests.schema import Id, Moment, Schema
+from service.web.messages.context import RequestContext
+from service.web.messages.marks import (
+    created,
+    example_body,
+    logged,
+    named,
+    needs,
+    refuses,
+    refuses_keys,
+)
+from service.web.messages.schema import Id, Moment, Schema
 
 _YEAR = 31_536_000
 Scope = Annotated[str, Meta(min_length=1, max_length=MAX_CODE_LENGTH, examples=["system:user:*"])]

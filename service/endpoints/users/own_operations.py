@@ -11,13 +11,13 @@ from service.authz.publishing.discovery import any_request
 from service.authz.publishing.live import LivePolicy
 from service.kernel.codes import HeldCodes
 from service.kernel.services import PORTCULLIS
+from service.web.messages.context import RequestContext
+from service.web.messages.description import Operation
+from service.web.messages.marks import login, named, tagged
+from service.web.messages.preconditions import answer_tag, content_tag
+from service.web.messages.schema import Revision, Schema
 from service.web.openapi.document import shown_path
-from service.web.requests.context import RequestContext
-from service.web.requests.description import Operation
-from service.web.requests.marks import login, named, tagged
-from service.web.requests.preconditions import answer_tag, content_tag
 from service.web.requests.routes import Routes
-from service.web.requests.schema import Revision, Schema
 
 
 class OwnOperations(Schema):

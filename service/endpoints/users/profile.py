@@ -15,10 +15,10 @@ from service.kernel.identity import Caller
 from service.records.database.transactions import Database
 from service.records.users import accounts as users
 from service.records.users.listing import Gender, read_all
-from service.web.requests.context import RequestContext
-from service.web.requests.marks import example_body, logged, login, named, refuses, tagged
-from service.web.requests.preconditions import answer_tag, unchanged, version_tag
-from service.web.requests.schema import Id, Schema, UpdatedBy
+from service.web.messages.context import RequestContext
+from service.web.messages.marks import example_body, logged, login, named, refuses, tagged
+from service.web.messages.preconditions import answer_tag, unchanged, version_tag
+from service.web.messages.schema import Id, Schema, UpdatedBy
 
 
 class UserInfo(Schema):

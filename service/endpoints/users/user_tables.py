@@ -19,8 +19,16 @@ from service.web.content.imports import NO_KEYS, ExportQuery, ImportQuery, Impor
 from service.web.content.streams import Stream
 from service.web.content.table_files import table_file
 from service.web.content.tables import CSV, MAX_ROWS, Table
-from service.web.requests.context import RequestContext
-from service.web.requests.marks import example_body, logged, named, needs, refuses, refuses_keys, sends
+from service.web.messages.context import RequestContext
+from service.web.messages.marks import (
+    example_body,
+    logged,
+    named,
+    needs,
+    refuses,
+    refuses_keys,
+    sends,
+)
 
 RoleCode = Annotated[str, Meta(max_length=64, examples=["auditor"])]
 

@@ -19,7 +19,7 @@ from service.settings import ExportLog
 
 @dataclass(frozen=True, slots=True)
 class NewDeadLetter:
-    """An entry that was refused: ``entry`` is its JSON, as ``service.export.entry`` makes it."""
+    """An entry that was refused: ``entry`` is its JSON, as ``service.audit.export.entry`` makes it."""
 
     destination: str
     log: ExportLog

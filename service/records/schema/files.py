@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sqlalchemy import BigInteger, CheckConstraint, Column, DateTime, ForeignKey, Index, Table, Text, text
 
-from service.records.schema.access import user
 from service.records.schema.base import identity, metadata, moment
+from service.records.schema.rights import user
 
 file = Table(
     "file",

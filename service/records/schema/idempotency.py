@@ -5,8 +5,8 @@ from __future__ import annotations
 from sqlalchemy import CheckConstraint, Column, ForeignKey, Index, Integer, LargeBinary, Table, Text
 from sqlalchemy.dialects.postgresql import JSONB
 
-from service.records.schema.access import user
 from service.records.schema.base import metadata, moment
+from service.records.schema.rights import user
 
 idempotency_key = Table(
     "idempotency_key",

@@ -73,7 +73,7 @@ operation_log = Table(
     Column("decision_id", Text),
     Column("policy_revision", BigInteger),
     *_chained(),
-    # After the others: the hashes of older entries end before them (``service.oplog.rows``).
+    # After the others: the hashes of older entries end before them (``service.audit.chain.rows``).
     Column("targets", ARRAY(Text)),
     Column("changes", JSONB),
     Column("change_count", Integer),

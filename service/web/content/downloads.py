@@ -9,7 +9,7 @@ from service.files.presigned import PresignedUrls
 from service.records.files.files import File
 from service.web.content.ranges import Part, is_known, part_of
 from service.web.content.streams import Stream, attachment, nothing
-from service.web.requests.context import RequestContext
+from service.web.messages.context import RequestContext
 
 ANY_TYPE: Final = "*/*"
 """The media type of these answers in the OpenAPI document."""

@@ -13,7 +13,7 @@ import msgspec
 from service.kernel.cells import escape_formula
 from service.kernel.clock import now
 from service.web.content.streams import Stream, attachment
-from service.web.requests.schema import Schema, json_text
+from service.web.messages.schema import Schema, json_text
 
 T = TypeVar("T")
 

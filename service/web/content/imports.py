@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from service.administration.table_import import TableRow
 from service.web.content.exports import Format
-from service.web.requests.schema import Schema
+from service.web.messages.schema import Schema
 
 UNCHANGED = "unchanged"
 NO_KEYS: Final = "sent again, an import finds its records by name and creates none twice"

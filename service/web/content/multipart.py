@@ -9,7 +9,7 @@ from typing import Any, Final
 from multipart import MultipartError, PushMultipartParser, parse_options_header
 
 from service.errors import BadRequest, Refusal, TooLarge, UnsupportedMediaType, ValidationFailed
-from service.web.requests.request import Request
+from service.web.messages.request import Request
 
 AROUND: Final = 16 * 1024
 """Bytes of a body allowed besides its file: boundaries, the headers of the part, a preamble."""

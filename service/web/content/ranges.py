@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from service.errors import RangeNotSatisfiable
-from service.web.requests.context import RequestContext
+from service.web.messages.context import RequestContext
 
 # A single range; several ranges and malformed ones may be ignored (§14.2).
 _RANGE: Final = re.compile(

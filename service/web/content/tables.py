@@ -16,10 +16,10 @@ from service.errors import BadRequest, RowFault, RowsRefused, UnsupportedMediaTy
 from service.kernel.cells import unescape_formula
 from service.kernel.strict_json import strict_json
 from service.web.content.exports import JSON, JSON_LINES
-from service.web.requests.bodies import MAX_BODY, JsonBody
-from service.web.requests.request import Request
-from service.web.requests.schema import Schema
-from service.web.requests.violations import check_text, refusal_for
+from service.web.messages.bodies import MAX_BODY, JsonBody
+from service.web.messages.request import Request
+from service.web.messages.schema import Schema
+from service.web.messages.violations import check_text, refusal_for
 
 CSV: Final = "text/csv"
 MAX_ROWS: Final = 1000

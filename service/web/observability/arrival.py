@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from service.web.requests.address import peer_of
-from service.web.requests.context import RequestContext
+from service.web.messages.address import peer_of
+from service.web.messages.context import RequestContext
 
 # Headers that a proxy sets or removes; none of them may be a client's.
 _TOLD: Final = (

@@ -7,8 +7,8 @@ from time import monotonic
 from typing import Final
 
 from service.kernel.health import Health
-from service.web.requests.address import Network, peer_of, trust_in
-from service.web.requests.context import RequestContext
+from service.web.messages.address import Network, peer_of, trust_in
+from service.web.messages.context import RequestContext
 
 _WINDOW: Final = 60.0  # seconds
 _WATCHED: Final = ("/api/", "/oauth/")  # no probes, and nothing that proxies and services ask for themselves

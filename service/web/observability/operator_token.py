@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hmac import compare_digest
 
-from service.web.requests.context import RequestContext
+from service.web.messages.context import RequestContext
 
 
 class OperatorToken:

@@ -16,9 +16,9 @@ import msgspec
 import structlog
 from msgspec import Struct
 
+from service.web.messages.context import RequestContext
+from service.web.messages.description import Operation
 from service.web.observability.log_format import clock, json_line, json_output
-from service.web.requests.context import RequestContext
-from service.web.requests.description import Operation
 
 _SERVER_FAULTS: Final = 500
 _CLIENTS_DOING: Final = 501  # clients can cause 501 at will, and would fill the log with faults

@@ -10,7 +10,7 @@ from typing import Final
 from service.authz.engine.rules import ENDPOINT, GRANT, RESOURCE
 from service.errors import Refusal
 from service.kernel.metrics import Durations, Sample, counted
-from service.web.requests.context import RequestContext
+from service.web.messages.context import RequestContext
 
 OTHER: Final = "other"
 """The route label of unrouted requests. Clients choose their paths, so labels would be unbounded."""

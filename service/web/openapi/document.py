@@ -13,18 +13,18 @@ from service.kernel.permission_catalogue import permissions
 from service.web.content.downloads import ANY_TYPE
 from service.web.content.exports import JSON_LINES
 from service.web.content.tables import CSV, Table, header_of
+from service.web.messages.bodies import is_optional, media_types
+from service.web.messages.cookies import CSRF_HEADER
+from service.web.messages.description import GROUPS, Operation
+from service.web.messages.dry_run import DryRunAnswer
+from service.web.messages.original import PROXY_KEY
+from service.web.messages.schema import Document, is_protocol
 from service.web.openapi.headers import HEADERS, header_parameters, response_headers
 from service.web.openapi.names import envelope_of, with_names
 from service.web.openapi.problem_schemas import problem_schemas
 from service.web.openapi.problems import problem_examples, problem_responses, refusals_in
 from service.web.openapi.schemas import JSON, Schemas
-from service.web.requests.bodies import is_optional, media_types
-from service.web.requests.cookies import CSRF_HEADER
-from service.web.requests.description import GROUPS, Operation
-from service.web.requests.dry_run import DryRunAnswer
 from service.web.requests.idempotency import KEY
-from service.web.requests.original import PROXY_KEY
-from service.web.requests.schema import Document, is_protocol
 from service.web.requests.signature import OK
 
 _PARAMETER: Final = re.compile(r"\{([^}]*)\}")

@@ -6,11 +6,11 @@ from typing import Any, Final
 
 from service.errors import BadRequest, PreconditionFailed, RequestUnderWay
 from service.web.content.downloads import ANY_TYPE
-from service.web.requests.description import Operation
+from service.web.messages.description import Operation
+from service.web.messages.original import IDENTITY
 from service.web.requests.guard import MIN_REVISION
 from service.web.requests.idempotency import KEY, MOST, REPLAYED
 from service.web.requests.operation import IN_FORCE, NOT_MODIFIED
-from service.web.requests.original import IDENTITY
 
 _TAG: Final = r'(?:W/)?"[^"]*"'
 _AT_LEAST: Final = {

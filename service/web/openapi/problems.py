@@ -30,10 +30,10 @@ from service.errors import (
     UnsupportedMediaType,
     ValidationFailed,
 )
+from service.web.messages.description import Operation
+from service.web.messages.schema import is_protocol
 from service.web.openapi.problem_schemas import one_of
-from service.web.requests.description import Operation
 from service.web.requests.problems import MEDIA_TYPE, document, refusals
-from service.web.requests.schema import is_protocol
 
 ALWAYS: Final = (BadRequest, HeadTooLarge, InternalError)
 """Refusals of any operation: a malformed or too long path or header, and a fault of the service."""

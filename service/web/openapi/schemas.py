@@ -10,9 +10,9 @@ import msgspec
 from msgspec import NODEFAULT, UNSET
 
 from service.kernel.field_names import camel
-from service.web.requests.description import Operation
-from service.web.requests.dry_run import DryRunAnswer
-from service.web.requests.schema import MAX_ID, schema_of
+from service.web.messages.description import Operation
+from service.web.messages.dry_run import DryRunAnswer
+from service.web.messages.schema import MAX_ID, schema_of
 
 JSON: Final = "application/json"
 

@@ -9,9 +9,9 @@ from falcon.asgi import App, Response
 from falcon.routing import CompiledRouter
 
 from service.errors import NotFound
+from service.web.messages.context import RequestContext
+from service.web.messages.request import Request
 from service.web.requests.answer import Answer
-from service.web.requests.context import RequestContext
-from service.web.requests.request import Request
 
 Responder = Callable[[RequestContext, dict[str, Any]], Awaitable[Answer]]
 """Serves a request, whose path parameters are given as text."""

@@ -10,8 +10,8 @@ from collections.abc import Collection, Sequence
 from typing import Final
 
 from service.errors import MethodNotAllowed
+from service.web.messages.context import RequestContext, Scope
 from service.web.requests.answer import Answer
-from service.web.requests.context import RequestContext, Scope
 
 EXPOSED: Final = (
     "ETag",

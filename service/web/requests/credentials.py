@@ -6,8 +6,8 @@ from authlib.oauth2.rfc6749.util import extract_basic_authorization
 
 from service.errors import BadRequest, TokenInvalid, Unauthenticated
 from service.kernel.identity import Caller
-from service.web.requests.cookies import Cookies
-from service.web.requests.request import Request
+from service.web.messages.cookies import Cookies
+from service.web.messages.request import Request
 
 
 def basic_client(request: Request) -> tuple[str, str]:

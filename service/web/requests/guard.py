@@ -27,10 +27,10 @@ from service.errors import (
 )
 from service.kernel.about import NAME
 from service.kernel.identity import Caller
-from service.web.requests.context import RequestContext
+from service.web.messages.context import RequestContext
+from service.web.messages.description import Operation
+from service.web.messages.original import PROXY_KEY, SAFE, Original
 from service.web.requests.credentials import HeaderToken, basic_client
-from service.web.requests.description import Operation
-from service.web.requests.original import PROXY_KEY, SAFE, Original
 
 MIN_REVISION: Final = "X-Policy-Min-Revision"
 """The header with the oldest policy revision that may decide the request."""

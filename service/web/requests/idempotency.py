@@ -12,12 +12,12 @@ from service.administration.keyed_writes import KeyedWrites
 from service.errors import BadRequest
 from service.kernel.keyed_write import AnsweredBeforeError
 from service.records.idempotency.answers import KeyScope, SentAnswer, hash_of
-from service.web.requests.context import RequestContext
-from service.web.requests.description import Operation
-from service.web.requests.locations import tell_location
-from service.web.requests.marks import MarkError
+from service.web.messages.context import RequestContext
+from service.web.messages.description import Operation
+from service.web.messages.locations import tell_location
+from service.web.messages.marks import MarkError
+from service.web.messages.schema import json_text
 from service.web.requests.recording import sensitive_parts
-from service.web.requests.schema import json_text
 
 KEY: Final = "Idempotency-Key"
 REPLAYED: Final = "Idempotency-Replayed"

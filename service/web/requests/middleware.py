@@ -20,10 +20,7 @@ from service.errors import BadRequest, Refusal
 from service.kernel.origin import ORIGIN
 from service.records.logs.operation_events import OperationEvent
 from service.web.content.streams import ClientGone
-from service.web.observability.request_log import RequestLog
-from service.web.requests.answer import Answer, Message, Receive, Send
-from service.web.requests.application import Application
-from service.web.requests.context import (
+from service.web.messages.context import (
     INERT,
     NO_STORE,
     AddressOf,
@@ -32,11 +29,14 @@ from service.web.requests.context import (
     new_request_id,
     peer_address,
 )
+from service.web.messages.description import ACCESS
+from service.web.messages.original import TAIL
+from service.web.messages.request import Request
+from service.web.observability.request_log import RequestLog
+from service.web.requests.answer import Answer, Message, Receive, Send
+from service.web.requests.application import Application
 from service.web.requests.cors import CrossOrigin
-from service.web.requests.description import ACCESS
-from service.web.requests.original import TAIL
 from service.web.requests.problems import MEDIA_TYPE, document, refused
-from service.web.requests.request import Request
 
 if TYPE_CHECKING:  # it imports OpenTelemetry
     from service.web.observability.tracing.requests import RequestTracing

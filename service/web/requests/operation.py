@@ -15,19 +15,19 @@ from service.administration.keyed_writes import KeyedWrites
 from service.web.content.ranges import is_known
 from service.web.content.streams import Sending, Stream
 from service.web.content.tables import Table, TableBody
+from service.web.messages.bodies import MAX_BODY, MAX_PUBLIC_BODY, JsonBody, ProtocolBody
+from service.web.messages.context import RequestContext
+from service.web.messages.description import Operation
+from service.web.messages.dry_run import DryRunAnswer, ImpactOf, dry_answer
+from service.web.messages.locations import tell_location
+from service.web.messages.marks import MarkError
+from service.web.messages.queries import Query, no_query, path_reader
+from service.web.messages.schema import Document, envelope, is_protocol, json_text
 from service.web.requests.answer import Answer
 from service.web.requests.application import Responder
-from service.web.requests.bodies import MAX_BODY, MAX_PUBLIC_BODY, JsonBody, ProtocolBody
-from service.web.requests.context import RequestContext
-from service.web.requests.description import Operation
-from service.web.requests.dry_run import DryRunAnswer, ImpactOf, dry_answer
 from service.web.requests.guard import AuthorizationGuard
 from service.web.requests.idempotency import Run, with_keys
-from service.web.requests.locations import tell_location
-from service.web.requests.marks import MarkError
-from service.web.requests.queries import Query, no_query, path_reader
 from service.web.requests.recording import Recording
-from service.web.requests.schema import Document, envelope, is_protocol, json_text
 from service.web.requests.signature import OK
 
 Function = Callable[..., Awaitable[Any]]

@@ -9,6 +9,7 @@ import falcon
 import msgspec
 import structlog
 
+from service.audit.redaction import KEY_SIGN, without_keys
 from service.errors import (
     BadRequest,
     InternalError,
@@ -18,9 +19,8 @@ from service.errors import (
     TooLarge,
     UnsupportedMediaType,
 )
-from service.oplog.redaction import KEY_SIGN, without_keys
+from service.web.messages.context import INERT, NO_STORE, RequestContext
 from service.web.requests.answer import Answer
-from service.web.requests.context import INERT, NO_STORE, RequestContext
 
 MEDIA_TYPE: Final = "application/problem+json"
 ERRORS_PAGE: Final = "/docs/errors"

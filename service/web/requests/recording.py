@@ -15,17 +15,17 @@ from typing import Any, Final, NamedTuple, cast
 
 import msgspec
 
+from service.audit.changes import kept_changes
+from service.audit.redaction import is_sensitive, kept, redacted_query
 from service.errors import ValidationFailed
 from service.kernel.text import printable
-from service.oplog.changes import kept_changes
-from service.oplog.redaction import is_sensitive, kept, redacted_query
 from service.records.logs.operation_events import OperationEvent, OperationKind
 from service.web.content.streams import Stream
-from service.web.requests.context import RequestContext
-from service.web.requests.description import Operation, Signature
-from service.web.requests.members import Members, members_of
+from service.web.messages.context import RequestContext
+from service.web.messages.description import Operation, Signature
+from service.web.messages.members import Members, members_of
+from service.web.messages.schema import Document
 from service.web.requests.problems import document
-from service.web.requests.schema import Document
 
 UNANSWERED: Final = 499
 """The status of a call that ended without an answer, as proxies log it; its error is ``unanswered``."""

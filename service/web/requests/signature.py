@@ -13,12 +13,12 @@ from msgspec import Struct
 
 from service.authz.engine.rules import ANYONE
 from service.web.content.streams import Stream
-from service.web.requests.context import RequestContext
-from service.web.requests.description import Operation, Signature
-from service.web.requests.dry_run import DryRunQuery
-from service.web.requests.marks import MarkError, mark_of
-from service.web.requests.members import members_of
-from service.web.requests.schema import Document
+from service.web.messages.context import RequestContext
+from service.web.messages.description import Operation, Signature
+from service.web.messages.dry_run import DryRunQuery
+from service.web.messages.marks import MarkError, mark_of
+from service.web.messages.members import members_of
+from service.web.messages.schema import Document
 
 CREATED: Final = 201
 OK: Final = 200

@@ -15,9 +15,9 @@ from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor
 from opentelemetry.sdk.trace.export import SpanExportResult
 
 from service.kernel.at_most_every import AtMostEvery
+from service.kernel.backlog import Backlog
 from service.kernel.metrics import Sample
 from service.settings import Tracing as TracingSettings
-from service.web.observability.backlog import Backlog
 
 AT_ONCE: Final = 512
 """The most spans of one request to the collector."""

@@ -1,0 +1,139 @@
+"""Maintenance of the log tables: create coming months, drop old ones, report chain heads."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, date, datetime, timedelta
+from typing import Final
+
+import structlog
+
+from service.audit.chain.form import Chain
+from service.audit.chain.walk import HEAD_EVENT
+from service.errors import Unavailable
+from service.kernel.restore_epoch import FIRST
+from service.records.database.transactions import Database
+from service.records.export import positions
+from service.records.logs import chain as log_chain
+from service.records.logs import months as log_months
+from service.records.logs.chain import Head
+from service.records.logs.inserts import Log
+from service.records.restores import epochs
+from service.settings import Oplog
+
+RETRY_EVERY: Final = 10.0
+"""Seconds after which the first round is tried again if it failed."""
+AHEAD: Final = 2
+"""Months after the current one for which partitions are created in advance."""
+WITHIN: Final = 60.0
+"""Seconds that a step may take; requests do not wait for it."""
+
+_log = structlog.get_logger(__name__)
+
+
+class Upkeep:
+    """Maintains the tables; each step is done by the first to get its lock.
+
+    ``days`` is the retention of each log in days; 0 keeps entries for ever. A month that a destination of the
+    export has not got completely is kept up to ``hold_days`` longer.
+    """
+
+    def __init__(self, database: Database, chain: Chain, days: dict[Log, int], *, hold_days: int = 0) -> None:
+        self._database = database
+        self._chain = chain
+        self._days = days
+        self._held = timedelta(days=hold_days)
+        self.tried = asyncio.Event()
+        """Set once the partitions of today were looked for; before, they may be missing."""
+
+    async def begin(self) -> None:
+        """See that the coming partitions exist, and report heads, before the first entry is written.
+
+        Tries until it succeeds, or is cancelled; from then on the scheduler does it.
+        """
+        while True:
+            done = await self._round()
+            self.tried.set()
+            if done:
+                return
+            await asyncio.sleep(RETRY_EVERY)
+
+    async def _round(self) -> bool:
+        try:
+            await self.months(datetime.now(UTC).date())
+            await self.report_heads()
+        except Unavailable:
+            return False
+        except Exception:  # noqa: BLE001 - an unexpected error must not stop the next round
+            _log.exception("the upkeep of the logs failed")
+            return False
+        return True
+
+    async def months(self, today: date) -> None:
+        """Create the coming partitions, and drop those past retention. Raises Unavailable."""
+        async with self._database.transaction(within=WITHIN) as connection:
+            if not await log_months.alone(connection):
+                return
+            for log in self._days:
+                await log_months.make(connection, log, _from(today, AHEAD))
+        for log, days in self._days.items():
+            if days:
+                await self._drop(log, today - timedelta(days=days))
+
+    async def report_heads(self) -> None:
+        """Log the heads that have grown on standard output, where they can be kept elsewhere.
+
+        Raises Unavailable.
+        """
+        async with self._database.transaction() as connection:
+            grown = await log_chain.untold(connection)
+            timeline = await epochs.current(connection) if grown else None
+        for head in grown:
+            _log.info(HEAD_EVENT, **head_facts(head, timeline or FIRST))
+
+    async def _drop(self, log: Log, before: date) -> None:
+        async with self._database.transaction(within=WITHIN) as connection:
+            if not await log_months.alone(connection):
+                return
+            too_old = await log_months.ended(connection, log, before - self._held)
+            for month in await log_months.ended(connection, log, before):
+                lagging = await positions.lagging(connection, log, month)
+                if lagging and month not in too_old:
+                    _log.warning("a month of a log is held for its export", **_told(log, month, lagging))
+                    continue
+                if lagging:
+                    _log.error("a month was dropped before its export", **_told(log, month, lagging))
+                gone = await log_months.drop(connection, log, month)
+                marked = [self._chain.sealed(head) for head in gone]
+                if marked:
+                    await log_chain.save(connection, marked)
+                _log.info("a month of a log was dropped", log=log, month=f"{month:%Y-%m}")
+
+
+def retention(settings: Oplog) -> dict[Log, int]:
+    """Return how many days each log is kept; 0 for ever."""
+    return {"operation_log": settings.operation_days, "login_log": settings.login_days}
+
+
+def head_facts(head: Head, timeline: str) -> dict[str, str | int]:
+    """Return the members of a head of ``timeline``; ``portcullis audit verify --heads`` reads them."""
+    return {
+        "timeline": timeline,
+        "log": head.log,
+        "day": str(head.day),
+        "key_id": head.key_id,
+        "number": head.number,
+        "hash": head.hash.hex(),
+    }
+
+
+def _told(log: Log, month: date, lagging: list[str]) -> dict[str, str]:
+    return {"log": log, "month": f"{month:%Y-%m}", "destinations": ", ".join(lagging)}
+
+
+def _from(today: date, ahead: int) -> list[date]:
+    """Return the first days of the month of ``today`` and of the ``ahead`` months after it."""
+    months = [today.replace(day=1)]
+    for _ in range(ahead):
+        months.append((months[-1] + timedelta(days=31)).replace(day=1))
+    return months

@@ -1,0 +1,81 @@
+"""Verification of the logs again and again, a few days at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, date, datetime, timedelta
+from typing import Final
+
+import structlog
+
+from service.audit.chain.form import Chain
+from service.audit.chain.reported import ReportedHead
+from service.audit.chain.verify import Audit
+from service.kernel.operator_error import OperatorError
+from service.records.database.transactions import Database
+from service.records.logs import chain as log_chain
+from service.records.logs import verifications
+from service.records.logs.inserts import TABLES, Log
+from service.settings import Oplog
+
+LATEST: Final = timedelta(days=2)
+"""How far back the days lie that are verified each time, beside today."""
+_MOST_NAMED: Final = 5
+
+_log = structlog.get_logger()
+
+
+class TamperedError(OperatorError):
+    """Days of a log are not as they were written."""
+
+
+async def verify_again(
+    database: Database, settings: Oplog, today: date | None = None, *, told: Sequence[ReportedHead] = ()
+) -> str:
+    """Verify the last days of the logs, and one older day: another one each day, so that each has its turn.
+
+    ``told`` are heads that were kept elsewhere. Days whose chain was made with a key that is no longer set
+    can't be verified, and are left out. Records when each log was verified, and with what result. Returns
+    what was verified, in words. Raises TamperedError, and Unavailable.
+    """
+    today = today or datetime.now(UTC).date()
+    keys = [Chain(settings.chain_key), Chain()]
+    older, unknown = await _days_before(database, today - LATEST, {key.key_id for key in keys})
+    turns = [(today - LATEST, today)]
+    if older:
+        turn = older[today.toordinal() % len(older)]
+        turns.insert(0, (turn, turn))
+    verified = dict.fromkeys(TABLES, 0)
+    tampered: dict[Log, list[str]] = {log: [] for log in TABLES}
+    for begin, end in turns:
+        audit = Audit(database=database, keys=keys, told=told, begin=begin, end=end)
+        async for one in audit.days():
+            if (one.log, one.day) not in unknown:
+                verified[one.log] += 1
+                if one.faults:
+                    tampered[one.log].append(f"{one.log} {one.day}")
+    async with database.transaction() as connection:
+        await verifications.save(connection, {log: (verified[log], len(tampered[log])) for log in TABLES})
+    if days := [day for log in TABLES for day in tampered[log]]:
+        _log.error("a log is not as it was written", event_type="security", days=days)
+        named = ", ".join(days[:_MOST_NAMED])
+        raise TamperedError(
+            f"{len(days)} days of the logs are not as they were written: {named}; "
+            "'portcullis audit verify' says what is wrong"
+        )
+    return f"{sum(verified.values())} days of the logs are as they were written"
+
+
+async def _days_before(
+    database: Database, before: date, known: set[str]
+) -> tuple[list[date], set[tuple[str, date]]]:
+    """Return the days before ``before`` with a chain, and logs and days whose chain has an unknown key."""
+    days, unknown = set(), set()
+    async with database.snapshot() as connection:
+        for log in TABLES:
+            for head in await log_chain.heads(connection, log):
+                if head.key_id not in known:
+                    unknown.add((str(log), head.day))
+                elif head.day < before and not head.dropped:
+                    days.add(head.day)
+    return sorted(days), unknown

@@ -1,0 +1,126 @@
+"""Verification of one day of a log, entry by entry along its chains."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any, Final
+
+from service.audit.chain.form import Chain
+from service.audit.chain.rows import COLUMNS, canonical_bytes
+from service.records.logs.chain import Head
+from service.records.logs.inserts import Log
+
+HEAD_EVENT: Final = "head of a log"
+"""The event of a line on standard output that reports a head."""
+
+MOST_FAULTS: Final = 100
+"""Faults of one day that are listed; the others are only counted."""
+
+Place = tuple[str, date, str]
+"""A chain: its log, its day, and the id of its key."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedHeads:
+    """Heads that must be there: the hashes of entries, by log, day, key and number."""
+
+    hashes: dict[Place, dict[int, str]] = field(default_factory=dict)
+
+    def days(self, log: Log) -> set[date]:
+        """Return the days of ``log`` with a reported head."""
+        return {day for of, day, _ in self.hashes if of == log}
+
+
+@dataclass(slots=True)
+class _End:
+    """How far one chain has been followed."""
+
+    number: int
+    hash: bytes | None
+    """None after a gap: the hash before the next entry is unknown."""
+
+
+class Walk:
+    """Checks the entries of a day, given in the order of their chains; collects ``faults``."""
+
+    def __init__(
+        self,
+        log: Log,
+        day: date,
+        chains: Mapping[str, Chain],
+        heads: Mapping[str, Head],
+        reported: ReportedHeads,
+    ) -> None:
+        self.columns = COLUMNS[log]
+        self.count = 0
+        self.faults: list[str] = []
+        self.fault_count = 0
+        self._log, self._day = log, day
+        self._chains, self._heads, self._reported = chains, heads, reported
+        self._ends = {key: _End(0, chains[key].begin(log, day) if key in chains else None) for key in heads}
+
+    def entry(self, row: Any) -> None:
+        """Check the next entry: ``row`` is its id, key id, number, hash, and the values of ``columns``."""
+        self.count += 1
+        name, key, number, link, *values = row
+        end = self._ends.get(key)
+        if end is None or number is None or link is None:
+            self._fault(f"entry {name} is in no chain: it was inserted")
+            return
+        if number <= end.number:
+            self._fault(f"entry {name} repeats number {number}: it was inserted or moved")
+            return
+        if number > end.number + 1:
+            self._gone(end.number + 1, number - 1)
+            end.hash = None
+        chain = self._chains.get(key)
+        if chain and end.hash and not self._fits(values, chain, end.hash, number, link):
+            self._fault(f"entry {name}, number {number}, was changed or moved")
+        self._compare(key, number, link)
+        end.number, end.hash = number, link
+
+    def end(self) -> None:
+        """Compare the ends of the chains with their heads, and with the reported heads."""
+        for key, head in self._heads.items():
+            end = self._ends[key]
+            if head.dropped:
+                if end.number:
+                    self._fault("it was dropped, and has entries again")
+            elif head.number > end.number:
+                self._gone(end.number + 1, head.number)
+            elif head.number < end.number:
+                self._fault(f"numbers {head.number + 1} to {end.number} were added after its head")
+            elif head.hash != end.hash:
+                self._fault("its head does not fit its last entry")
+        for (log, day, key), hashes in self._reported.hashes.items():
+            if (log, day) == (self._log, self._day):
+                self._compare_reported(key, max(hashes))
+
+    def _fits(self, values: Sequence[Any], chain: Chain, before: bytes, number: int, link: bytes) -> bool:
+        try:
+            return chain.link(before, number, canonical_bytes(self._log, values)) == link
+        except (ValueError, RecursionError):  # unreadable: not what was written
+            return False
+
+    def _compare_reported(self, key: str, number: int) -> None:
+        head = self._heads.get(key)
+        if head is None:
+            self._fault(f"its head is missing; {number} entries were reported earlier")
+        elif head.number < number:
+            self._fault(f"it ends with number {head.number}; {number} entries were reported earlier")
+
+    def _compare(self, key: str, number: int, link: bytes) -> None:
+        reported = self._reported.hashes.get((self._log, self._day, key), {}).get(number)
+        if reported is not None and reported != link.hex():
+            self._fault(f"number {number} or one before it differs from what was reported earlier")
+
+    def _fault(self, fault: str) -> None:
+        self.fault_count += 1
+        if self.fault_count <= MOST_FAULTS:
+            self.faults.append(fault)
+
+    def _gone(self, first: int, last: int) -> None:
+        numbers = f"number {first} was" if first == last else f"numbers {first} to {last} were"
+        self._fault(f"{numbers} removed")

@@ -1,0 +1,1 @@
+"""The decision log: its events, and the file or output that they are written to."""

@@ -1,0 +1,324 @@
+"""Sends the entries of one destination, in their order, while this worker is the one that does."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Sequence
+from contextlib import suppress
+from time import monotonic
+from typing import Final, Literal
+from uuid import UUID
+
+import structlog
+
+from service.audit.export.entry import Waiting, encoded, entry_of
+from service.audit.export.outcomes import Failed, Refused
+from service.audit.export.receivers import Receiver, receiver_of
+from service.errors import Unavailable
+from service.kernel.cooperative_yield import CooperativeYield
+from service.records.database.transactions import Connection, Database
+from service.records.export import dead_letters, decisions, destinations, entries
+from service.records.export.dead_letters import NewDeadLetter
+from service.records.export.destinations import StoredDestination
+from service.records.export.entries import StoredEntry
+from service.settings import Destination, ExportLog
+
+LOOK_EVERY: Final = 5.0
+"""Seconds between two looks of a worker that does not send: the one that does may be gone."""
+POLL_EVERY: Final = 1.0
+"""Seconds between two looks for new entries."""
+FIRST_BACKOFF: Final = 1.0
+"""Seconds before the second attempt; each further wait is twice as long, with jitter."""
+LONGEST_BACKOFF: Final = 300.0
+LONGEST_ASKED: Final = 3600.0
+"""Seconds of a ``Retry-After`` that are honoured."""
+ISOLATE_AFTER: Final = 10
+"""Attempts that a receiver answered 500, after which the entry that makes it fail is searched."""
+MOST_BYTES: Final = 1_048_576
+"""Bytes of a batch in the own format; a single entry may be longer."""
+_LEASE_MARGIN: Final = 15.0  # seconds beyond two attempts
+_PART: Final = 50  # entries made between two yields to the event loop
+
+_log = structlog.get_logger(__name__)
+
+
+class Delivery:
+    """Sends to one destination. One worker of all nodes does it at a time, by a lease in the database.
+
+    An entry is recorded as sent when the receiver has taken it. A worker that is killed between the two has
+    sent it, and the next one sends it again.
+    """
+
+    def __init__(
+        self, destination: Destination, database: Database, worker: str, *, look_every: float = LOOK_EVERY
+    ) -> None:
+        self.destination: Final = destination
+        self.counts: Final = {"sent": 0, "dead": 0}
+        """The entries that this worker has sent, and those that were refused, since its start."""
+        self.state: StoredDestination | None = None
+        """What the last look has found."""
+        self._database = database
+        self._worker = worker
+        self._look_every = look_every
+        self._lease = 2 * destination.timeout + _LEASE_MARGIN
+        self._leased_until = 0.0
+        self._receiver: Receiver | None = None
+        self._fails = False  # as the log was told
+
+    async def run(self) -> None:
+        """Look and send until cancelled; raises nothing else."""
+        while True:
+            try:
+                wait = await self.step()
+            except Unavailable:
+                wait = self._look_every
+            except Exception:  # noqa: BLE001 - an unexpected error must not end the export
+                _log.exception("the export failed", destination=self.destination.name)
+                wait = self._look_every
+            await asyncio.sleep(wait * (0.75 + secrets.randbelow(500) / 1000))
+
+    async def step(self) -> float:
+        """Send one batch of each log, if this worker may; return the seconds to wait. Raises Unavailable."""
+        state = await self._look()
+        if state is None:
+            return self._look_every
+        if state.due_in is not None and state.due_in > 0:
+            return min(state.due_in, self._look_every)
+        sent, more = False, False
+        for log in self.destination.logs:
+            position = state.position(log)
+            if position is None:
+                continue
+            try:
+                found = await self._deliver(log, position, state)
+            except _TakenOver:
+                return self._look_every
+            except _Later as later:
+                return min(later.seconds, self._look_every)
+            sent, more = sent or found != "none", more or found == "more"
+        if state.failures or (not sent and state.waiting_time):
+            await self._settle()
+        return 0.0 if more else POLL_EVERY
+
+    async def close(self) -> None:
+        """Let another worker send at once, and close the connection to the receiver."""
+        with suppress(Unavailable):
+            async with self._database.transaction() as connection:
+                await destinations.release(connection, self.destination.name, self._worker)
+        if self._receiver is not None:
+            await self._receiver.close()
+
+    async def _look(self) -> StoredDestination | None:
+        """Return the state if this worker is the one that sends, else None."""
+        name = self.destination.name
+        async with self._database.transaction() as connection:
+            state = await destinations.stored(connection, name)
+            if state is None:
+                await destinations.add(connection, name)
+                state = await destinations.stored(connection, name)
+            self.state = state
+            if state is None:
+                return None
+            mine = state.worker == self._worker
+            left = state.leased_for or 0.0
+            if not mine and state.worker is not None and left > 0:
+                return None
+            if not (mine and left > self._lease / 2):
+                if not await self._renew(connection):
+                    return None
+            else:
+                self._leased_until = monotonic() + left
+            if any(state.position(log) is None for log in self.destination.logs):
+                await self._begin(connection, state)
+                self.state = state = await destinations.stored(connection, name)
+        return state
+
+    async def _renew(self, connection: Connection) -> bool:
+        begun = monotonic()
+        if not await destinations.lease(connection, self.destination.name, self._worker, self._lease):
+            return False
+        self._leased_until = begun + self._lease
+        return True
+
+    async def _begin(self, connection: Connection, state: StoredDestination) -> None:
+        for log in self.destination.logs:
+            if state.position(log) is None:
+                begins_now = self.destination.start == "now"
+                position = await entries.last(connection, log) if begins_now else 0
+                await destinations.begin(connection, self.destination.name, log, position)
+
+    async def _settle(self) -> None:
+        """Record that no log fails any more: all were taken, or what was not is gone from its log."""
+        async with self._database.transaction() as connection:
+            await destinations.settle(connection, self.destination.name, self._worker)
+        if self._fails:
+            self._fails = False
+            _log.info("an export works again", destination=self.destination.name)
+
+    async def _deliver(
+        self, log: ExportLog, position: int, state: StoredDestination
+    ) -> Literal["none", "all", "more"]:
+        """Send the next batch of ``log``; tell what was found of it. Raises _Later and _TakenOver."""
+        async with self._database.transaction() as connection:
+            found = await entries.after(connection, log, position, self.destination.batch + 1)
+        if not found:
+            return "none"
+        try:
+            waiting = await _read(log, found)
+            batch = _fitting(waiting, self.destination.batch)
+            refused = await self._sent(log, batch, state)
+        except Failed as failure:
+            raise await self._note(failure, found[0], state) from None
+        except (_TakenOver, Unavailable):
+            raise
+        except Exception as error:  # noqa: BLE001 - told where operators look, and not in the log alone
+            _log.exception("the export failed", destination=self.destination.name)
+            fault = Failed(f"a fault of the service, which its log has: {type(error).__name__}")
+            raise await self._note(fault, found[0], state) from None
+        rest = waiting[len(batch)].create_time if len(waiting) > len(batch) else None
+        async with self._database.transaction() as connection:
+            for one, reason in refused:
+                await self._bury(connection, log, one, reason)
+            if not await destinations.advance(
+                connection,
+                self.destination.name,
+                self._worker,
+                log=log,
+                position=batch[-1].position,
+                sent=len(batch) - len(refused),
+                waiting_time=state.waiting_time if state.failures else rest,  # another log may fail
+            ):
+                raise _TakenOver
+            if log == "decisions":
+                await decisions.forget_sent(connection)
+        self.counts["sent"] += len(batch) - len(refused)
+        self.counts["dead"] += len(refused)
+        return "all" if rest is None else "more"
+
+    async def _bury(self, connection: Connection, log: ExportLog, one: Waiting, reason: str) -> None:
+        text = encoded(one.entry).decode()
+        name = self.destination.name
+        letter = NewDeadLetter(name, log, UUID(one.entry.id), reason, text)
+        await dead_letters.add(connection, letter)
+        _log.error("an entry is a dead letter", destination=name, log=log, id=one.entry.id, reason=reason)
+
+    async def _sent(
+        self, log: ExportLog, batch: Sequence[Waiting], state: StoredDestination
+    ) -> list[tuple[Waiting, str]]:
+        """Send ``batch``; return the entries that the receiver refuses, and why. Raises Failed.
+
+        An entry counts as refused only if the receiver takes another one: a receiver that takes none has
+        another fault, and nothing is skipped because of that.
+        """
+        try:
+            await self._attempt(batch)
+        except Failed as failure:
+            if not _is_of_one(failure, state.failures):
+                raise
+            refused = await self._refused(batch, failure, state.failures)
+            if len(refused) == len(batch) and not await self._takes_another(log, len(batch), state):
+                raise
+            return refused
+        return []
+
+    async def _takes_another(self, log: ExportLog, refused: int, state: StoredDestination) -> bool:
+        """Tell whether the receiver takes the last entry that it has taken once more. Raises Failed.
+
+        Only asked about one refused entry, or after many attempts: who refuses several, and none other is at
+        hand, more likely has another fault.
+        """
+        if not state.sent or (refused > 1 and state.failures < ISOLATE_AFTER):
+            return False
+        position = state.position(log) or 0
+        async with self._database.transaction() as connection:
+            taken = await entries.last_taken(connection, log, position, self.destination.name)
+        if taken is None:
+            return False
+        try:
+            await self._attempt(await _read(log, [taken]))
+        except Refused:
+            return False
+        return True
+
+    async def _refused(
+        self, batch: Sequence[Waiting], failure: Failed, failures: int
+    ) -> list[tuple[Waiting, str]]:
+        """Send the halves of a batch that was refused, and theirs; return what is refused by itself."""
+        if len(batch) == 1:
+            return [(batch[0], str(failure))]
+        middle = len(batch) // 2
+        found = []
+        for part in (batch[:middle], batch[middle:]):
+            try:
+                await self._attempt(part)
+            except Failed as cause:
+                if not _is_of_one(cause, failures):
+                    raise
+                found += await self._refused(part, cause, failures)
+        return found
+
+    async def _attempt(self, batch: Sequence[Waiting]) -> None:
+        if self._leased_until - monotonic() < self.destination.timeout + _LEASE_MARGIN / 2:
+            async with self._database.transaction() as connection:
+                if not await self._renew(connection):
+                    raise _TakenOver
+        if self._receiver is None:
+            self._receiver = receiver_of(self.destination)
+        await self._receiver.send([one.entry for one in batch])
+
+    async def _note(self, failure: Failed, first: StoredEntry, state: StoredDestination) -> Exception:
+        """Record a failed attempt; return what ``_deliver`` raises."""
+        wait = backoff(state.failures) if failure.retry_after is None else failure.retry_after
+        wait = min(max(wait, backoff(0)), LONGEST_ASKED)
+        name, reason = self.destination.name, str(failure)
+        async with self._database.transaction() as connection:
+            held = await destinations.fail(
+                connection, name, self._worker, reason=reason, again_in=wait, waiting_time=first.create_time
+            )
+        if not self._fails or state.reason != reason:
+            self._fails = True
+            _log.warning("an export fails", destination=name, reason=reason, again_in=round(wait, 1))
+        return _Later(wait) if held else _TakenOver()
+
+
+class _Later(Exception):  # noqa: N818 - an outcome
+    def __init__(self, seconds: float) -> None:
+        super().__init__()
+        self.seconds = seconds
+
+
+class _TakenOver(Exception):  # noqa: N818 - an outcome
+    """Another worker has become the one that sends: it sends the batch again."""
+
+
+def backoff(failures: int) -> float:
+    """Return the seconds to wait after a failed attempt after ``failures`` others: half of it is random."""
+    whole = min(LONGEST_BACKOFF, FIRST_BACKOFF * 2.0 ** min(failures, 20))
+    return whole * (0.5 + secrets.randbelow(500) / 1000)
+
+
+def _is_of_one(failure: Failed, failures: int) -> bool:
+    """Tell whether one entry may be the cause: refused, or the receiver has failed itself again and again."""
+    return isinstance(failure, Refused) or (failure.internal and failures >= ISOLATE_AFTER)
+
+
+async def _read(log: ExportLog, found: Sequence[StoredEntry]) -> list[Waiting]:
+    """Return the entries of ``log`` as they are exported; gives way to others every few entries."""
+    waiting, pauses = [], CooperativeYield()
+    for place, stored in enumerate(found):
+        entry = entry_of(log, stored)
+        waiting.append(Waiting(stored.id, stored.create_time, entry, len(encoded(entry))))
+        if place % _PART == _PART - 1:
+            await pauses.give_way()
+    return waiting
+
+
+def _fitting(waiting: Sequence[Waiting], most: int) -> Sequence[Waiting]:
+    """Return the first entries, for one batch: at most ``most`` of at most ``MOST_BYTES``; at least one."""
+    length = 0
+    for place, one in enumerate(waiting[:most]):
+        length += one.length
+        if length > MOST_BYTES:
+            return waiting[: max(1, place)]
+    return waiting[:most]

@@ -1,0 +1,35 @@
+"""Encodes batches of entries, while requests go on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final, TypeAlias
+
+import structlog
+
+from service.audit.export.entry import Entry
+from service.audit.export.outcomes import Refused
+from service.kernel.cooperative_yield import CooperativeYield
+
+Encoding: TypeAlias = Callable[[Entry], bytes]
+"""Returns an entry as one line of JSON, without a line feed."""
+
+_log = structlog.get_logger(__name__)
+_PART: Final = 20  # entries encoded between two yields to the event loop
+
+
+async def encoded_all(entries: Sequence[Entry], encoding: Encoding) -> list[bytes]:
+    """Return ``entries`` as ``encoding`` writes them; gives way to others every few entries.
+
+    Raises Refused for an entry that can't be written so: it must not hold up the others.
+    """
+    found, pauses = [], CooperativeYield()
+    for place, one in enumerate(entries):
+        try:
+            found.append(encoding(one))
+        except Exception as error:  # noqa: BLE001 - a fault of ours in one of many forms
+            _log.exception("an entry can't be encoded", log=one.log, id=one.id)
+            raise Refused(f"the entry can't be encoded: {type(error).__name__}") from None
+        if place % _PART == _PART - 1:
+            await pauses.give_way()
+    return found

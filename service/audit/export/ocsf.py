@@ -1,0 +1,253 @@
+"""Entries as events of the Open Cybersecurity Schema Framework (OCSF), version 1.8.0, without profiles.
+
+``docs/reference/audit-export.md`` lists every attribute. What OCSF has no attribute for is in ``unmapped``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from service import __version__
+from service.audit.export.entry import Entry
+
+VERSION: Final = "1.8.0"
+
+_OTHER: Final = 99
+_SUCCESS, _FAILURE = 1, 2
+_INFORMATIONAL, _LOW, _MEDIUM, _HIGH = 1, 2, 3, 4
+_PRODUCT: Final = {"name": "Portcullis", "vendor_name": "Portcullis", "version": __version__}
+_SERVER_ERRORS: Final = 500
+_CLIENT_ERRORS: Final = 400
+
+
+class _Class(NamedTuple):
+    category: int
+    uid: int
+    name: str
+    activities: Mapping[int, str]
+
+
+_AUTHENTICATION: Final = _Class(3, 3002, "Authentication", {1: "Logon", 2: "Logoff"})
+_ACCOUNT_CHANGE: Final = _Class(
+    3,
+    3001,
+    "Account Change",
+    {2: "Enable", 3: "Password Change", 4: "Password Reset", 5: "Disable", 9: "Lock"},
+)
+_API_ACTIVITY: Final = _Class(6, 6003, "API Activity", {1: "Create", 2: "Read", 3: "Update", 4: "Delete"})
+
+_EVENTS: Final[Mapping[str, tuple[_Class, int]]] = {
+    "login": (_AUTHENTICATION, 1),
+    "logout": (_AUTHENTICATION, 2),
+    "logout_all": (_AUTHENTICATION, 2),
+    "session_end": (_AUTHENTICATION, 2),
+    "evict": (_AUTHENTICATION, 2),
+    "kick": (_AUTHENTICATION, 2),
+    "refresh": (_AUTHENTICATION, _OTHER),
+    "reuse": (_AUTHENTICATION, _OTHER),
+    "lockout": (_ACCOUNT_CHANGE, 9),
+    "password_change": (_ACCOUNT_CHANGE, 3),
+    "password_reset": (_ACCOUNT_CHANGE, 4),
+    "ban": (_ACCOUNT_CHANGE, 5),
+    "unban": (_ACCOUNT_CHANGE, 2),
+}
+_SEVERITIES: Final = {"reuse": _HIGH, "lockout": _MEDIUM}
+_KINDS: Final = {"INSERT": 1, "QUERY": 2, "EXPORT": 2, "UPDATE": 3, "DELETE": 4}
+_METHODS: Final = {"GET": 2, "HEAD": 2, "POST": 1, "PUT": 3, "PATCH": 3, "DELETE": 4}
+
+_encode: Final = msgspec.json.Encoder().encode
+
+
+def ocsf_event(entry: Entry) -> bytes:
+    """Return ``entry`` as one line of JSON, without a line feed."""
+    made = {"operations": _operation, "logins": _login, "decisions": _decision}[entry.log](entry)
+    return _encode(made)
+
+
+def _login(entry: Entry) -> dict[str, Any]:
+    """Authentication (3002), or Account Change (3001)."""
+    told = _Members(entry.entry)
+    event = told.take("event")
+    kind, activity = _EVENTS.get(event, (_AUTHENTICATION, _OTHER))
+    failed = told.take("outcome") == "failure"
+    severity = _SEVERITIES.get(event, _LOW if failed else _INFORMATIONAL)
+    user = _user(told.take("userId"), told.take("userName"))
+    made = {
+        **_common(entry, kind, activity, event, severity, failed=failed),
+        "user": user,
+        **_given(status_detail=told.take("reason")),
+        **_endpoint(told.take("loginIp")),
+        **_agent(told.take("userAgent"), entry),
+    }
+    if kind is _AUTHENTICATION:
+        made["service"] = {"name": "Portcullis"}
+        made["is_remote"] = True
+    return _finished(made, entry, told)
+
+
+def _operation(entry: Entry) -> dict[str, Any]:
+    """API Activity (6003)."""
+    told = _Members(entry.entry)
+    kind, status = told.take("kind"), told.take("status")
+    failed = status >= _CLIENT_ERRORS
+    error = told.take("error")
+    severity = _MEDIUM if status >= _SERVER_ERRORS else _LOW if failed else _INFORMATIONAL
+    method, path, query = told.take("method"), told.take("url"), told.take("query")
+    actor: dict[str, Any] = {"user": _user(told.take("userId"), told.take("userName"))}
+    decision = told.take("decision")
+    if decision is not None:
+        actor["authorizations"] = [
+            _authorization(decision, told.take("decisionId"), told.take("policyRevision"))
+        ]
+    request = {"uid": entry.entry.get("requestId") or entry.id, **_given(data=told.object("params"))}
+    response = {"code": status, **_given(error=error, data=told.object("response"))}
+    made = {
+        **_common(entry, _API_ACTIVITY, _KINDS.get(kind, _OTHER), kind, severity, failed=failed),
+        "actor": actor,
+        "api": {
+            "operation": told.take("action"),
+            "group": {"name": told.take("module")},
+            "request": request,
+            "response": response,
+            "service": {"name": "Portcullis"},
+        },
+        "status_code": str(status),
+        **_given(status_detail=error),
+        "duration": round(told.take("elapsedMs")),
+        "src_endpoint": _endpoint(told.take("clientIp")).get("src_endpoint", {"name": "unknown"}),
+        "http_request": {
+            "http_method": method,
+            "url": {"path": path, **_given(query_string=query)},
+            **_given(uid=entry.entry.get("requestId"), user_agent=told.take("userAgent")),
+        },
+        "http_response": {"code": status},
+    }
+    if targets := told.take("targets"):
+        made["resources"] = [{"type": one.partition(":")[0], "name": one} for one in targets]
+    return _finished(made, entry, told)
+
+
+def _decision(entry: Entry) -> dict[str, Any]:
+    """API Activity (6003) of the request that was decided about, or of the question of another service."""
+    told = _Members(entry.entry)
+    event, denied = told.take("event"), told.take("outcome") == "deny"
+    method, route, path = told.take("method"), told.take("route"), told.take("path")
+    made = {
+        **_common(
+            entry,
+            _API_ACTIVITY,
+            _METHODS.get(method, _OTHER) if event == "decision" else _OTHER,
+            event,
+            _LOW if denied else _INFORMATIONAL,
+            failed=denied,
+        ),
+        "actor": {
+            "user": _user(told.take("user_id"), None),
+            "authorizations": [
+                _authorization(
+                    "deny" if denied else "allow", told.take("decision") or None, told.take("revision")
+                )
+            ],
+        },
+        "api": {
+            "operation": f"{method} {route}" if event == "decision" else "evaluation",
+            "request": {"uid": entry.entry["request_id"]},
+            "service": {"name": "Portcullis"},
+        },
+        "src_endpoint": {"name": "unknown"},
+        **_given(status_detail=told.take("reason")),
+    }
+    if method is not None:
+        made["http_request"] = {
+            "http_method": method,
+            "uid": entry.entry["request_id"],
+            "url": {"path": path or route},
+        }
+    return _finished(made, entry, told)
+
+
+class _Members:
+    """The members of an entry; what was not taken remains."""
+
+    def __init__(self, members: Mapping[str, Any]) -> None:
+        self.left = dict(members)
+
+    def take(self, name: str) -> Any:
+        """Return a member, None if it is missing."""
+        return self.left.pop(name, None)
+
+    def object(self, name: str) -> Any:
+        """Return a member that is a JSON object; any other stays. JSON as text is read."""
+        value = self.left.get(name)
+        if isinstance(value, msgspec.Raw):
+            value = msgspec.json.decode(value)
+        return self.left.pop(name) and value if isinstance(value, dict) else None
+
+
+def _common(
+    entry: Entry, kind: _Class, activity: int, name: str, severity: int, *, failed: bool
+) -> dict[str, Any]:
+    """Return what all classes have; ``name`` is that of an activity which the class has no number for."""
+    request_id = entry.entry.get("requestId") or entry.entry.get("request_id")
+    time = int(datetime.fromisoformat(entry.time).timestamp() * 1000)
+    sequence = None if entry.chain is None else entry.chain["number"]
+    activity_name = kind.activities.get(activity, name)
+    return {
+        "category_uid": kind.category,
+        "class_uid": kind.uid,
+        "class_name": kind.name,
+        "activity_id": activity,
+        "activity_name": activity_name,
+        "type_uid": 100 * kind.uid + activity,
+        "type_name": f"{kind.name}: {activity_name}",
+        "severity_id": severity,
+        "status_id": _FAILURE if failed else _SUCCESS,
+        "time": time,
+        "metadata": {
+            "version": VERSION,
+            "product": _PRODUCT,
+            "uid": entry.id,
+            "log_name": entry.log,
+            "event_code": name,
+            **_given(correlation_uid=request_id, sequence=sequence),
+        },
+    }
+
+
+def _finished(made: dict[str, Any], entry: Entry, told: _Members) -> dict[str, Any]:
+    told.left.pop("requestId", None)
+    told.left.pop("request_id", None)
+    told.left.pop("time", None)
+    left = {**told.left, **_given(chain=entry.chain)}
+    return {**made, "unmapped": left} if left else made
+
+
+def _user(user_id: int | None, name: str | None) -> dict[str, str]:
+    """Return the user; one that is not known is called ``unknown``."""
+    given = _given(uid=None if user_id is None else str(user_id), name=name)
+    return given or {"name": "unknown"}
+
+
+def _authorization(decision: str, decision_id: str | None, revision: int | None) -> dict[str, Any]:
+    version = None if revision is None else str(revision)
+    return {
+        "decision": decision,
+        "policy": {"name": "Portcullis", **_given(uid=decision_id, version=version)},
+    }
+
+
+def _endpoint(address: str | None) -> dict[str, Any]:
+    return {} if address is None else {"src_endpoint": {"ip": address}}
+
+
+def _agent(user_agent: str | None, entry: Entry) -> dict[str, Any]:
+    uid = entry.entry.get("requestId")
+    return {} if user_agent is None else {"http_request": {"user_agent": user_agent, **_given(uid=uid)}}
+
+
+def _given(**members: Any) -> dict[str, Any]:
+    return {name: value for name, value in members.items() if value is not None}

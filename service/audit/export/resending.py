@@ -1,0 +1,66 @@
+"""Sends dead letters again, when somebody asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from service.audit.export.entry import Entry, decoded
+from service.audit.export.outcomes import Refused
+from service.audit.export.receivers import Receiver, receiver_of
+from service.records.database.transactions import Database
+from service.records.export import dead_letters
+from service.records.export.dead_letters import DeadLetter
+from service.settings import Destination
+
+_AT_ONCE: Final = 100
+
+
+@dataclass(slots=True)
+class Resent:
+    """How many dead letters were sent, how many are still refused, and why the last of these."""
+
+    sent: int = 0
+    refused: int = 0
+    reason: str = ""
+
+
+async def resend(database: Database, destination: Destination) -> Resent:
+    """Send all dead letters of ``destination``, and delete those that it takes.
+
+    They are sent one by one: each of them was refused before. Raises Failed and Unavailable.
+    """
+    receiver, done, position = receiver_of(destination), Resent(), 0
+    try:
+        while True:
+            async with database.transaction() as connection:
+                found = await dead_letters.after(connection, destination.name, position, _AT_ONCE)
+            if not found:
+                return done
+            await _send(database, receiver, found, done)
+            position = found[-1].id
+    finally:
+        await receiver.close()
+
+
+async def _send(database: Database, receiver: Receiver, found: Sequence[DeadLetter], done: Resent) -> None:
+    for one in found:
+        try:
+            await receiver.send([_entry(one)])
+        except Refused as refusal:
+            done.refused += 1
+            done.reason = str(refusal)
+            continue
+        async with database.transaction() as connection:
+            await dead_letters.delete_all(connection, [one.id])
+        done.sent += 1
+
+
+def _entry(letter: DeadLetter) -> Entry:
+    try:
+        return decoded(letter.entry)
+    except msgspec.MsgspecError as error:  # such as a number that only a database holds
+        raise Refused(f"what is stored can't be read: {error}") from None

@@ -1,0 +1,163 @@
+"""Sends batches by HTTP, signed as Standard Webhooks describes it (version 1 of its symmetric signatures)."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import hmac
+import ssl
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from pathlib import Path
+from typing import Final
+
+import httpx
+
+from service import __version__
+from service.audit.export.encoding import Encoding, encoded_all
+from service.audit.export.entry import Entry
+from service.audit.export.outcomes import Failed, Refused
+from service.settings import Destination
+from service.settings.destinations import signing_keys
+from service.settings.secrecy import mounted_text
+
+MOST_ANSWERED: Final = 65_536
+"""Bytes that are read of an answer, so that its connection can be used again."""
+_OK: Final = range(200, 300)
+_REDIRECTS: Final = range(300, 400)
+_REFUSALS: Final = (400, 413, 415, 422)
+_INTERNAL: Final = 500
+
+
+class Webhook:
+    """Posts each batch as one JSON array. It follows no redirect, and uses no proxy of the environment."""
+
+    def __init__(self, destination: Destination, encoding: Encoding) -> None:
+        self._url = destination.url
+        self._timeout = destination.timeout
+        self._encoding = encoding
+        self._keys = _signing_keys(_secret(destination.secret, destination.secret_file))
+        headers = {"Content-Type": "application/json", "User-Agent": f"Portcullis/{__version__}"}
+        if authorization := _secret(destination.authorization, destination.authorization_file):
+            headers["Authorization"] = authorization
+        self._client = httpx.AsyncClient(
+            headers=headers,
+            verify=_trusted(destination),
+            timeout=destination.timeout,
+            follow_redirects=False,
+            trust_env=False,
+            limits=httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=5.0),
+        )
+
+    async def send(self, entries: Sequence[Entry]) -> None:
+        """Post ``entries``; see ``Receiver``."""
+        body = b"[" + b",".join(await encoded_all(entries, self._encoding)) + b"]"
+        headers = signed_headers(self._keys, message_id(entries), int(time.time()), body)
+        try:
+            async with (
+                asyncio.timeout(self._timeout),
+                self._client.stream("POST", self._url, content=body, headers=headers) as answer,
+            ):
+                await _read(answer)
+        except TimeoutError:
+            raise Failed(f"no answer within {self._timeout:g} s") from None
+        except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
+            raise Failed(_words(error)) from None
+        _judge(answer.status_code, answer.headers.get("Retry-After"))
+
+    async def close(self) -> None:
+        """Close the connection."""
+        await self._client.aclose()
+
+
+def _trusted(destination: Destination) -> ssl.SSLContext:
+    """Return whom TLS trusts; without TLS nobody, as reading all authorities takes a while.
+
+    Raises ``Failed`` when the ``ca_file`` can't be used.
+    """
+    if destination.transport == "http":
+        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    ca_file = destination.ca_file
+    try:
+        return ssl.create_default_context(cafile=None if ca_file is None else str(ca_file))
+    except (OSError, ssl.SSLError) as error:
+        raise Failed(f"the ca_file can't be used: {type(error).__name__}") from None
+
+
+def message_id(entries: Sequence[Entry]) -> str:
+    """Return the id of a batch: the same for the same entries, so that receivers recognise a repetition."""
+    return f"msg_{hashlib.sha256(' '.join(one.id for one in entries).encode()).hexdigest()[:32]}"
+
+
+def signed_headers(keys: Sequence[bytes], message: str, timestamp: int, body: bytes) -> dict[str, str]:
+    """Return the headers of a request: its id, its time in Unix seconds, and a signature by each key."""
+    content = f"{message}.{timestamp}.".encode() + body
+    made = (base64.b64encode(hmac.digest(key, content, "sha256")).decode() for key in keys)
+    return {
+        "webhook-id": message,
+        "webhook-timestamp": str(timestamp),
+        "webhook-signature": " ".join(f"v1,{signature}" for signature in made),
+    }
+
+
+def seconds_of(retry_after: str | None, now: datetime) -> float | None:
+    """Return what ``Retry-After`` asks for, in seconds (RFC 9110 §10.2.3); None if it can't be read."""
+    if retry_after is None:
+        return None
+    if retry_after.isascii() and retry_after.isdigit():
+        return float(retry_after[:9])
+    try:
+        moment = parsedate_to_datetime(retry_after)
+    except (ValueError, OverflowError):
+        return None
+    return max(0.0, (moment.replace(tzinfo=moment.tzinfo or UTC) - now).total_seconds())
+
+
+def _secret(text: str, file: Path | None) -> str:
+    """Return a secret of the settings, or that of its file, which may be another one since the start."""
+    if file is None:
+        return text
+    found, complaint = mounted_text(file)
+    if complaint is None and not found:
+        complaint = "is empty"  # nothing goes out unsigned
+    if complaint:
+        raise Failed(f"the file of a secret {complaint}")
+    return found
+
+
+def _signing_keys(text: str) -> list[bytes]:
+    try:
+        return signing_keys(text)
+    except ValueError as error:
+        raise Failed(f"the secret {error}") from None
+
+
+async def _read(answer: httpx.Response) -> None:
+    length = 0
+    async for part in answer.aiter_raw():
+        length += len(part)
+        if length > MOST_ANSWERED:
+            return
+
+
+def _judge(status: int, retry_after: str | None) -> None:
+    if status in _OK:
+        return
+    if status in _REFUSALS:
+        raise Refused(f"the receiver answers {status}")
+    said = "which is a redirect, and not followed" if status in _REDIRECTS else "and will be asked again"
+    after = seconds_of(retry_after, datetime.now(UTC))
+    raise Failed(f"the receiver answers {status}, {said}", retry_after=after, internal=status == _INTERNAL)
+
+
+def _words(error: Exception) -> str:
+    """Return what failed, without the URL, which may hold a token in its path."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return f"the receiver's certificate is not accepted: {cause.verify_message}"
+        cause = cause.__cause__ or cause.__context__
+    return f"the receiver can't be reached: {type(error).__name__}"

@@ -1,0 +1,121 @@
+"""The journal of one worker: collector, sender, writer and maintenance of the logs."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from dataclasses import asdict
+from typing import Any, Final
+
+import structlog
+
+from service.audit.chain.form import Chain
+from service.audit.chain.maintenance import Upkeep, retention
+from service.audit.chain.writer import Writing
+from service.audit.collector import Collector
+from service.audit.sender import Sender
+from service.audit.stream_consumer import CLAIM_AFTER, Writer
+from service.errors import Unavailable
+from service.kernel.health import Health
+from service.keyspace import Batch, LogCounts, LogStream
+from service.records.database.transactions import Database
+from service.settings import Oplog
+
+LOG_CONNECTIONS: Final = 2
+"""Connections of each worker to the database, for the logs."""
+WITHIN: Final = 10.0
+"""Seconds that a transaction may take: the time limit of the journal's own database pool."""
+PATIENCE: Final = 5.0
+"""Seconds that the last entries may take at shutdown."""
+_TELL_WITHIN: Final = 0.5  # seconds for asking the store; less than a readiness check may take
+
+_log = structlog.get_logger(__name__)
+
+
+class Journal:
+    """Collects entries, sends them to ``stream`` and writes entries of all workers, until ``finish``.
+
+    ``database`` is a pool of its own, with the time limit ``WITHIN``: no request waits for a connection that
+    writes logs. ``worker`` is a name that no other process has ever had. ``hold_days`` is
+    that of ``Upkeep``.
+    """
+
+    def __init__(
+        self,
+        settings: Oplog,
+        database: Database,
+        stream: LogStream,
+        worker: str,
+        *,
+        claim_after: float = CLAIM_AFTER,
+        hold_days: int = 0,
+    ) -> None:
+        self._database = database
+        self._stream = stream
+        self._worker = worker
+        self._tasks: list[asyncio.Task[None]] = []
+        self.finished = False
+        chain = Chain(settings.chain_key)
+        self.collector = Collector(settings.memory_limit)
+        self._sender = Sender(self.collector, stream, worker, settings.stream_limit)
+        writing = Writing(database, chain)
+        self._writer = Writer(
+            stream, writing, worker, self.collector.counts, sent=self._sender.sent, claim_after=claim_after
+        )
+        self._upkeep = Upkeep(database, chain, retention(settings), hold_days=hold_days)
+
+    async def start(self) -> None:
+        """Start the background tasks."""
+        work = (self._sender.run(), self._write(), self._upkeep.begin())
+        self._tasks = [asyncio.create_task(one) for one in work]
+
+    async def finish(self) -> None:
+        """Send and write the remaining entries, log the counts, and disconnect.
+
+        Entries that can't be written in time wait in the stream for the next start. If the session store is
+        unavailable, the entries of this worker are written to the database directly.
+        """
+        self.finished = True
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        sent = await self._sender.send_all()
+        with suppress(Unavailable, TimeoutError):
+            async with asyncio.timeout(PATIENCE):
+                await (self._writer.drain() if sent else self._write_directly())
+        with suppress(Unavailable):
+            await self._stream.leave(self._worker)
+        with suppress(Unavailable, TimeoutError):
+            async with asyncio.timeout(PATIENCE):
+                await self._upkeep.report_heads()
+        level = "error" if self.collector.waiting else "info"
+        getattr(_log, level)("the logs are closed", **self.collector.tally())
+        await self._database.close()
+
+    async def totals(self) -> LogCounts:
+        """Return the counts over all workers; raises Unavailable."""
+        return await self._stream.counts()
+
+    async def health(self) -> Health:
+        """Return ``degraded`` while this worker can't send or write entries, with the counts.
+
+        The counts are those of all workers, or this worker's own when the session store can't be asked.
+        """
+        counts: dict[str, Any]
+        try:
+            async with asyncio.timeout(_TELL_WITHIN):
+                counts = asdict(await self.totals())
+        except (Unavailable, TimeoutError):
+            counts = {**self.collector.tally(), "alone": True}
+        waits = self._sender.held_up or self._writer.held_up
+        return Health("degraded" if waits else "up", counts)
+
+    async def _write(self) -> None:
+        await self._upkeep.tried.wait()
+        await self._writer.run()
+
+    async def _write_directly(self) -> None:
+        while bundle := self.collector.bundle():
+            done = await self._writer.write([Batch("", bundle.content)])
+            self._writer.count(done)
+            self.collector.handed_on()

@@ -1,0 +1,160 @@
+"""Takes batches from the stream and writes them to the database, in the background of each worker."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from time import monotonic
+from typing import Final
+
+import msgspec
+import structlog
+
+from service.audit.chain.writer import Writing
+from service.audit.collector import Counts
+from service.errors import Unavailable
+from service.keyspace import Batch, Done, LogStream
+from service.records.logs.inserts import Log
+
+WRITE_EVERY: Final = 0.2
+"""Seconds between two transactions, unless more batches wait than one can take."""
+LOOK_EVERY: Final = 2.0
+"""Seconds between two looks while this worker sends nothing: other workers write what they send."""
+MOST_BATCHES: Final = 8
+"""Batches of one transaction: half a mebibyte, which delays requests by a few milliseconds."""
+RETRY_EVERY: Final = 1.0
+"""Seconds between two attempts while the database or the session store is unavailable."""
+CLAIM_AFTER: Final = 20.0
+"""Seconds after which an unfinished batch of another worker is claimed."""
+CLAIM_EVERY: Final = 1.0
+"""Seconds at least between two looks for such batches."""
+
+_log = structlog.get_logger(__name__)
+
+
+class _Content(msgspec.Struct):
+    """Content of a batch: encoded entries of both logs."""
+
+    operations: list[msgspec.Raw]
+    logins: list[msgspec.Raw]
+
+    def of(self, log: Log) -> list[bytes]:
+        return [bytes(line) for line in (self.operations if log == "operation_log" else self.logins)]
+
+
+_read = msgspec.json.Decoder(_Content).decode
+
+
+class Writer:
+    """Writes the batches of ``stream``, under the name ``worker``; a batch is removed after the commit.
+
+    A batch with an unconfirmed commit is written again, which has no effect if it was committed. While the
+    database is unavailable, batches wait in the stream; batches of a dead worker are claimed by others.
+    ``counts`` is updated with the outcome. ``sent`` is set when this worker has added a batch.
+    """
+
+    def __init__(
+        self,
+        stream: LogStream,
+        writing: Writing,
+        worker: str,
+        counts: Counts,
+        *,
+        sent: asyncio.Event | None = None,
+        claim_after: float = CLAIM_AFTER,
+    ) -> None:
+        self._sent = sent or asyncio.Event()
+        self._stream = stream
+        self._writing = writing
+        self._worker = worker
+        self._counts = counts
+        self._claim_after = claim_after
+        self._claim_again = 0.0
+        self._unfinished = False
+        self._unconfirmed: list[Done] = []
+        self.held_up = False
+        """True if entries wait because the last attempt failed."""
+
+    async def run(self) -> None:
+        """Write until cancelled; raises nothing else."""
+        while True:
+            pause, more = RETRY_EVERY, True
+            self._sent.clear()
+            try:
+                again = self._unfinished  # then it reads what it had taken, and next what is new
+                full = await self.step() == MOST_BATCHES
+                pause, more = 0 if full else WRITE_EVERY, full or again
+                self._say(None)
+            except Unavailable as refusal:
+                self._say(refusal.detail)
+            except Exception:  # noqa: BLE001 - an unexpected error must not lose entries
+                _log.exception("entries of the logs can't be written")
+            await asyncio.sleep(pause)
+            if not more:
+                await self._until_sent()
+
+    async def step(self) -> int:
+        """Write as many batches as one transaction takes; return their number. Raises Unavailable."""
+        again, self._unfinished = self._unfinished, True
+        batches = await self._stream.take(
+            self._worker, most=MOST_BATCHES, again=again, idle=0 if again else self._idle()
+        )
+        if again:
+            # The answer to the last attempt was lost: what does not come again was removed by it.
+            left = {batch.id for batch in batches}
+            self.count(one for one in self._unconfirmed if one.batch.id not in left)
+            self._unconfirmed = []
+        if batches:
+            self._unconfirmed = done = await self.write(batches)
+            if await self._stream.done(done, self._writing.grown()):
+                _log.error("entries of the logs are gone that were written", event_type="security")
+            self.count(done)
+            self._unconfirmed = []
+        self._unfinished = again and bool(batches)
+        return len(batches)
+
+    async def drain(self) -> None:
+        """Write until this worker has no batches left; waits while a store is unavailable."""
+        while True:
+            try:
+                again = self._unfinished
+                if not await self.step() and not again:
+                    return
+            except Unavailable:
+                await asyncio.sleep(WRITE_EVERY)
+
+    async def write(self, batches: Sequence[Batch]) -> list[Done]:
+        """Write the entries of ``batches``; return the counts of each. Raises Unavailable."""
+        contents = [_read(batch.content) for batch in batches]
+        written, aside = [0] * len(batches), [0] * len(batches)
+        for log in ("operation_log", "login_log"):
+            lines = [(place, line) for place, content in enumerate(contents) for line in content.of(log)]
+            refused = await self._writing.write(log, [line for _, line in lines])
+            for number, (place, _) in enumerate(lines):
+                (aside if number in refused else written)[place] += 1
+        return [Done(*one) for one in zip(batches, written, aside, strict=True)]
+
+    def count(self, done: Iterable[Done]) -> None:
+        """Add the outcome of batches to this worker's counts."""
+        for one in done:
+            self._counts.written += one.written
+            self._counts.set_aside += one.set_aside
+
+    async def _until_sent(self) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LOOK_EVERY):
+                await self._sent.wait()
+
+    def _idle(self) -> float:
+        if monotonic() < self._claim_again:
+            return 0
+        self._claim_again = monotonic() + CLAIM_EVERY
+        return self._claim_after
+
+    def _say(self, reason: str | None) -> None:
+        if reason is not None and not self.held_up:
+            _log.warning("entries of the logs wait to be written", reason=reason)
+        elif reason is None and self.held_up:
+            _log.info("entries of the logs are written again")
+        self.held_up = reason is not None

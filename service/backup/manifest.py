@@ -1,0 +1,87 @@
+"""What an archive says about itself, in its last member ``manifest.json``."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from typing import Final
+
+import msgspec
+
+from service.records.restores.epochs import Timeline
+
+FORMAT: Final = 1
+"""The format of archives that this version writes, and the newest that it reads."""
+MANIFEST: Final = "manifest.json"
+DATABASE: Final = "database.dump"
+KEYS: Final = "keys.jwe"
+FILES: Final = "files/"
+
+
+class Member(msgspec.Struct, frozen=True):
+    """A member of the archive: its name, its bytes, and their SHA-256 in hexadecimal."""
+
+    name: str
+    size: int
+    sha256: str
+
+
+class ChainHead(msgspec.Struct, frozen=True):
+    """The end of the chain of one day of a log, as of the snapshot; ``hash`` in hexadecimal."""
+
+    log: str
+    day: date
+    key_id: str
+    number: int
+    hash: str
+
+
+class Files(msgspec.Struct, frozen=True):
+    """The files that have rows as of the snapshot.
+
+    ``included`` tells whether their contents are in the archive. ``damaged`` are the keys of objects that
+    are missing or differ from their rows.
+    """
+
+    included: bool
+    count: int
+    bytes: int
+    prefix: str
+    damaged: tuple[str, ...] = ()
+
+
+class Manifest(msgspec.Struct, frozen=True, kw_only=True):
+    """The facts of one backup, all of the moment ``snapshot_time`` by the database's clock.
+
+    ``entries_under_way`` counts the log entries that were still in the session store, and so are not in the
+    archive; None if the store could not be asked. ``keys`` names the encryption of ``keys.jwe``, or is None
+    without that member.
+    """
+
+    format: int
+    id: str
+    version: str
+    schema: str
+    snapshot_time: datetime
+    server: int
+    timelines: tuple[Timeline, ...]
+    revision: int
+    revision_digest: str
+    heads: tuple[ChainHead, ...]
+    entries_under_way: int | None
+    files: Files
+    keys: str | None
+    operator: str
+    members: tuple[Member, ...]
+
+
+encoder: Final = msgspec.json.Encoder()
+decoder: Final = msgspec.json.Decoder(Manifest)
+
+
+class Format(msgspec.Struct, frozen=True):
+    """The part of a manifest that every format has."""
+
+    format: int
+
+
+format_decoder: Final = msgspec.json.Decoder(Format)

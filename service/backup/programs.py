@@ -1,0 +1,134 @@
+"""Runs pg_dump and pg_restore: those of the settings, of the PATH, or of the embedded PostgreSQL."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final
+
+from service.embedded import EmbeddedError
+from service.embedded.binaries import postgres_program
+from service.operator.errors import LaunchError
+from service.records.database.programs import access_to
+from service.settings import Settings
+
+_VERSION: Final = re.compile(rb"\(PostgreSQL\) ([0-9]+)")
+_KEPT: Final = ("PATH", "HOME", "LD_LIBRARY_PATH", "TMPDIR")
+_CHUNK: Final = 1024 * 1024
+_TAIL: Final = 1500  # bytes of what a program says that are shown
+
+
+class ProgramError(LaunchError):
+    """A program of PostgreSQL is missing, too old, or has failed."""
+
+
+def program_for(settings: Settings, name: str, server: int) -> Path:
+    """Return the path of ``name`` that works with a server of version ``server`` (``server_version_num``).
+
+    A program older than its server does not know all of it: pg_dump(1) refuses. Raises ``ProgramError``.
+    """
+    found = [(path, _version_of(path)) for path in _candidates(settings, name)]
+    needed = server // 10_000
+    for path, version in found:
+        if version >= needed:
+            return path
+    where = "Install the client programs of that version, or name their directory in database.programs"
+    if not found:
+        raise ProgramError(
+            f"{name} of PostgreSQL {needed} or later is needed, and none is installed. {where}"
+        )
+    told = ", ".join(f"{path} is of version {version}" for path, version in found)
+    raise ProgramError(f"{name} is older than the server, which is PostgreSQL {needed}: {told}. {where}")
+
+
+def _candidates(settings: Settings, name: str) -> Iterable[Path]:
+    if (directory := settings.database.programs) is not None:
+        path = directory / name
+        return [path] if path.is_file() else []
+    found = [Path(one)] if (one := shutil.which(name)) else []
+    try:
+        return [*found, postgres_program(name)]
+    except EmbeddedError:
+        return found
+
+
+def _version_of(path: Path) -> int:
+    """Return the major version of a program; 0 if it can't be run."""
+    try:
+        said = subprocess.run([path, "--version"], env=_environment(), capture_output=True, check=False)  # noqa: S603 - chosen by the operator
+    except OSError:
+        return 0
+    version = _VERSION.search(said.stdout)
+    return int(version[1]) if version else 0
+
+
+async def output_of(program: Path, url: str, *options: str) -> AsyncIterator[bytes]:
+    """Run a program on the database at ``url``, and yield what it writes; ``ProgramError`` if it fails."""
+    async with _running(program, url, *options, stdin=asyncio.subprocess.DEVNULL) as process:
+        assert process.stdout is not None  # noqa: S101 - it is a pipe
+        while chunk := await process.stdout.read(_CHUNK):
+            yield chunk
+
+
+async def feed(program: Path, url: str, content: Iterable[bytes], *options: str) -> None:
+    """Run a program on the database at ``url`` that reads ``content``; ``ProgramError`` if it fails."""
+    async with _running(program, url, *options, stdout=asyncio.subprocess.DEVNULL) as process:
+        assert process.stdin is not None  # noqa: S101 - it is a pipe
+        try:
+            for chunk in content:
+                process.stdin.write(chunk)
+                await process.stdin.drain()
+            process.stdin.close()
+        except ConnectionError:  # it has ended early, and says why
+            pass
+
+
+@asynccontextmanager
+async def _running(
+    program: Path,
+    url: str,
+    *options: str,
+    stdin: int = asyncio.subprocess.PIPE,
+    stdout: int = asyncio.subprocess.PIPE,
+) -> AsyncIterator[asyncio.subprocess.Process]:
+    """Run a program while the block does; it is killed if the block fails, else waited for.
+
+    Raises ``ProgramError`` with the end of what it said if it fails.
+    """
+    access = access_to(url)
+    process = await asyncio.create_subprocess_exec(
+        str(program),
+        *options,
+        f"--dbname={access.connection}",
+        env=_environment() | access.variables,
+        stdin=stdin,
+        stdout=stdout,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    assert process.stderr is not None  # noqa: S101 - it is a pipe
+    said = asyncio.create_task(process.stderr.read())
+    try:
+        yield process
+        _require_success(program, await process.wait(), await said)
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+        await said
+
+
+def _require_success(program: Path, status: int, said: bytes) -> None:
+    if status:
+        words = said[-_TAIL:].decode(errors="replace").strip()
+        raise ProgramError(f"{program.name} failed with status {status}:\n{words}")
+
+
+def _environment() -> dict[str, str]:
+    # No secret of ours is for these programs; what libpq would take from PG* variables must not count either.
+    return {name: os.environ[name] for name in _KEPT if name in os.environ} | {"LC_ALL": "C"}

@@ -1,0 +1,267 @@
+"""Restores an archive into an empty database, as a known cut: what came after it can't be mistaken for it."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Final, NamedTuple
+
+from service.audit import entries
+from service.audit.chain import rows
+from service.audit.chain.form import Chain, append
+from service.audit.chain.reported import told_store
+from service.audit.chain.seals import sealed
+from service.authn.denials import Denials
+from service.authz.publishing.publisher import publish_if_changed
+from service.authz.publishing.shipped import configured
+from service.backup.archive import ArchiveReader
+from service.backup.making import WITHIN
+from service.backup.manifest import DATABASE, FILES, Manifest
+from service.backup.programs import feed, program_for
+from service.errors import Unavailable
+from service.files.object_store import ObjectStore, object_store
+from service.kernel.clock import now
+from service.keyspace import SessionStore, revision_in
+from service.operator.errors import LaunchError
+from service.operator.who import operator_name
+from service.records.database.transactions import Connection, Database
+from service.records.logs.operation_events import OperationEvent
+from service.records.migrate import migrate
+from service.records.policy import revisions
+from service.records.restores import cuts, epochs
+from service.records.restores.cuts import Secrets
+from service.records.restores.epochs import CutHead, Timeline
+from service.records.schema_revision import known_schemas
+from service.records.users import bans
+from service.settings import Settings
+
+LEAST_REVISIONS: Final = 1000
+"""Policy revisions that a restore leaves out at least, and one more for each ``_REVISION_EVERY`` seconds."""
+
+_REVISION_EVERY: Final = 0.1
+_RESTORE: Final = ("--no-owner", "--no-privileges", "--exit-on-error", "--single-transaction")
+
+
+class RestoreError(LaunchError):
+    """The archive can't be restored here; nothing was changed, unless the message says so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What the operator has chosen to keep in force."""
+
+    api_keys: bool
+    links: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Restored:
+    """What a restore has done; ``sessions`` is None if the session store was out of reach."""
+
+    timeline: Timeline
+    revision: int
+    files: int
+    secrets: Secrets
+    sessions: int | None = None
+
+
+class _Known(NamedTuple):
+    """What the session store knows of databases before: the announced revision, and their timelines."""
+
+    reachable: bool
+    revision: int = 0
+    timelines: frozenset[str] = frozenset()
+
+
+async def restore(settings: Settings, archive: ArchiveReader, choices: Choices) -> Restored:
+    """Restore ``archive`` into the empty stores of ``settings``.
+
+    The archive is compared with its manifest before anything is changed. Raises ``RestoreError``,
+    ``ArchiveError``, ``ProgramError`` and ``Unavailable``.
+    """
+    archive.verify()
+    database = Database(settings.database.url, pool_size=2, timeout=settings.database.timeout)
+    store = SessionStore(settings.redis, settings.auth)
+    objects = object_store(settings.objstore, settings.server.data / "files")
+    work = _Restore(settings, database, store, objects, archive, choices)
+    try:
+        async with database.transaction() as connection:
+            await require_place(connection, archive.manifest)
+        try:
+            await work.put_files()
+            restored = await work.database_back()
+        except BaseException:
+            if not work.committing:  # else it may have been committed, with rows for these files
+                await work.remove_files()
+            raise
+        return replace(restored, sessions=await _end_sessions(database, store, restored))
+    finally:
+        await store.close()
+        await database.close()
+
+
+async def require_place(connection: Connection, manifest: Manifest) -> None:
+    """Return if the backup can be restored into the database of ``connection``; raises ``RestoreError``."""
+    if manifest.schema not in known_schemas():
+        raise RestoreError(
+            f"The backup has schema {manifest.schema} of version {manifest.version}, which this version does "
+            "not know: restore it with that version"
+        )
+    if (tables := await cuts.count_tables(connection)) > 0:
+        raise RestoreError(
+            f"The database is not empty: it has {tables} tables. A restore needs a new database, which the "
+            "service was never started on"
+        )
+    server = await cuts.server_version(connection) // 10_000
+    if server < manifest.server // 10_000:
+        raise RestoreError(
+            f"The backup is of PostgreSQL {manifest.server // 10_000}, and this server is {server}: restore "
+            "it on a server of that version or later"
+        )
+
+
+@dataclass(slots=True)
+class _Restore:
+    settings: Settings
+    database: Database
+    store: SessionStore
+    objects: ObjectStore
+    archive: ArchiveReader
+    choices: Choices
+    prefix: str = field(default_factory=lambda: secrets.token_hex(16))
+    committing: bool = False
+
+    async def put_files(self) -> None:
+        """Put the files of the archive into the object store, under the prefix of the new timeline."""
+        for member in self.archive.manifest.members:
+            if member.name.startswith(FILES):
+                _, _, name = member.name.removeprefix(FILES).partition("/")
+                await self.objects.put(f"{self.prefix}/{name}", self._pieces(member.name))
+
+    async def _pieces(self, name: str) -> AsyncIterator[bytes]:
+        for chunk in self.archive.chunks(name):
+            yield chunk
+
+    async def remove_files(self) -> None:
+        """Remove what ``put_files`` has put."""
+        with suppress(Unavailable):
+            async for keys in self.objects.keys(self.prefix):
+                for key in keys:
+                    await self.objects.delete(key)
+
+    async def database_back(self) -> Restored:
+        """Bring the database back, and make the cut in one transaction."""
+        begun, manifest = now(), self.archive.manifest
+        seconds = max(0.0, (begun - manifest.snapshot_time).total_seconds())
+        async with self.database.transaction(within=WITHIN) as connection:
+            # Who publishes a revision holds this lock; so no worker withdraws the one that is announced here.
+            await revisions.lock(connection)
+            known = await _known(self.store)
+            least = max(manifest.revision, known.revision) + LEAST_REVISIONS
+            least += round(seconds / _REVISION_EVERY)
+            if known.reachable:
+                # From here on workers that still run on this store decide nothing by what they have.
+                await self.store.revision_key.announce(least)
+            await self._load(connection)
+            timeline = _timeline(manifest, begun, known.timelines)
+            restored = await self._cut(connection, timeline, seconds, least)
+            self.committing = True
+        return restored
+
+    async def _load(self, connection: Connection) -> None:
+        url = self.settings.database.url
+        program = program_for(self.settings, "pg_restore", await cuts.server_version(connection))
+        await feed(program, url, self.archive.chunks(DATABASE), *_RESTORE)
+        migrate(url, configured(self.settings.policy).extensions)
+
+    async def _cut(self, connection: Connection, begun: Timeline, seconds: float, least: int) -> Restored:
+        manifest, chain = self.archive.manifest, Chain(self.settings.oplog.chain_key)
+        timeline = sealed(chain, begun)
+        await epochs.add(connection, (*manifest.timelines, timeline))
+        moved = await cuts.raise_ids(connection, seconds)
+        await cuts.raise_versions(connection, seconds)
+        await cuts.retire_unknown_positions(connection)
+        ended = await cuts.end_secrets(
+            connection, api_keys=not self.choices.api_keys, links=not self.choices.links
+        )
+        await cuts.begin_objects(connection, self.prefix, moved=manifest.files.included)
+        policy = await publish_if_changed(
+            connection,
+            configured(self.settings.policy),
+            f"restored from the backup {manifest.id}",
+            user_name=timeline.operator,
+            least=least,
+        )
+        files = manifest.files.count - len(manifest.files.damaged) if manifest.files.included else 0
+        restored = Restored(timeline=timeline, revision=policy.revision, files=files, secrets=ended)
+        await _enter(connection, chain, restored, manifest, moved)
+        return restored
+
+
+def _timeline(manifest: Manifest, begun: datetime, told: frozenset[str]) -> Timeline:
+    return Timeline(
+        number=manifest.timelines[-1].number + 1,
+        name=secrets.token_hex(6),
+        begin_time=begun,
+        backup_id=manifest.id,
+        snapshot_time=manifest.snapshot_time,
+        operator=operator_name(),
+        ended=tuple(sorted(told - {one.name for one in manifest.timelines})),
+        heads=tuple(CutHead(one.log, one.day, one.key_id, one.number) for one in manifest.heads),
+    )
+
+
+async def _known(store: SessionStore) -> _Known:
+    try:
+        revision = revision_in(await store.revision_key.read()) or 0
+        told = told_store(await store.log.heads())
+    except Unavailable:
+        return _Known(False)
+    return _Known(True, revision, frozenset(head.timeline for head in told))
+
+
+async def _enter(
+    connection: Connection, chain: Chain, restored: Restored, manifest: Manifest, moved: int
+) -> None:
+    """Enter the restore into the operation log, in the transaction that makes it."""
+    event = OperationEvent(
+        module="backup",
+        action="restore",
+        kind="IMPORT",
+        method="CLI",
+        url="portcullis restore",
+        params={"backup": manifest.id, "snapshotTime": manifest.snapshot_time.isoformat()},
+        response={
+            "timeline": restored.timeline.number,
+            "sequences": moved,
+            "apiKeysEnded": restored.secrets.api_keys,
+            "linksEnded": restored.secrets.links,
+            "files": restored.files,
+        },
+        status=200,
+        elapsed_ms=round((now() - restored.timeline.begin_time).total_seconds() * 1000, 3),
+        policy_revision=restored.revision,
+        user_name=restored.timeline.operator,
+    )
+    await append(connection, chain, "operation_log", [rows.read("operation_log", entries.encode(event))])
+
+
+async def _end_sessions(database: Database, store: SessionStore, restored: Restored) -> int | None:
+    """End the sessions in the store, and bring its bans in line with the restored database.
+
+    Return how many sessions there were; None if the store is out of reach.
+    """
+    denials = Denials(database, store)
+    try:
+        await store.revision_key.announce(restored.revision)
+        ended = await store.former_sessions.end()
+        async with database.transaction() as connection:
+            denied = await bans.denied(connection)
+        for user_id in sorted({*denied, *await store.former_sessions.banned()}):
+            await denials.settle(user_id)
+    except Unavailable:
+        return None
+    return ended

@@ -1,0 +1,113 @@
+"""The keys of an installation, encrypted for an archive with a passphrase.
+
+A JWE in compact form (RFC 7516) with PBES2-HS512+A256KW and A256GCM (RFC 7518 §4.8 and §5.3): each JOSE
+program can open it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from getpass import getpass
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from joserfc import jwe
+from joserfc.errors import JoseError
+from joserfc.jwk import OctKey
+
+from service.operator.errors import LaunchError, PasswordError
+from service.operator.stores import with_secret
+from service.settings import Settings
+
+ENCRYPTION: Final = "JWE PBES2-HS512+A256KW A256GCM"
+VARIABLE: Final = "PORTCULLIS_BACKUP_PASSPHRASE"
+"""The variable with the passphrase, for jobs."""
+
+_SHORTEST: Final = 16
+_ROUNDS: Final = 210_000  # of PBKDF2, as OWASP's Password Storage Cheat Sheet has for SHA-512
+_ALGORITHMS: Final = ("PBES2-HS512+A256KW", "A256GCM")
+_HEADER: Final = {"alg": _ALGORITHMS[0], "enc": _ALGORITHMS[1], "p2c": _ROUNDS}
+_REGISTRY: Final = jwe.JWERegistry(algorithms=list(_ALGORITHMS))
+_SECRETS: Final = ("jwt_secret", "jwt_previous_secret")
+_FILES: Final = ("jwt_private_key", "jwt_public_key", "jwt_previous_private_key")
+
+
+class KeysError(LaunchError):
+    """The keys can't be read, opened or written."""
+
+
+def keys_of(settings: Settings) -> dict[str, str]:
+    """Return the signing keys and the key of the log chains, by the names of their settings.
+
+    A local secret is read from the data directory. Raises ``KeysError`` for a file that can't be read.
+    """
+    settings = replace(settings, auth=with_secret(settings).auth)
+    found = {f"auth.{name}": getattr(settings.auth, name) for name in _SECRETS}
+    found["oplog.chain_key"] = settings.oplog.chain_key
+    for name in _FILES:
+        path: Path | None = getattr(settings.auth, name)
+        if path is not None:
+            try:
+                found[f"auth.{name}"] = path.read_text("ascii")
+            except (OSError, UnicodeDecodeError) as error:
+                raise KeysError(f"{path} can't be read") from error
+    return {name: value for name, value in found.items() if value}
+
+
+def seal(keys: Mapping[str, str], passphrase: str) -> bytes:
+    """Return ``keys`` encrypted with ``passphrase``."""
+    key = OctKey.import_key(passphrase)
+    return jwe.encrypt_compact(_HEADER, msgspec.json.encode(keys), key, registry=_REGISTRY).encode()
+
+
+def unseal(sealed: bytes, passphrase: str) -> dict[str, str]:
+    """Return the keys in ``sealed``; ``KeysError`` for another passphrase and for anything else."""
+    try:
+        opened = jwe.decrypt_compact(sealed, OctKey.import_key(passphrase), registry=_REGISTRY)
+        return msgspec.json.decode(opened.plaintext or b"", type=dict[str, str])
+    except (JoseError, ValueError):
+        raise KeysError("The keys can't be opened: the passphrase is another one") from None
+
+
+def write_keys(keys: Mapping[str, str], folder: Path) -> list[Path]:
+    """Write each key to a new file of mode 0600 in ``folder``; return the paths. Raises ``KeysError``."""
+    written = []
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for name, value in sorted(keys.items()):
+            path = folder / (f"{name}.pem" if "-----BEGIN" in value else name)
+            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            with os.fdopen(handle, "w", encoding="ascii") as file:
+                file.write(value if value.endswith("\n") else f"{value}\n")
+            written.append(path)
+    except OSError as error:
+        raise KeysError(f"{error.filename} can't be written: {error.strerror}") from error
+    return written
+
+
+def asked_passphrase(file: Path | None, *, new: bool) -> str:
+    """Return the passphrase: from ``file``, else ``VARIABLE``, else from the terminal or input.
+
+    A ``new`` one is asked for twice, and must have 16 characters. Raises ``PasswordError`` and ``KeysError``.
+    """
+    given = _given(file)
+    if given is None:
+        given = getpass("Passphrase: ") if sys.stdin.isatty() else sys.stdin.readline().rstrip("\n")
+        if new and sys.stdin.isatty() and getpass("Once more: ") != given:
+            raise PasswordError("The two passphrases differ")
+    if new and len(given) < _SHORTEST:
+        raise PasswordError(f"The passphrase must have at least {_SHORTEST} characters")
+    return given
+
+
+def _given(file: Path | None) -> str | None:
+    if file is None:
+        return os.environ.get(VARIABLE)
+    try:
+        return file.read_text("utf-8").partition("\n")[0]
+    except (OSError, UnicodeDecodeError) as error:
+        raise KeysError(f"{file} can't be read") from error

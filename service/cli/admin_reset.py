@@ -1,0 +1,98 @@
+"""``portcullis admin reset-password``: restores a user's access."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, nullcontext
+from functools import partial
+
+from service.audit.journal import Journal
+from service.authn.login_log import LoginLog
+from service.authn.password_rules import PasswordRules
+from service.authn.passwords import Passwords
+from service.authn.recovery import Keeping, Recovered, Recovery
+from service.authn.throttle import Throttle
+from service.authz.publishing.invariant_guard import InvariantGuard
+from service.authz.publishing.live import LivePolicy
+from service.authz.publishing.shipped import configured
+from service.errors import ValidationFailed
+from service.keyspace import SessionStore
+from service.operator.errors import PasswordError
+from service.operator.who import asked_password, log_to_errors, tell_security
+from service.records.database.transactions import Database
+from service.records.schema_revision import require_current
+from service.settings import Settings
+
+
+def reset_password(settings: Settings, user_name: str, *, enable: bool) -> Recovered:
+    """Ask for a new password of the user, store it and end all sessions; return the outcome.
+
+    ``enable`` also enables a disabled user and clears the ban and the login lockout. The password is asked
+    for only if the user exists. Raises ``NotFound``, ``PasswordError``, ``Conflict``, also if the user, once
+    enabled, would break an invariant, ``PolicyError``, ``SchemaError``, and ``Unavailable`` if a store is out
+    of reach: then nothing was changed, or the message says what was.
+    """
+    log_to_errors(settings)
+    require_current(settings.database.url)
+    user_id = asyncio.run(_find(settings, user_name))
+    password = asked_password()
+    try:
+        done = asyncio.run(_recover(settings, user_id, password, enable=enable))
+    except ValidationFailed as refusal:
+        raise PasswordError(f"The password {refusal.extra['errors'][0]['message']}") from None
+    tell_security(
+        settings,
+        "the password of a user was reset by the operator",
+        login_id=str(done.user_id),
+        user_name=done.user_name,
+        ended=done.ended,
+        enabled=enable,
+    )
+    return done
+
+
+async def _find(settings: Settings, user_name: str) -> int:
+    async with _recovery(settings) as recovery:
+        return await recovery.find(user_name)
+
+
+async def _recover(settings: Settings, user_id: int, password: str, *, enable: bool) -> Recovered:
+    async with _recovery(settings) as recovery:
+        return await recovery.recover(user_id, password, enable=enable)
+
+
+async def _invariants(settings: Settings, database: Database) -> Keeping:
+    """Return what keeps the statements about single users, which a disabled one can't break."""
+    live = LivePolicy(configured(settings.policy))
+    if not live.invariants.about_users:
+        return nullcontext
+    await live.load(database)
+    return InvariantGuard(live).keeping
+
+
+@asynccontextmanager
+async def _recovery(settings: Settings) -> AsyncIterator[Recovery]:
+    database = Database(settings.database.url, pool_size=1, timeout=settings.database.timeout)
+    store = SessionStore(settings.redis, settings.auth)
+    log_database = Database(settings.database.url, pool_size=1, timeout=settings.database.timeout)
+    journal = Journal(settings.oplog, log_database, store.log, f"admin:{secrets.token_hex(8)}")
+    passwords = Passwords(settings.password)
+    try:
+        yield Recovery(
+            database=database,
+            invariants=partial(_invariants, settings, database),
+            store=store,
+            passwords=passwords,
+            rules=PasswordRules(settings.password),
+            throttle=Throttle(settings.throttle, store.counters),
+            log=LoginLog(journal.collector.login),
+        )
+    finally:
+        passwords.close()
+        if journal.collector.waiting:
+            await journal.finish()
+        await log_database.close()
+        await store.close()
+        await database.close()

@@ -1,0 +1,59 @@
+"""``portcullis restore FILE``: an archive into an empty place, as a new timeline."""
+
+from __future__ import annotations
+
+import asyncio
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
+from pathlib import Path
+
+from service import settings as table
+from service.backup.archive import ArchiveReader
+from service.backup.manifest import Manifest
+from service.backup.restoring import Choices, Restored, restore
+from service.cli.lazy_commands import add_data
+from service.cli.output import aligned, say
+from service.kernel.text import counted
+from service.operator.stores import reachable
+from service.operator.who import log_to_errors, tell_security
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the options."""
+    parser.add_argument("file", metavar="FILE", type=Path, help="an archive of portcullis backup")
+    add_data(parser)
+    parser.add_argument(
+        "--keep-api-keys", action="store_true", help="leave API keys in force, also those revoked since"
+    )
+    parser.add_argument(
+        "--keep-links", action="store_true", help="leave public links in force, also those revoked since"
+    )
+
+
+def run(options: Namespace, environ: Mapping[str, str]) -> None:
+    """Restore, and say what was done; raises what ``restore`` and ``ArchiveReader`` raise."""
+    choices = Choices(api_keys=options.keep_api_keys, links=options.keep_links)
+    with ArchiveReader(options.file) as archive, reachable(table.load(environ)) as settings:
+        log_to_errors(settings)
+        done = asyncio.run(restore(settings, archive, choices))
+        tell_security(
+            settings,
+            "the database was restored from a backup",
+            backup=archive.manifest.id,
+            timeline=done.timeline.number,
+        )
+        say(_report(done, archive.manifest))
+
+
+def _report(done: Restored, manifest: Manifest) -> str:
+    ended = "not known: the session store was out of reach"
+    rows = [
+        ("backup", f"{manifest.id} of {manifest.snapshot_time.isoformat()}"),
+        ("timeline", f"{done.timeline.number} {done.timeline.name}"),
+        ("policy", f"revision {done.revision}"),
+        ("files", counted(done.files, "file")),
+        ("ended", counted(done.secrets.api_keys, "API key")),
+        ("", counted(done.secrets.links, "public link")),
+        ("", ended if done.sessions is None else counted(done.sessions, "session")),
+    ]
+    return f"{aligned(rows)}\nAll tokens from before are refused. Start the service, or restart it."

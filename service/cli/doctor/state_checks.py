@@ -1,0 +1,40 @@
+"""The check that roles, menus, resources and bindings are those of a reviewed file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from service.administration.state import stored
+from service.administration.state.state_edits import edits_between
+from service.diagnosis.findings import Finding, fault, ok, warning
+from service.diagnosis.installation import Installation
+from service.errors import Conflict
+from service.kernel.strict_yaml import YamlError
+from service.kernel.text import counted, printable
+from service.state_files.reading import read_state
+
+_NAMED: Final = 3  # of many, in one line
+_DONE: Final = {"create": "missing", "update": "changed", "delete": "not in the file"}
+
+
+async def state_file(path: Path, installation: Installation) -> Finding:
+    """What was changed past the review is in force as well."""
+    try:
+        wanted = read_state(path)
+    except YamlError as wrong:
+        return fault("; ".join(wrong.faults), "correct the file, or write it anew: portcullis state export")
+    try:
+        async with installation.records() as connection:
+            found = (await stored.read(connection)).state
+    except Conflict as wrong:
+        return fault(wrong.detail, "correct the tree of menus in the database")
+    edits = edits_between(found, wanted, prune=True).edits
+    if not edits:
+        return ok(f"roles, menus, resources and bindings are those of {path.name}")
+    named = [f"{edit.kind} {printable(edit.key)} ({_DONE[edit.action]})" for edit in edits[:_NAMED]]
+    more = ", …" if len(edits) > _NAMED else ""
+    return warning(
+        f"{counted(len(edits), 'object')} not as in {path.name}: {', '.join(named)}{more}",
+        "portcullis state plan --prune shows all; apply the file, or review what was changed and export it",
+    )

@@ -1,0 +1,45 @@
+"""``portcullis export retry DESTINATION``."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
+
+from service.audit.export.outcomes import Failed
+from service.audit.export.resending import Resent, resend
+from service.cli.export.named import ResendError, named
+from service.cli.lazy_commands import add_data
+from service.cli.output import say
+from service.kernel.text import counted
+from service.operator.database import with_database
+from service.operator.stores import reachable
+from service.operator.who import log_to_errors
+from service.records.database.transactions import Database
+from service.records.export import destinations
+from service.settings import load
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the destination."""
+    parser.add_argument("destination", metavar="DESTINATION", help="its name")
+    add_data(parser)
+
+
+def run(options: Namespace, environ: Mapping[str, str]) -> None:
+    """Send dead letters, and let the service try at once; raises ResendError, SchemaError and Unavailable."""
+    with reachable(load(environ)) as settings:
+        log_to_errors(settings, settings.log.level)
+        destination = named(settings, options.destination)
+
+        async def work(database: Database) -> Resent:
+            done = await resend(database, destination)
+            async with database.transaction() as connection:
+                await destinations.retry_now(connection, destination.name)
+            return done
+
+        try:
+            done = with_database(settings, work)
+        except Failed as failure:
+            raise ResendError(f"{destination.name}: {failure}") from None
+    refused = f"; it still refuses {done.refused}: {done.reason}" if done.refused else ""
+    say(f"{destination.name}: {counted(done.sent, 'dead letter')} sent{refused}")

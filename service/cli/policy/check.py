@@ -1,0 +1,25 @@
+"""``portcullis policy check``: model, lines and routes against one another; needs no store."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
+
+from service import settings as table
+from service.app import check_routes
+from service.authz.publishing.shipped import configured
+from service.cli.output import say
+
+
+def add_arguments(_parser: ArgumentParser) -> None:
+    """Add nothing."""
+
+
+def run(_options: Namespace, environ: Mapping[str, str]) -> None:
+    """Check, and print the digest of the own part; raises ``PolicyError`` and ``RoutesError``."""
+    shipped = configured(table.load(environ).policy)
+    check_routes(shipped)
+    say(
+        f"The model, {len(shipped.base)} base lines and {len(shipped.endpoints)} endpoint lines are in order."
+    )
+    say(f"The digest of this own part of the policy is {shipped.digest}.")

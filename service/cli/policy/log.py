@@ -1,0 +1,82 @@
+"""``portcullis policy log``: what the revisions of a time have changed, and who asked for them."""
+
+from __future__ import annotations
+
+import re
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from service import settings as table
+from service.cli.lazy_commands import add_data, add_json
+from service.cli.output import show
+from service.endpoints.policy.revisions import RevisionChanges
+from service.kernel.text import counted
+from service.operator.database import with_database
+from service.operator.stores import reachable
+from service.records.policy.revisions import RevisionFilter
+from service.reporting.policy_log import PolicyLog, RightsChange, read_log
+from service.web.messages.schema import json_text
+
+_UNITS = {"d": "days", "h": "hours", "m": "minutes"}
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the limits."""
+    formats = "7d, 12h, 30m, 2026-11-15 (UTC) or a time with its zone"
+    parser.add_argument("--since", metavar="TIME", type=_time, help=f"not before: {formats}")
+    parser.add_argument("--until", metavar="TIME", type=_time, help="before")
+    parser.add_argument("--user", metavar="NAME", help="only what this user asked for")
+    add_data(parser)
+    add_json(parser)
+
+
+def run(options: Namespace, environ: Mapping[str, str]) -> None:
+    """Print the revisions, newest first; raises ``SchemaError`` and ``Unavailable``."""
+    wanted = RevisionFilter(options.since, options.until, options.user)
+
+    with reachable(table.load(environ)) as settings:
+        answer = with_database(settings, lambda database: read_log(database, wanted))
+    show(options, answer, lambda: "\n".join(_lines(answer)))
+
+
+def _time(text: str) -> datetime:
+    if match := re.fullmatch(r"([0-9]{1,5})([dhm])", text):
+        return datetime.now(UTC) - timedelta(**{_UNITS[match[2]]: int(match[1])})
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise ArgumentTypeError(f"{text!r} is no time such as 7d, 12h or 2026-11-15") from error
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def _lines(answer: PolicyLog) -> Iterator[str]:
+    entries = [(one.create_time, list(_revision(one))) for one in answer.revisions]
+    entries += [(one.create_time, [_right(one)]) for one in answer.rights]
+    for _, lines in sorted(entries, key=lambda entry: entry[0], reverse=True):
+        yield from lines
+    revised, rights = counted(len(answer.revisions), "revision"), counted(len(answer.rights), "change")
+    yield f"{revised}, {rights} of roles and users."
+
+
+def _right(one: RightsChange) -> str:
+    return (
+        f"{one.create_time}  {one.user_name or '-'}  {one.target}: "
+        f"{one.field} {_value(one.before)} -> {_value(one.after)}"
+    )
+
+
+def _value(value: Any) -> str:
+    return "(" + " ".join(map(str, value)) + ")" if isinstance(value, list) else json_text(value).decode()
+
+
+def _revision(one: RevisionChanges) -> Iterator[str]:
+    yield f"{one.create_time}  {one.user_name or '-'}  revision {one.revision}: {one.cause}"
+    if one.tampered:
+        yield f"    {counted(one.tampered, 'line')} had been changed past the service"
+    if one.added_lines is None or one.removed_lines is None:
+        yield "    its lines were not kept"
+        return
+    yield from (f"    - {line}" for line in one.removed_lines)
+    yield from (f"    + {line}" for line in one.added_lines)

@@ -1,0 +1,50 @@
+"""``portcullis policy matrix``: which roles pass which requests, as CSV or HTML."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
+from pathlib import Path
+
+from service.authz.review.impact import Standing
+from service.authz.review.matrix import Matrix, as_csv, as_html
+from service.authz.review.sources import Source
+from service.cli.output import say, show
+from service.cli.policy.reviewing import Review, add_review, review_one
+from service.endpoints.policy.matrix import MatrixQuery, matrix_answer
+from service.kernel.text import counted
+from service.operator.errors import LaunchError
+from service.web.messages.schema import WHOLE_LIST
+
+
+class MatrixError(LaunchError):
+    """The file can't be written."""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the file and its format."""
+    parser.add_argument(
+        "--output", metavar="FILE", type=Path, help="write FILE: HTML if it ends in .html, else CSV"
+    )
+    add_review(parser)
+
+
+def run(options: Namespace, environ: Mapping[str, str]) -> None:
+    """Print CSV, or write the file; raises ``PolicyError`` and ``MatrixError``."""
+
+    async def read(found: Review, source: Source) -> Standing:
+        return await found.standing(source)
+
+    standing = review_one(options, environ, read)
+    if options.output is None:
+        answer = matrix_answer(standing, MatrixQuery(page=1, size=WHOLE_LIST))
+        show(options, answer, lambda: as_csv(Matrix(standing)).rstrip())
+        return
+    matrix = Matrix(standing)
+    text = as_html(matrix) if options.output.suffix == ".html" else as_csv(matrix)
+    try:
+        options.output.write_bytes(text.encode())
+    except OSError as error:
+        raise MatrixError(f"{options.output} can't be written: {error.strerror}") from error
+    roles, requests = counted(len(matrix.roles), "role"), counted(len(matrix.requests), "request")
+    say(f"{roles} and {requests} in {options.output}.")

@@ -1,0 +1,212 @@
+"""``portcullis resource import FILE --service NAME``: resources for the operations of an OpenAPI document."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from time import perf_counter
+from typing import Any, Final
+
+import yaml
+from msgspec import Struct
+
+from service import settings as table
+from service.administration.resources.importing import ImportPlan, ResourceImport, planned
+from service.administration.resources.openapi import DocumentError, Operations, operations_of
+from service.administration.resources.resource_edits import router_of
+from service.authz.publishing.shipped import configured
+from service.cli.lazy_commands import add_data, add_json
+from service.cli.output import show
+from service.kernel.services import PORTCULLIS
+from service.kernel.text import counted
+from service.operator.log_entry import enter
+from service.operator.stores import reachable
+from service.operator.units import caller_named, operator, units_of_work
+from service.operator.who import log_to_errors, operator_name
+from service.records.database.transactions import Database
+from service.records.logs.operation_events import OperationEvent
+from service.records.schema_revision import require_current
+from service.settings import Settings
+
+MOST_BYTES: Final = 16 * 1024 * 1024
+"""The longest document, in bytes."""
+
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class New(Struct, frozen=True, rename="camel"):
+    """A resource that an import registers, and a permission code for its Button."""
+
+    object: str
+    resource_name: str
+    suggested: str
+
+
+class Told(Struct, frozen=True, rename="camel"):
+    """A registered resource, with the path and the name that the document gives it."""
+
+    object: str
+    resource_id: int
+    path: str
+    resource_name: str
+
+
+class Unusable(Struct, frozen=True):
+    """An operation that can't be registered, and why."""
+
+    operation: str
+    reason: str
+
+
+class Report(Struct, frozen=True, kw_only=True):
+    """What an import does, or would do; ``revision`` is None if nothing was changed."""
+
+    base: str
+    revision: int | None
+    new: list[New]
+    same: list[str]
+    differing: list[Told]
+    absent: list[str]
+    unusable: list[Unusable]
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the document, the service, and whether to register anything."""
+    add_data(parser)
+    parser.add_argument("file", metavar="FILE", help="an OpenAPI 3 or Swagger 2.0 document, JSON or YAML")
+    parser.add_argument(
+        "--service", metavar="NAME", required=True, help="the service whose routes it describes"
+    )
+    parser.add_argument("--base", metavar="PATH", help="the path before all paths of the document")
+    parser.add_argument(
+        "--apply", action="store_true", help="register what is new; without it nothing changes"
+    )
+    parser.add_argument(
+        "--as", dest="user", metavar="USER", help="under the rights of this user, not of the operator"
+    )
+    add_json(parser)
+
+
+def run(options: Namespace, environ: Mapping[str, str]) -> None:
+    """Show what would be registered, or register it.
+
+    Raises ``DocumentError``, ``ValidationFailed`` for an unknown service, and what ``ResourceImport`` raises.
+    """
+    if options.service == PORTCULLIS:
+        raise DocumentError(f"{PORTCULLIS} is this service: portcullis policy sync registers its routes")
+    document, digest = read_document(Path(options.file))
+    with reachable(table.load(environ)) as settings:
+        log_to_errors(settings)
+        require_current(settings.database.url)
+        plan, revision = asyncio.run(_imported(settings, options, document, digest))
+    show(options, told(plan, revision), lambda: "\n".join(as_text(plan, revision)))
+
+
+def read_document(path: Path) -> tuple[object, str]:
+    """Return what a JSON or YAML file holds, and its SHA-256; DocumentError if it can't be read."""
+    try:
+        with path.open("rb") as file:
+            raw = file.read(MOST_BYTES + 1)
+        if len(raw) > MOST_BYTES:
+            raise DocumentError(f"{path} has more than {MOST_BYTES} bytes")
+        # JSON is YAML, but for tabs between values.
+        text = raw.decode("utf-8").replace("\t", " ")
+        return yaml.load(text, Loader=_Loader), hashlib.sha256(raw).hexdigest()  # noqa: S506 - a safe loader
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
+        raise DocumentError(f"{path} can't be read: {error}") from error
+
+
+async def _imported(
+    settings: Settings, options: Namespace, document: object, digest: str
+) -> tuple[ImportPlan, int | None]:
+    database = Database(settings.database.url, pool_size=2, timeout=settings.database.timeout)
+    try:
+        async with database.snapshot() as connection:
+            router = await router_of(connection, options.service)
+            operations = operations_of(document, router, options.base)
+            plan = await planned(connection, router, operations)
+        if not options.apply or not plan.new:
+            return plan, None
+        return await _register(settings, database, options, operations, digest)
+    finally:
+        await database.close()
+
+
+async def _register(
+    settings: Settings, database: Database, options: Namespace, operations: Operations, digest: str
+) -> tuple[ImportPlan, int]:
+    begun = perf_counter()
+    caller = operator() if options.user is None else await caller_named(database, options.user)
+    async with units_of_work(settings, database, configured(settings.policy)) as units:
+        plan, policy = await ResourceImport(units).register(caller, options.service, operations)
+    event = OperationEvent(
+        module="resource",
+        action="import",
+        kind="INSERT",
+        method="CLI",
+        url="portcullis resource import",
+        params={
+            "file": Path(options.file).name,
+            "sha256": digest,
+            "service": options.service,
+            "operator": operator_name(),
+        },
+        status=200,
+        elapsed_ms=round((perf_counter() - begun) * 1000, 3),
+        user_id=None if caller.is_operator else caller.user_id,
+        user_name=caller.user_name,
+        response={"registered": [one.object for one in plan.new]},
+        policy_revision=policy.revision,
+    )
+    await enter(settings, event)
+    return plan, policy.revision
+
+
+def as_text(plan: ImportPlan, revision: int | None) -> Iterator[str]:
+    """Yield the lines of the report; ``revision`` is None for a dry run."""
+    if plan.operations.base:
+        yield f"All paths begin with {plan.operations.base}."
+    for one in plan.new:
+        yield f"+ {one.object}  {one.name}  suggested: {one.suggested}"
+    for other in plan.differing:
+        stored, said = other.resource, other.imported
+        differs = _difference(stored.path, said.path, stored.resource_name, said.name)
+        yield f"~ {stored.object}  resource {stored.id}: {differs}"
+    for gone in plan.absent:
+        yield f"? {gone.object}  resource {gone.id}: not in the document; it is left as it is"
+    for bad in plan.operations.unusable:
+        yield f"! {bad.operation}  can't be registered: {bad.reason}"
+    done = f"registered, disabled, with revision {revision}" if revision else "would be registered, disabled"
+    yield f"{counted(len(plan.new), 'resource')} {done}; {len(plan.same)} are there already."
+    if revision is None and plan.new:
+        yield "Nothing has been changed: run it again with --apply."
+
+
+def _difference(path: str, said_path: str, name: str, said: str) -> str:
+    parts = []
+    if path != said_path:
+        parts.append(f"the document has {said_path}")
+    if name != said:
+        parts.append(f"the document calls it {said!r}, here it is {name!r}")
+    return "; ".join(parts)
+
+
+def told(plan: ImportPlan, revision: int | None) -> Report:
+    """Return the report for programs."""
+    new = [New(one.object, one.name, one.suggested) for one in plan.new]
+    differing = [
+        Told(one.resource.object, one.resource.id, one.imported.path, one.imported.name)
+        for one in plan.differing
+    ]
+    return Report(
+        base=plan.operations.base,
+        revision=revision,
+        new=new,
+        same=[one.object for one in plan.same],
+        differing=differing,
+        absent=[one.object for one in plan.absent],
+        unusable=[Unusable(one.operation, one.reason) for one in plan.operations.unusable],
+    )

@@ -1,0 +1,179 @@
+"""``portcullis state apply FILE``: makes what is stored equal to a file, all of it or nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import msgspec
+
+from service import settings as table
+from service.administration.state.applying import Applied, EditRefusedError, StateChanges
+from service.administration.state.state import State
+from service.audit.changes import kept_changes
+from service.authz.publishing.shipped import configured
+from service.cli.lazy_commands import add_data, add_json
+from service.cli.output import show
+from service.cli.state.report import applied_as_text, applied_told
+from service.errors import Refusal, Unavailable
+from service.kernel.identity import Caller
+from service.operator.errors import LaunchError, UnpreparedError
+from service.operator.log_entry import enter
+from service.operator.stores import reachable
+from service.operator.units import caller_named, operator, units_of_work
+from service.operator.who import log_to_errors, operator_name, tell_security
+from service.records.database.transactions import Database
+from service.records.logs.operation_events import OperationEvent
+from service.records.schema_revision import require_current
+from service.records.seed.seed import is_seeded
+from service.settings import Settings
+from service.state_files.reading import read_state_file
+
+
+class ApplyError(LaunchError):
+    """Nothing was saved; the message names the edit, and what is lacking."""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the file, and by whom it is applied."""
+    add_data(parser)
+    parser.add_argument("file", metavar="FILE", help="a file that portcullis state export has written")
+    parser.add_argument(
+        "--as", dest="user", metavar="USER", help="under the rights of this user, not of the operator"
+    )
+    parser.add_argument("--prune", action="store_true", help="delete what is not in the file")
+    add_json(parser)
+
+
+def run(options: Namespace, environ: Mapping[str, str]) -> None:
+    """Apply the file, and show what was done.
+
+    Raises ``YamlError`` with all faults of the file, ``ApplyError``, and what ``StateChanges.apply`` raises.
+    """
+    file = Path(options.file)
+    wanted, digest = read_state_file(file)
+    order = Order(file, digest, wanted, options.prune, options.user)
+    with reachable(table.load(environ)) as settings:
+        done = apply(settings, order)
+    show(options, applied_told(done), lambda: applied_as_text(done))
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What is to be applied: the file with its SHA-256, and the state that it describes.
+
+    ``prune`` deletes what it does not have. ``user`` is None for the operator.
+    """
+
+    file: Path
+    digest: str
+    wanted: State
+    prune: bool
+    user: str | None
+
+
+def apply(settings: Settings, order: Order) -> Applied:
+    """Apply the order, and enter it into the operation log, also when it is refused.
+
+    What changes something is also told to the log as a security event.
+    """
+    log_to_errors(settings)
+    require_current(settings.database.url)
+    begun = perf_counter()
+    caller, outcome = asyncio.run(_apply(settings, order))
+    if isinstance(outcome, Unavailable):
+        raise outcome
+    if isinstance(outcome, Applied) and not outcome.edits:
+        return outcome
+    asyncio.run(enter(settings, _event(order, caller, outcome, begun)))
+    if isinstance(outcome, EditRefusedError):
+        raise ApplyError(_refused(str(outcome), outcome.refusal)) from outcome
+    if isinstance(outcome, Refusal):
+        raise ApplyError(_refused(outcome.detail, outcome)) from outcome
+    tell_security(
+        settings,
+        "a state file was applied",
+        user_name=caller.user_name,
+        file=order.file.name,
+        edits=len(outcome.edits.edits),
+        revision=outcome.revision,
+    )
+    return outcome
+
+
+async def _apply(settings: Settings, order: Order) -> tuple[Caller, Applied | EditRefusedError | Refusal]:
+    database = Database(settings.database.url, pool_size=2, timeout=settings.database.timeout)
+    try:
+        async with database.transaction() as connection:
+            if not await is_seeded(connection):
+                raise UnpreparedError("The database has no roles yet: start the service once, then try again")
+        caller = operator() if order.user is None else await caller_named(database, order.user)
+        try:
+            async with units_of_work(settings, database, configured(settings.policy)) as units:
+                cause = f"state file {order.file.name} applied"
+                changes = StateChanges(units)
+                return caller, await changes.apply(caller, order.wanted, prune=order.prune, cause=cause)
+        except (EditRefusedError, Refusal) as refused:
+            return caller, refused
+    finally:
+        await database.close()
+
+
+def _event(
+    order: Order, caller: Caller, outcome: Applied | EditRefusedError | Refusal, begun: float
+) -> OperationEvent:
+    event = OperationEvent(
+        module="state",
+        action="apply",
+        kind="UPDATE",
+        method="CLI",
+        url="portcullis state apply",
+        params={
+            "file": order.file.name,
+            "sha256": order.digest,
+            "prune": order.prune,
+            "operator": operator_name(),
+        },
+        status=200,
+        elapsed_ms=round((perf_counter() - begun) * 1000, 3),
+        user_id=None if caller.is_operator else caller.user_id,
+        user_name=caller.user_name,
+    )
+    if isinstance(outcome, Applied):
+        done = [f"{edit.action} {edit.kind} {edit.key}" for edit in outcome.edits.edits]
+        return msgspec.structs.replace(
+            event,
+            response={"edits": done},
+            policy_revision=outcome.revision,
+            targets=outcome.recorded.targets,
+            changes=kept_changes(outcome.recorded.changes),
+            change_count=len(outcome.recorded.changes),
+        )
+    refusal = outcome.refusal if isinstance(outcome, EditRefusedError) else outcome
+    denial = refusal.decision
+    return msgspec.structs.replace(
+        event,
+        status=refusal.status,
+        error=refusal.code,
+        decision=None if denial is None else "deny",
+        decision_id=None if denial is None else denial.id,
+        policy_revision=None if denial is None else denial.revision,
+    )
+
+
+def _refused(detail: str, refusal: Refusal) -> str:
+    """Return ``detail`` with the lists of the refusal, such as the codes that are lacking."""
+    parts = [detail]
+    for name, values in refusal.extra.items():
+        if isinstance(values, list) and values:
+            parts.append(f"{name}: {', '.join(map(_member, values))}")
+    return "; ".join(parts)
+
+
+def _member(value: Any) -> str:
+    return f"{value['field']} {value['message']}" if isinstance(value, dict) else str(value)

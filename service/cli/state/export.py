@@ -1,0 +1,54 @@
+"""``portcullis state export FILE``: writes the state that is stored."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
+from pathlib import Path
+
+from service import settings as table
+from service.administration.state import stored
+from service.administration.state.state import State
+from service.cli.lazy_commands import add_data
+from service.cli.output import say
+from service.operator.database import with_database
+from service.operator.errors import LaunchError
+from service.operator.stores import reachable
+from service.records.database.transactions import Database
+from service.settings import Settings
+from service.state_files.writing import as_yaml
+
+_WITHIN = 60.0  # seconds; ten thousand resources take less than one
+
+
+class StateFileError(LaunchError):
+    """The file can't be written."""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the file."""
+    add_data(parser)
+    parser.add_argument("file", metavar="FILE", help="the file to write; - for standard output")
+
+
+def run(options: Namespace, environ: Mapping[str, str]) -> None:
+    """Write the file; raises ``StateFileError``, ``SchemaError``, ``Conflict`` and ``Unavailable``."""
+    with reachable(table.load(environ)) as settings:
+        text = exported(settings)
+    if options.file == "-":
+        say(text.removesuffix("\n"))
+        return
+    try:
+        Path(options.file).write_text(text, "utf-8")
+    except OSError as error:
+        raise StateFileError(f"{options.file} can't be written: {error.strerror}") from error
+
+
+def exported(settings: Settings) -> str:
+    """Return the stored state as the content of a state file."""
+    return as_yaml(with_database(settings, _read))
+
+
+async def _read(database: Database) -> State:
+    async with database.snapshot(within=_WITHIN) as connection:
+        return (await stored.read(connection)).state

@@ -1,0 +1,51 @@
+"""``portcullis state plan FILE``: what applying a file would change; saves nothing and holds no lock."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
+from pathlib import Path
+
+from service import settings as table
+from service.administration.state import planning
+from service.authz.publishing.shipped import configured
+from service.cli.lazy_commands import add_data, add_json
+from service.cli.output import say, show
+from service.cli.state.report import as_markdown, as_text, told
+from service.operator.database import with_database
+from service.operator.stores import reachable
+from service.state_files.reading import read_state
+
+DIFFERS = 2
+"""The exit status when there is something to apply."""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the file, and how the plan is shown."""
+    add_data(parser)
+    parser.add_argument("file", metavar="FILE", help="a file that portcullis state export has written")
+    parser.add_argument("--prune", action="store_true", help="with what would be deleted by apply --prune")
+    shown = parser.add_mutually_exclusive_group()
+    add_json(shown)
+    shown.add_argument("--markdown", action="store_true", help="as Markdown, for a pull request")
+
+
+def run(options: Namespace, environ: Mapping[str, str]) -> int:
+    """Show the plan; return 2 if there is a difference, 0 if there is none, 1 if it can't be applied.
+
+    Raises ``YamlError`` with all faults of the file, ``PolicyError``, ``SchemaError``, ``Conflict`` and
+    ``Unavailable``.
+    """
+    wanted = read_state(Path(options.file))
+    with reachable(table.load(environ)) as settings:
+        shipped = configured(settings.policy)
+        found = with_database(
+            settings, lambda database: planning.plan(database, shipped, wanted, prune=options.prune)
+        )
+    if options.markdown:
+        say(as_markdown(found))
+    else:
+        show(options, told(found), lambda: as_text(found))
+    if found.refused:
+        return 1
+    return DIFFERS if found.edits else 0

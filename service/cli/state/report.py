@@ -1,0 +1,211 @@
+"""Tells what a plan changes: as text, as JSON, and as Markdown for a pull request."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final, Literal
+
+from service.administration.state.applying import Applied
+from service.administration.state.planning import Plan
+from service.administration.state.state_edits import Action, Edit, Edits
+from service.authz.review.impact import Difference, Differences
+from service.kernel.field_names import camel
+from service.kernel.text import counted, printable
+from service.web.messages.schema import Schema
+
+_BARE: Final = re.compile(r"[\w:*./#%{}-]+")
+_BACKTICKS: Final = re.compile("`+")
+_SIGNS: Final[dict[Action, str]] = {"create": "+", "update": "~", "delete": "-"}
+_WORDS: Final[dict[Action, str]] = {"create": "create", "update": "change", "delete": "delete"}
+
+
+class ChangeTold(Schema):
+    """A field with its values before and after; before is null, or empty, if the object is created."""
+
+    field: str
+    before: Any
+    after: Any
+
+
+class EditTold(Schema):
+    """An edit of one object."""
+
+    action: Literal["create", "update", "delete"]
+    kind: str
+    key: str
+    changes: list[ChangeTold]
+
+
+class ObjectTold(Schema):
+    """An object that is not in the file, and stays."""
+
+    kind: str
+    key: str
+
+
+class AccessTold(Schema):
+    """How many users of a role gain or lose each request; no role for users without any."""
+
+    role_code: str | None
+    users: int
+    access: list[str]
+
+
+class PlanTold(Schema):
+    """What would change, for whom, and why it can't be applied by anybody.
+
+    ``gains`` and ``loses`` are null if no policy can be built from what would be stored.
+    """
+
+    edits: list[EditTold]
+    left: list[ObjectTold]
+    gains: list[AccessTold] | None
+    loses: list[AccessTold] | None
+    refused: list[str]
+
+
+class AppliedTold(Schema):
+    """What was changed, and the policy revision from which it is in force."""
+
+    edits: list[EditTold]
+    left: list[ObjectTold]
+    policy_revision: int
+
+
+def told(plan: Plan) -> PlanTold:
+    """Return a plan as the answer for programs."""
+    return PlanTold(
+        edits_told(plan.edits),
+        left_told(plan.edits),
+        None if plan.impact is None else [AccessTold.of(one) for one in plan.impact.gains],
+        None if plan.impact is None else [AccessTold.of(one) for one in plan.impact.loses],
+        list(plan.refused),
+    )
+
+
+def applied_told(applied: Applied) -> AppliedTold:
+    """Return what was done as the answer for programs."""
+    return AppliedTold(edits_told(applied.edits), left_told(applied.edits), applied.revision)
+
+
+def applied_as_text(applied: Applied) -> str:
+    """Return what was done for people."""
+    return f"{edits_as_text(applied.edits, done=True)}\nIn force: revision {applied.revision}."
+
+
+def edits_told(edits: Edits) -> list[EditTold]:
+    """Return edits as programs read them."""
+    return [EditTold(edit.action, edit.kind, edit.key, _changes(edit)) for edit in edits.edits]
+
+
+def left_told(edits: Edits) -> list[ObjectTold]:
+    """Return the objects that stay though the file does not have them."""
+    return [ObjectTold(kind, key) for kind, key in edits.left]
+
+
+def _changes(edit: Edit) -> list[ChangeTold]:
+    return [ChangeTold(camel(name), old, new) for name, (old, new) in edit.changes.items()]
+
+
+def edits_as_text(edits: Edits, *, done: bool) -> str:
+    """Return a line for each edit, each changed field and each object that stays, and one that counts.
+
+    ``done`` tells whether the edits were made.
+    """
+    lines = []
+    for edit in edits.edits:
+        lines.append(f"{_SIGNS[edit.action]} {edit.kind} {printable(edit.key)}")
+        lines += (f"    {name}: {what}" for name, what in _described(edit, _value))
+    lines += (
+        f"? {kind} {printable(key)} is not in the file, and stays: --prune deletes it"
+        for kind, key in edits.left
+    )
+    return "\n".join([*lines, _counts(edits, done=done)])
+
+
+def as_text(plan: Plan) -> str:
+    """Return a plan for people."""
+    return "\n".join(
+        [
+            edits_as_text(plan.edits, done=False),
+            *_impact_as_text(plan.impact),
+            *(f"It can't be applied: {reason}" for reason in plan.refused),
+        ]
+    )
+
+
+def as_markdown(plan: Plan) -> str:
+    """Return a plan as Markdown, for a pull request."""
+    lines = ["## Changes of roles, menus, resources and bindings", "", _counts(plan.edits, done=False), ""]
+    for reason in plan.refused:
+        lines += [f"**It can't be applied:** {_code(reason)}", ""]
+    for edit in plan.edits.edits:
+        lines.append(f"- {_WORDS[edit.action]} {edit.kind} {_code(edit.key)}")
+        lines += (
+            f"  - {name}: {what}" for name, what in _described(edit, lambda value: _code(_value(value)))
+        )
+    lines += (f"- not in the file, stays: {kind} {_code(key)}" for kind, key in plan.edits.left)
+    impact = plan.impact
+    for title, found in () if impact is None else (("Gains", impact.gains), ("Loses", impact.loses)):
+        lines += ["", f"### {title}", ""]
+        lines += [f"- {_whose(one)}: {', '.join(map(_code, one.access))}" for one in found] or ["Nobody."]
+    return "\n".join(lines)
+
+
+def _impact_as_text(impact: Differences | None) -> Iterator[str]:
+    if impact is not None:
+        yield from _access_as_text("Gains", impact.gains)
+        yield from _access_as_text("Loses", impact.loses)
+        if not impact.gains and not impact.loses:
+            yield "Nobody gains or loses anything."
+
+
+def _access_as_text(title: str, found: Sequence[Difference]) -> Iterator[str]:
+    if found:
+        yield f"{title}:"
+    for one in found:
+        yield f"  {_whose(one)}:"
+        yield from (f"    {name}" for name in one.access)
+
+
+def _whose(one: Difference) -> str:
+    who = "users without a role" if one.role_code is None else f"role {one.role_code}"
+    return f"{who} ({counted(one.users, 'user')})"
+
+
+def _described(edit: Edit, shown: Callable[[Any], str]) -> Iterator[tuple[str, str]]:
+    """Yield what each changed field changes, with values as ``shown``; for lists what comes and goes."""
+    for name, (old, new) in edit.changes.items():
+        if isinstance(old, tuple):
+            parts = [f"+ {shown(one)}" for one in new if one not in old]
+            parts += [f"- {shown(one)}" for one in old if one not in new]
+            yield name, ", ".join(parts)
+        elif edit.before is None:
+            yield name, shown(new)
+        else:
+            yield name, f"{shown(old)} -> {shown(new)}"
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, str) and _BARE.fullmatch(value):
+        return value
+    return printable(json.dumps(value, ensure_ascii=False))
+
+
+def _counts(edits: Edits, *, done: bool) -> str:
+    if not edits and not edits.left:
+        return "What is stored is what the file says."
+    created, changed, deleted = (sum(edit.action == action for edit in edits.edits) for action in _SIGNS)
+    left = f"; {counted(len(edits.left), 'object')} not in the file" if edits.left else ""
+    if done:
+        return f"{created} created, {changed} changed, {deleted} deleted{left}."
+    return f"{created} to create, {changed} to change, {deleted} to delete{left}."
+
+
+def _code(text: str) -> str:
+    """Return ``text`` as a code span of Markdown, whatever backticks it holds (CommonMark §6.1)."""
+    fence = "`" * (max(map(len, _BACKTICKS.findall(text)), default=0) + 1)
+    space = " " if "`" in text else ""
+    return f"{fence}{space}{printable(text)}{space}{fence}"

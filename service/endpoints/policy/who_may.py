@@ -1,0 +1,333 @@
+"""Who passes a request, and what somebody passes: ``/api/policy/who``, ``what``, ``openings``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal
+
+from msgspec import Meta
+
+from service.authz.engine.policy import Policy
+from service.authz.engine.rules import ENDPOINT, GRANT, RESOURCE
+from service.authz.publishing.live import LivePolicy
+from service.authz.review import access
+from service.authz.review.access import (
+    NO_CODES,
+    Access,
+    Kind,
+    Needs,
+    WhoPasses,
+    open_requests,
+    request_path,
+    what,
+    who,
+)
+from service.authz.review.sources import standing_of
+from service.authz.review.subjects import Subject, subject_of
+from service.authz.review.turns import ReviewTurns
+from service.endpoints.policy.layers import AskedLayer, Code, Name, PassedLayer, RoleCode, passed
+from service.endpoints.services.shown import ServiceName
+from service.errors import BadRequest, ValidationFailed
+from service.kernel.services import PORTCULLIS
+from service.records.database.transactions import Connection, Database
+from service.records.roles import holdings
+from service.web.messages.context import RequestContext
+from service.web.messages.marks import example_parameters, named, needs
+from service.web.messages.schema import SEVERAL, Id, Page, PageQuery, Schema, page_answer
+
+Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
+Path = Annotated[
+    str,
+    Meta(max_length=2048, examples=["/api/user/1"]),
+    Meta(description="The path of a request, or a template such as `/api/user/{id}` for any other value."),
+]
+Users = Annotated[int, Meta(ge=0, examples=[3], description="Users who are neither disabled nor banned.")]
+
+WITHIN: Final = 30.0
+"""Seconds that reading roles and users may take."""
+
+
+class WhoQuery(PageQuery, kw_only=True):
+    """The request that is asked about; the page is one of the roles, or of the users, that pass."""
+
+    method: Method
+    path: Path
+    service: ServiceName = PORTCULLIS
+
+    @property
+    def place(self) -> str:
+        """The path to decide about; ValidationFailed if no request may have it."""
+        return place_of(self.path, self.service)
+
+
+def place_of(path: str, service: str = PORTCULLIS) -> str:
+    """Return what ``request_path`` does; ValidationFailed for the field ``path``."""
+    try:
+        return request_path(path, service)
+    except BadRequest as refusal:
+        raise ValidationFailed(("path", refusal.detail)) from None
+
+
+class PassingRole(Schema):
+    """A role that is enough to pass, how many users have it, and the lines by which it passes.
+
+    `endpoint` has no line for a request to another service: only the resource layer is asked.
+    """
+
+    role_code: RoleCode
+    users: Users
+    resource: PassedLayer
+    endpoint: PassedLayer
+
+
+class PassingTogether(Schema):
+    """Roles that pass only together, and how many users have exactly these."""
+
+    roles: list[RoleCode]
+    users: Users
+
+
+class Who(Schema, kw_only=True):
+    """Who passes a request: `items` are the roles that are enough, and no others.
+
+    `visitors`: everybody passes, logged in or not. `anyLogin`: everybody who is logged in. `users` counts all
+    users who pass. `endpoint` is null if no route serves the request. `others` are requests of the same route
+    that another resource decides.
+    """
+
+    revision: Annotated[int, Meta(ge=0, examples=[12])]
+    method: Method
+    path: Path
+    resource: AskedLayer
+    endpoint: AskedLayer | None
+    visitors: bool
+    any_login: bool
+    users: Users
+    together: list[PassingTogether]
+    others: Annotated[list[str], Meta(examples=[["GET /api/user/list"]])]
+    items: list[PassingRole]
+    page: int
+    size: int
+    total: int
+
+
+def who_answer(found: WhoPasses, revision: int, query: WhoQuery) -> Who:
+    """Return the answer with the page of ``query``."""
+    asked = found.asked
+    return Who(
+        revision=revision,
+        method=query.method,
+        path=query.path,
+        resource=AskedLayer.of(asked.resource),
+        endpoint=None if asked.endpoint is None else AskedLayer.of(asked.endpoint),
+        visitors=found.visitors,
+        any_login=found.any_login,
+        users=found.users,
+        together=[PassingTogether.of(one) for one in found.together],
+        others=list(found.others),
+        items=[_passing(one) for one in query.part(found.roles)],
+        page=query.page,
+        size=query.size,
+        total=len(found.roles),
+    )
+
+
+def _passing(one: access.PassingRole) -> PassingRole:
+    resource = PassedLayer.of(one.resource)
+    not_asked = PassedLayer(resource.object, None, [], [])
+    endpoint = not_asked if one.endpoint is None else PassedLayer.of(one.endpoint)
+    return PassingRole(one.role_code, one.users, resource, endpoint)
+
+
+class WhoMay:
+    """``/api/policy/who``."""
+
+    def __init__(self, database: Database, live: LivePolicy, turns: ReviewTurns) -> None:
+        self._database = database
+        self._live = live
+        self._turns = turns
+
+    @needs("system:policy:read")
+    @example_parameters(method="GET")
+    @named("findRolesWithAccess")
+    async def on_get(self, context: RequestContext, query: WhoQuery) -> Who:
+        """List the roles that pass a request, with the lines and the held codes by which they pass."""
+        context.policy, place = self._live.current, query.place
+        async with self._turns.turn():
+            async with self._database.snapshot(within=WITHIN) as connection:
+                standing = await standing_of(context.policy, connection)
+            found = await self._turns.computed(who, standing, query.method, place, query.service)
+        return who_answer(found, context.policy.revision, query)
+
+
+class PassingUser(Schema):
+    """A user who passes, with all roles of the user; the user is neither disabled nor banned."""
+
+    id: Id
+    user_name: Annotated[str, Meta(examples=["admin"])]
+    roles: list[RoleCode]
+
+
+class WhoUsers:
+    """``/api/policy/who/users``."""
+
+    def __init__(self, database: Database, live: LivePolicy, turns: ReviewTurns) -> None:
+        self._database = database
+        self._live = live
+        self._turns = turns
+
+    @needs("system:policy:read")
+    @example_parameters(method="GET")
+    @named("findUsersWithAccess")
+    async def on_get(self, context: RequestContext, query: WhoQuery) -> Page[PassingUser]:
+        """List the users who pass a request, by name."""
+        context.policy, place = self._live.current, query.place
+        async with self._turns.turn(), self._database.snapshot(within=WITHIN) as connection:
+            standing = await standing_of(context.policy, connection)
+            found = await self._turns.computed(who, standing, query.method, place, query.service)
+            users = await holdings.holders(
+                connection,
+                found.role_sets,
+                standing.users,
+                page=query.page,
+                size=query.size,
+                total=found.users,
+            )
+        return page_answer(query, users, PassingUser)
+
+
+class WhatQuery(PageQuery):
+    """The subject, exactly one of a role, a user or codes, and the kind of what it passes."""
+
+    role_code: Annotated[str, Meta(min_length=1, max_length=64)] | None = None
+    user_name: Annotated[str, Meta(min_length=1, max_length=64)] | None = None
+    codes: (
+        Annotated[
+            str,
+            Meta(max_length=8192, examples=["system:role:list,system:user:*"]),
+            Meta(description="Permission codes, separated by commas; empty for a login without any."),
+        ]
+        | None
+    ) = None
+    kind: Annotated[list[Kind], SEVERAL] | None = None
+
+    def __post_init__(self) -> None:
+        if sum(one is not None for one in (self.role_code, self.user_name, self.codes)) != 1:
+            raise ValidationFailed(("roleCode", "Name one of roleCode, userName and codes"))
+
+    async def subject(self, connection: Connection) -> Subject:
+        """Return the subject; ValidationFailed if there is none such."""
+        return await subject_of(connection, self.user_name, self.held_codes, self.role_code)
+
+    @property
+    def held_codes(self) -> list[str] | None:
+        """The codes; None if a role or a user is named."""
+        return None if self.codes is None else [code for code in self.codes.split(",") if code]
+
+
+class Passed(Schema):
+    """A request that the subject passes, or a code that it may grant, with the lines that allow it."""
+
+    kind: Kind
+    object: Name
+    resource: PassedLayer | None
+    endpoint: PassedLayer | None
+    grant: PassedLayer | None
+
+
+class What(Schema, kw_only=True):
+    """All that a subject passes: requests by path and method, then codes to grant.
+
+    `keptOut` says that the user is disabled or banned: then the service serves no request, and there are no
+    items. `permissions` are the held codes.
+    """
+
+    revision: Annotated[int, Meta(ge=0, examples=[12])]
+    user_status: Annotated[str, Meta(examples=["enabled"])] | None
+    kept_out: bool
+    permissions: list[Code]
+    items: list[Passed]
+    page: int
+    size: int
+    total: int
+
+
+def what_answer(policy: Policy, asking: Subject, query: WhatQuery) -> What:
+    """Return the answer with the page of ``query``; a large policy takes a while."""
+    held = asking.held or NO_CODES
+    found = (
+        []
+        if asking.kept_out
+        else [one for one in what(policy, held) if query.kind is None or one.kind in query.kind]
+    )
+    return What(
+        revision=policy.revision,
+        user_status=asking.status,
+        kept_out=asking.kept_out,
+        permissions=sorted(held.codes),
+        items=[_passed(one, policy, asking) for one in query.part(found)],
+        page=query.page,
+        size=query.size,
+        total=len(found),
+    )
+
+
+def _passed(one: Access, policy: Policy, asking: Subject) -> Passed:
+    layers = one.explained(policy, asking.held or NO_CODES)
+    by_layer = {name: passed(layers, name) for name in (RESOURCE, ENDPOINT, GRANT)}
+    return Passed(kind=one.kind, object=one.object, **by_layer)
+
+
+class WhatMay:
+    """``/api/policy/what``."""
+
+    def __init__(self, database: Database, live: LivePolicy, turns: ReviewTurns) -> None:
+        self._database = database
+        self._live = live
+        self._turns = turns
+
+    @needs("system:policy:read")
+    @example_parameters(role_code="auditor")
+    @named("listAccess")
+    async def on_get(self, context: RequestContext, query: WhatQuery) -> What:
+        """List the requests that a role, a user or a set of codes passes, and the codes that it may grant."""
+        context.policy = policy = self._live.current
+        async with self._turns.turn():
+            async with self._database.snapshot(within=WITHIN) as connection:
+                asking = await query.subject(connection)
+            return await self._turns.computed(what_answer, policy, asking, query)
+
+
+class OpenRequest(Schema):
+    """A request that needs no role, and what it needs: a login, or nothing."""
+
+    object: Name
+    needs: Needs
+    resource: PassedLayer | None
+    endpoint: PassedLayer | None
+
+
+def openings_answer(policy: Policy, query: PageQuery) -> Page[OpenRequest]:
+    """Return the answer with the page of ``query``; a large policy takes a while."""
+    found = open_requests(policy)
+    items = []
+    for one, need in query.part(found):
+        layers = one.explained(policy, None if need == "nothing" else NO_CODES)
+        resource, endpoint = passed(layers, RESOURCE), passed(layers, ENDPOINT)
+        items.append(OpenRequest(object=one.object, needs=need, resource=resource, endpoint=endpoint))
+    return Page(items=items, page=query.page, size=query.size, total=len(found))
+
+
+class Openings:
+    """``/api/policy/openings``."""
+
+    def __init__(self, live: LivePolicy, turns: ReviewTurns) -> None:
+        self._live = live
+        self._turns = turns
+
+    @needs("system:policy:read")
+    @named("listOpenings")
+    async def on_get(self, context: RequestContext, query: PageQuery) -> Page[OpenRequest]:
+        """List the requests that need no role: those open to everybody, and those open to every login."""
+        context.policy = policy = self._live.current
+        async with self._turns.turn():
+            return await self._turns.computed(openings_answer, policy, query)

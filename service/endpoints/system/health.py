@@ -1,0 +1,86 @@
+"""Liveness and readiness of the service."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Literal
+
+from msgspec import UNSET, UnsetType
+
+from service.errors import Unavailable
+from service.kernel.health import Health, State
+from service.web.messages.context import RequestContext
+from service.web.messages.marks import named, refuses
+from service.web.messages.schema import Schema
+from service.web.observability.arrival import arrival
+from service.web.observability.operator_token import OperatorToken
+from service.web.observability.readiness import ReadinessChecks
+
+Facts = Callable[[], Awaitable[Mapping[str, Any]]]
+"""Returns further facts for the operator, besides the details of the parts."""
+
+
+class Liveness(Schema):
+    """The process runs."""
+
+    status: Literal["live"]
+
+
+class Readiness(Schema):
+    """The state of each part; ``degraded`` if a part that requests do not need is not up.
+
+    ``details`` are shown with the bearer token of `server.metrics_token` only.
+    """
+
+    status: Literal["ready", "degraded"]
+    parts: dict[str, State]
+    details: dict[str, Any] | UnsetType = UNSET
+
+
+class Live:
+    """GET /health/live."""
+
+    @named("checkLiveness")
+    async def on_get(self, _context: RequestContext) -> Liveness:
+        """Check that the process is running.
+
+        Stores are not checked, since a restart would not repair them.
+        """
+        return Liveness(status="live")
+
+
+class Ready:
+    """GET /health/ready."""
+
+    def __init__(self, checks: ReadinessChecks, token: OperatorToken, facts: Facts) -> None:
+        """Show everybody the states of the parts, and holders of ``token`` the details and ``facts``."""
+        self._checks = checks
+        self._token = token
+        self._facts = facts
+
+    @refuses(Unavailable)
+    @named("checkReadiness")
+    async def on_get(self, context: RequestContext) -> Readiness:
+        """Check that users can log in, be authorized, and read and write.
+
+        `degraded` is also ready: a part that requests do not need is not up. The answer is 503 if the worker
+        is not ready; `parts` shows the cause. With the bearer token of `server.metrics_token` it has
+        `details`.
+        """
+        if self._checks.withdrawn is not None:
+            raise Unavailable(self._checks.withdrawn)
+        found = await self._checks.look()
+        states = {name: health.state for name, health in found.items()}
+        details = await self._details(context, found) if self._token.is_held(context) else UNSET
+        if missing := self._checks.missing(found):
+            refusal = Unavailable(f"Not ready: {', '.join(missing)}")
+            refusal.extra["parts"] = states
+            if details is not UNSET:
+                refusal.extra["details"] = details
+            raise refusal
+        status: Literal["ready", "degraded"] = "ready" if set(states.values()) <= {"up"} else "degraded"
+        return Readiness(status=status, parts=states, details=details)
+
+    async def _details(self, context: RequestContext, found: Mapping[str, Health]) -> dict[str, Any]:
+        parts = {name: dict(health.details) for name, health in found.items()}
+        return {**await self._facts(), "request": arrival(context), **parts}

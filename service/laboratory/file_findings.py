@@ -1,0 +1,83 @@
+"""What a lint finds in the files of a policy, beside what a start refuses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final
+
+from service.authz.engine.errors import PolicyError
+from service.authz.engine.lines import Lines
+from service.authz.engine.rules import ANYONE, LOGIN
+from service.authz.invariants.checking import Violation, check
+from service.authz.publishing.shipped import Shipped
+from service.authz.review.findings import STALE, Finding
+from service.laboratory.tables import Table, read_tables
+
+POLICY: Final = "policy-refused"
+ROUTES: Final = "routes-differ"
+TABLE: Final = "table-unreadable"
+OBJECT: Final = "case-about-unknown-object"
+INVARIANT: Final = "invariant-broken"
+LOGIN_CHANGE: Final = "login-alone-changes"
+PUBLIC_CHANGE: Final = "public-change"
+
+CODES: Final = (POLICY, ROUTES, TABLE, OBJECT, INVARIANT, LOGIN_CHANGE, PUBLIC_CHANGE, STALE)
+"""The codes of the findings in files."""
+
+_PLACE: Final = re.compile(r"(\S+?:\d+): (.*)", re.DOTALL)
+
+
+def refused(code: str, faults: Iterable[str], place: str) -> list[Finding]:
+    """Return a finding with ``code`` for each of ``faults``; ``place`` serves faults that name no file."""
+    found = []
+    for fault in faults:
+        match = _PLACE.fullmatch(fault)
+        found.append(Finding(code, match[1], match[2]) if match else Finding(code, place, fault))
+    return found
+
+
+def file_findings(own: Shipped, paths: Iterable[Path]) -> list[Finding]:
+    """Return what there is to say about the lines, invariants and decision tables of a policy.
+
+    ``paths`` are those of the tables.
+    """
+    violations = check(own.invariants, own.policy(Lines(), {}, 0)).violations
+    found = [*_changes(own), *broken_invariants(violations)]
+    try:
+        for table in read_tables(paths, own):
+            found += _unknown_objects(table)
+    except PolicyError as error:
+        found += refused(TABLE, error.faults, "cases")
+    return found
+
+
+def _changes(own: Shipped) -> Iterator[Finding]:
+    for rule in own.endpoints:
+        if rule.object.startswith("GET "):
+            continue
+        if rule.code == LOGIN:
+            yield Finding(
+                LOGIN_CHANGE, rule.object, "everybody logged in may send it, and it changes something"
+            )
+        elif rule.code == ANYONE:
+            yield Finding(PUBLIC_CHANGE, rule.object, "everybody may send it, and it changes something")
+
+
+def broken_invariants(violations: Iterable[Violation]) -> list[Finding]:
+    """Return a finding for each of ``violations``."""
+    return [
+        Finding(INVARIANT, one.statement.place, f"{one.statement.name}: {one.finding}") for one in violations
+    ]
+
+
+def _unknown_objects(table: Table) -> Iterator[Finding]:
+    """Yield cases about objects without a line that do not say so: a mistyped object is denied too."""
+    for asked in table.asked:
+        if asked.case.reason == "no_line":
+            continue
+        for question in asked.questions:
+            if not table.rules.codes(question.layer, question.object):
+                told = f"no line of the layer {question.layer} names {question.object}"
+                yield Finding(OBJECT, asked.place, f"{told}: if that is meant, say 'reason: no_line'")

@@ -1,0 +1,130 @@
+"""Decides the events of a decision log again, by another policy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import msgspec
+
+from service.audit.decisions.event import DecisionEvent, Outcome, decoded
+from service.authz.engine.policy import Decision, Policy
+from service.authz.engine.rules import ENDPOINT, GRANT, NO_SESSION, RESOURCE, UNREGISTERED
+from service.kernel.codes import HeldCodes
+from service.kernel.delegated import Needed
+
+
+class DifferingDecisions(msgspec.Struct, frozen=True, rename="camel"):
+    """Events of one set of roles about one route, which the policy would decide in another way.
+
+    ``was`` is the logged outcome; the policy would decide the other one. ``layer``, ``object``,
+    ``required`` and ``needed`` are those of the refusal, the logged one or the new one. ``users`` counts
+    different users, visitors not among them. ``decision`` is the id of the first event.
+    """
+
+    was: Outcome
+    request: str
+    layer: str
+    object: str
+    required: tuple[str, ...]
+    needed: Needed
+    roles: tuple[str, ...]
+    events: int
+    users: int
+    decision: str
+
+
+class Replayed(msgspec.Struct, frozen=True, rename="camel"):
+    """What a policy makes of a log: ``events`` were read, ``differing`` of them would come out differently.
+
+    ``other`` lines are of other logs; ``unreadable`` ones are no events at all.
+    """
+
+    events: int
+    differing: int
+    other: int
+    unreadable: int
+    groups: tuple[DifferingDecisions, ...]
+
+
+_Key = tuple[Outcome, str, str, str, tuple[str, ...], Needed, tuple[str, ...]]
+
+
+@dataclass(slots=True)
+class _Group:
+    decision: str
+    events: int = 0
+    users: set[int] = field(default_factory=set)
+
+
+def replay(policy: Policy, lines: Iterable[bytes]) -> Replayed:
+    """Return which events of ``lines`` would come out differently by ``policy``.
+
+    The outcome of an event is that of its whole request: all that was asked has to be allowed.
+    """
+    events = other = unreadable = 0
+    groups: dict[_Key, _Group] = {}
+    for line in lines:
+        if not line.strip():
+            continue
+        try:
+            event = decoded(line)
+        except ValueError:
+            unreadable += 1
+            continue
+        if event is None:
+            other += 1
+            continue
+        events += 1
+        refusal = next((one for one in _decisions(policy, event) if not one.allowed), None)
+        if (refusal is None) == (event.outcome == "allow"):
+            continue
+        group = groups.setdefault(_key(event, refusal), _Group(event.decision))
+        group.events += 1
+        if event.user_id is not None:
+            group.users.add(event.user_id)
+    found = [
+        DifferingDecisions(*key, group.events, len(group.users), group.decision)
+        for key, group in sorted(groups.items())
+    ]
+    return Replayed(events, sum(one.events for one in found), other, unreadable, tuple(found))
+
+
+def _key(event: DecisionEvent, refusal: Decision | None) -> _Key:
+    by: DecisionEvent | Decision = event if refusal is None else refusal
+    request = f"{event.method} {event.route}"
+    needed: Needed = event.needed if refusal is None else "any"
+    return event.outcome, request, by.layer, by.object, by.required, needed, tuple(sorted(event.roles))
+
+
+# Few sets of codes are held by many callers.
+_held = lru_cache(4096)(HeldCodes)
+
+
+def _decisions(policy: Policy, event: DecisionEvent) -> Iterator[Decision]:
+    """Yield the decisions of ``policy`` about all that the request asked; it passes if all allow."""
+    held = None if event.codes is None else _held(event.codes)
+    yield from _of_request(policy, event.method, event.path or event.route, event.route, held)
+    both = [held] if event.stored_codes is None else [held, _held(event.stored_codes)]
+    for edit in event.edits:
+        for one in both:
+            yield from _of_request(policy, *edit, one)
+    for question in event.grants:
+        granted = [_grant(policy, code, both) for code in question.codes]
+        if question.needed == "all" or not any(one.allowed for one in granted):
+            yield from granted
+
+
+def _of_request(
+    policy: Policy, method: str, path: str, template: str, held: HeldCodes | None
+) -> Iterator[Decision]:
+    found = NO_SESSION if held is None else policy.resource_at(method, path) or UNREGISTERED
+    yield policy.judge(RESOURCE, found, held)
+    yield policy.judge(ENDPOINT, f"{method} {template}", held)
+
+
+def _grant(policy: Policy, code: str, both: list[HeldCodes | None]) -> Decision:
+    """Return the decision about granting ``code``: the token and the database must allow it."""
+    decisions = [policy.judge(GRANT, code, held) for held in both]
+    return next((one for one in decisions if not one.allowed), decisions[0])

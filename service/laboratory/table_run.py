@@ -1,0 +1,99 @@
+"""Runs decision tables, and says of each case that fails what was expected and what came out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from service.authz.engine.lines import Lines
+from service.authz.engine.rules import NOBODY
+from service.authz.review.explain import reason_of
+from service.kernel.codes import HeldCodes
+from service.laboratory.deciders import ENFORCERS, Decide
+from service.laboratory.tables import Asked, Case, Question, Table
+
+
+class Failure(msgspec.Struct, frozen=True, rename="camel"):
+    """A case that fails: ``place`` is file and line, ``number`` counts the cases of a file from 1.
+
+    ``enforcer`` is ``indexed``, the service's own, or ``plain``, a Casbin with the same model and lines.
+    ``reasons`` are sentences, one for each thing that differs.
+    """
+
+    place: str
+    number: int
+    asked: str
+    enforcer: str
+    reasons: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.place}: case {self.number}, {self.asked}, {self.enforcer}: {'; '.join(self.reasons)}"
+
+
+def run_tables(model_text: str, tables: Iterable[Table]) -> list[Failure]:
+    """Ask both enforcers every case of ``tables``; return what does not come out as the tables say."""
+    return [
+        failure
+        for table in tables
+        for name, build in ENFORCERS.items()
+        for failure in _failures(name, build(model_text, table.rules), table)
+    ]
+
+
+def run_case(model_text: str, table: Table, asked: Asked) -> list[Failure]:
+    """Ask both enforcers one case of ``table``."""
+    return run_tables(model_text, [Table(table.path, table.rules, (asked,))])
+
+
+def _failures(enforcer: str, decide: Decide, table: Table) -> Iterator[Failure]:
+    for asked in table.asked:
+        if reasons := tuple(_reasons(decide, table.rules, asked)):
+            yield Failure(asked.place, asked.number, str(asked), enforcer, reasons)
+
+
+def _reasons(decide: Decide, rules: Lines, asked: Asked) -> Iterator[str]:
+    found, denied = _outcome(decide, rules, asked)
+    wanted = asked.case
+    for field in ("outcome", "layer", "line", "through", "required"):
+        if (expected := getattr(wanted, field)) != (actual := getattr(found, field)):
+            yield f"{field} is {_shown(actual)}, not {_shown(expected)}"
+    if wanted.reason is not None and found.reason != wanted.reason:
+        yield f"reason is {_shown(found.reason)}, not {_shown(wanted.reason)}"
+    for code in found.required or ():
+        if denied and not code.startswith("@"):
+            alone = Question(denied.layer, denied.object, HeldCodes([code]))
+            if not decide(alone)[0]:
+                yield f"the code {code} alone does not open it, and is said to be enough"
+
+
+def _outcome(decide: Decide, rules: Lines, asked: Asked) -> tuple[Case, Question | None]:
+    """Return ``asked`` with the answer that comes out, and the question that was denied."""
+    lines: list[str | None] = []
+    for question in asked.questions:
+        allowed, line = decide(question)
+        lines.append(None if line is None else str(line))
+        if not allowed:
+            break
+    through = lines[0] if len(lines) > 1 else None
+    case = Case(asked.case.caller, asked.case.asks, "allow", question.layer, lines[-1], through)  # type: ignore[arg-type]
+    if allowed:
+        return case, None
+    required = required_of(rules, question)
+    case.outcome = "deny"
+    case.required = required
+    case.reason = reason_of(
+        rules.codes(question.layer, question.object), required, allowed=False, held=question.held
+    )
+    return case, question
+
+
+def required_of(rules: Lines, question: Question) -> list[str]:
+    """Return the codes any one of which would allow: those of the lines of the object, in order."""
+    return [code for code in rules.codes(question.layer, question.object) if code != NOBODY]
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(value)}]"
+    return "none" if value is None else str(value)

@@ -1,0 +1,117 @@
+"""Tests a policy: its decision tables, its invariants, and what the tables depend on."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+
+from service.authz.engine.lines import Lines
+from service.authz.engine.rules import ENDPOINT, LAYERS, Rule
+from service.authz.invariants.checking import check
+from service.authz.publishing.shipped import Shipped
+from service.laboratory.mutation import Bench, Coverage, Mutation
+from service.laboratory.table_run import Failure, run_tables
+from service.laboratory.tables import read_tables
+
+
+class Tested(msgspec.Struct, frozen=True, rename="camel"):
+    """The result; ``coverage`` and ``mutation`` are None unless asked for, and while something fails.
+
+    ``invariants`` are those that are broken; ``unchecked`` are those about roles, which no file holds.
+    ``unmeasured``: coverage or mutants were asked for, and mean nothing while something fails.
+    """
+
+    passed: bool
+    tables: int
+    cases: int
+    failures: tuple[Failure, ...]
+    invariants: tuple[str, ...]
+    unchecked: tuple[str, ...]
+    unmeasured: bool
+    coverage: Coverage | None
+    mutation: Mutation | None
+
+
+def run_tests(own: Shipped, paths: Iterable[Path], *, coverage: bool, mutate: bool) -> Tested:
+    """Test the policy whose own part is ``own`` by the tables of ``paths`` and by its invariants.
+
+    Raises PolicyError for tables that can't be read.
+    """
+    tables = read_tables(paths, own)
+    failures = run_tables(own.model_text, tables)
+    checked = check(own.invariants, own.policy(Lines(), {}, 0))
+    broken = tuple(map(str, checked.violations))
+    covered, mutation = None, None
+    measured = coverage or mutate
+    unmeasured = measured and bool(failures or broken)
+    if measured and not unmeasured:
+        bench = Bench(own, tables, lambda rules: _breaks(own, rules))
+        covered = bench.coverage() if coverage else None
+        mutation = bench.mutation() if mutate else None
+    passed = not (
+        failures
+        or broken
+        or (covered and (covered.uncovered_lines or covered.uncovered_rows))
+        or (mutation and mutation.survivors)
+    )
+    cases = sum(len(table.asked) for table in tables)
+    unchecked = tuple(one.name for one in checked.unchecked)
+    return Tested(
+        passed, len(tables), cases, tuple(failures), broken, unchecked, unmeasured, covered, mutation
+    )
+
+
+def _breaks(own: Shipped, rules: Collection[Rule]) -> bool:
+    """True if an invariant of ``own`` does not hold with ``rules`` as the lines of its files."""
+    endpoints = tuple(rule for rule in rules if rule.layer == ENDPOINT)
+    other = replace(own, base=tuple(rule for rule in rules if rule.layer != ENDPOINT), endpoints=endpoints)
+    return bool(check(own.invariants, other.policy(Lines(), {}, 0)).violations)
+
+
+def as_text(found: Tested) -> str:
+    """Return ``found`` for people, one finding a line."""
+    return "\n".join(_told(found))
+
+
+def _told(found: Tested) -> Iterator[str]:
+    yield from map(str, found.failures)
+    failed = len({(failure.place, failure.asked) for failure in found.failures})
+    holding = f"{failed} fail" if failed else "all hold"
+    yield f"{found.cases} cases of {found.tables} tables, by both enforcers: {holding}."
+    yield from (f"invariant broken: {fault}" for fault in found.invariants)
+    if not found.invariants:
+        left = f"; {len(found.unchecked)} are about roles, and need a database" if found.unchecked else ""
+        yield f"No invariant is broken{left}."
+    if found.unmeasured:
+        yield "Coverage and mutants are looked at when all of this holds."
+    if found.coverage:
+        yield from _covered(found.coverage)
+    if found.mutation:
+        yield from _mutated(found.mutation)
+
+
+def _covered(found: Coverage) -> Iterator[str]:
+    yield from (f"no case depends on the line '{line}'" for line in found.uncovered_lines)
+    for row in found.uncovered_rows:
+        yield f"no case depends on the row {row.row} in the layer {row.layer}"
+    yield f"Cases depend on {found.lines - len(found.uncovered_lines)} of {found.lines} lines."
+    for layer in LAYERS:
+        rows = [row for row in found.rows if row.layer == layer]
+        covered = sum(row.state == "covered" for row in rows)
+        idle = [row.row for row in rows if row.state == "idle"]
+        if len(idle) == len(rows):
+            continue
+        told = f"; {' and '.join(idle)} can't allow anything there" if idle else ""
+        yield f"Cases depend on {covered} of {len(rows) - len(idle)} matcher rows in the layer {layer}{told}."
+
+
+def _mutated(found: Mutation) -> Iterator[str]:
+    yield from map(str, found.survivors)
+    for tally in found.tallies:
+        lost = tally.mutants - tally.killed - tally.equivalent
+        ends = f"{tally.killed} killed, {tally.equivalent} equivalent, {lost} survive"
+        yield f"{tally.mutants} mutants with {tally.kind}: {ends}."
+    yield f"Mutation score: {found.score:.1%}."

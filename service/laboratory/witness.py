@@ -1,0 +1,155 @@
+"""Finds a question that a mutant answers differently, or proves that there is none.
+
+The search is exhaustive over a finite alphabet. A predicate compares a held code with a line's code segment
+by segment. So of all held codes only those can be told apart that are made of the line's own segments, ``*``
+and some other segment, with up to one segment more than the line's code. A matcher whose rows each ask for
+one predicate of held codes allows a set of codes exactly if it allows one of them, or nobody's: callers who
+hold one code are enough. Where lines of other objects may match too, the codes of all lines are enough: who
+passes by another line's code passes by holding it exactly.
+
+Lines of endpoints are those of the policy. In the layers of resources and grants every code may have a line:
+all codes of the policy have one there, and some made-up ones of one to four segments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import product
+from typing import Any, Final, NamedTuple
+
+import yaml
+
+from service.authz.engine.lines import Lines
+from service.authz.engine.rules import LAYERS, LOGIN, NOBODY, OF_CODES, RESOURCE, Rule
+from service.authz.publishing.derive import derive
+from service.authz.publishing.shipped import Shipped
+from service.kernel.bound_resource import BoundResource
+from service.kernel.codes import HeldCodes, is_code
+from service.laboratory.judge import Answer, Judge
+from service.laboratory.mutants import Mutant, codes_of
+from service.laboratory.tables import Question
+
+_OTHER: Final = "x"
+_MADE_UP: Final = ("a", "a:b", "a:b:c", "a:b:c:d")
+
+_Dumper: Final[Any] = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+
+
+class Witness(NamedTuple):
+    """A question that a mutant answers differently, with both answers."""
+
+    question: Question
+    right: Answer
+    wrong: Answer
+
+
+class Universe:
+    """The questions that can be told apart about a policy, in all layers."""
+
+    def __init__(self, own: Shipped, expression: str) -> None:
+        """Take the own part of a policy, and its matcher."""
+        rules = (*own.base, *own.endpoints)
+        codes = [*codes_of(rules), *_MADE_UP]
+        beside = [_registered(name, "a:b") for name in dict.fromkeys(own.routes)]
+        bound = [_registered(f"GET /bound/{at}", code) for at, code in enumerate(codes)]
+        words = [BoundResource("GET", "/free", []), BoundResource("GET", "/closed", [("a", False)])]
+        shared = derive([*beside, *bound, *words], codes)
+        self.rules = Lines(own.base).joined(Lines(own.endpoints), shared)
+        self._every = tuple(self.rules)
+        self._codes = codes_of(self._every)
+        self._original = Judge(expression)
+
+    def witness(self, mutant: Mutant) -> Witness | None:
+        """Return a question that ``mutant`` answers differently, with the right answer; None if none is."""
+        judge = self._original if mutant.expression is None else Judge(mutant.expression)
+        for layer, name in self._objects(mutant):
+            lines = self.rules.of(layer, name)
+            altered = mutated(lines, mutant)
+            told_apart = self._codes if mutant.unkeyed else codes_of((*lines, *altered))
+            for held in callers(told_apart, whole=not mutant.unkeyed):
+                question = Question(layer, name, held)
+                right = self._original.answer(question, lines)
+                asked = self._every if mutant.unkeyed else altered
+                wrong = judge.answer(question, asked, keyed=not mutant.unkeyed)
+                if wrong != right:
+                    return Witness(question, right, wrong)
+        return None
+
+    def _objects(self, mutant: Mutant) -> Iterator[tuple[str, str]]:
+        for layer in [mutant.layer] if mutant.layer else LAYERS:
+            for name in [mutant.object] if mutant.object else self.rules.objects(layer):
+                if mutant.code is None or mutant.code in self.rules.codes(layer, name):
+                    yield layer, name
+
+
+def _registered(name: str, code: str) -> BoundResource:
+    method, _, path = name.partition(" ")
+    return BoundResource(method, path, [(code, True)])
+
+
+def mutated(lines: Sequence[Rule], mutant: Mutant) -> tuple[Rule, ...]:
+    """Return the lines of one object as ``mutant`` has them."""
+    kept = tuple(rule for rule in lines if rule != mutant.deleted)
+    return kept if mutant.added is None or mutant.added in kept else (*kept, mutant.added)
+
+
+def callers(codes: Iterable[str], *, whole: bool = True) -> Iterator[HeldCodes | None]:
+    """Yield a visitor, a caller without codes, and holders of one code each, the simplest first.
+
+    The codes are those that lines of ``codes`` can tell apart; without ``whole`` only ``codes`` themselves.
+    """
+    yield None
+    yield HeldCodes()
+    held = dict.fromkeys(("*", *codes))
+    for code in codes if whole else ():
+        held.update(dict.fromkeys(_told_apart(code.split(":"))))
+    yield from (HeldCodes([code]) for code in held)
+
+
+def _told_apart(segments: list[str]) -> Iterator[str]:
+    last = segments[-1]
+    for length in range(1, len(segments) + 2):
+        own = [*segments, *[_OTHER] * 2][:length]
+        places = [dict.fromkeys((one, "*", one[:-1] or _OTHER, last, _OTHER)) for one in own]
+        yield from filter(is_code, map(":".join, product(*places)))
+
+
+def as_case(found: Witness) -> str:
+    """Return a decision table with the case that asks ``found`` and states the right answer, as YAML."""
+    question, right = found.question, found.right
+    case: dict[str, object] = {
+        "caller": "somebody",
+        "asks": {"layer": question.layer, "object": question.object},
+        "outcome": "deny" if right.line is None else "allow",
+        "layer": question.layer,
+    }
+    if right.line is None:
+        case["required"] = list(right.required)
+    else:
+        case["line"] = str(right.line)
+    held = None if question.held is None else sorted(question.held.codes)
+    table = {**_shared(found), "callers": {"somebody": held}, "cases": [case]}
+    text: str = yaml.dump(table, Dumper=_Dumper, sort_keys=False, default_flow_style=None, width=100)
+    return text
+
+
+def _shared(found: Witness) -> dict[str, object]:
+    """Return what a table must register, and which codes it needs, for both answers to come out."""
+    layer, name = found.question.layer, found.question.object
+    codes = found.right.required if found.right.line is None else (found.right.line.code,)
+    rules = [Rule(layer, name, code) for code in codes or (NOBODY,)]
+    if found.wrong.line is not None:
+        rules.append(found.wrong.line)
+    registered: dict[str, list[object]] = {}
+    granted: list[str] = []
+    for rule in rules:
+        if rule.layer in OF_CODES:
+            granted.append(rule.object)
+        elif rule.layer == RESOURCE and not rule.object.startswith("@"):
+            bound = registered.setdefault(rule.object, [])
+            if rule.code == NOBODY:
+                bound.append({"disabled": _OTHER})
+            elif rule.code != LOGIN:
+                bound.append(rule.code)
+    told = {"registered": registered, "codes": sorted(set(granted))}
+    return {key: value for key, value in told.items() if value}

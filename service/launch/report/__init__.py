@@ -1,1 +1,0 @@
-"""The report for auditors: gathered from the code behind the other commands, written as HTML or Markdown."""

@@ -1,0 +1,98 @@
+"""Units of work for commands: under the rights of a user, or of the operator."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+
+from service.administration.delegation import Delegation, DelegationCheck
+from service.administration.unit_of_work import UnitsOfWork
+from service.authn.revocations import Revocations
+from service.authz.publishing.changes import Change, PolicyChanges
+from service.authz.publishing.live import LivePolicy
+from service.authz.publishing.shipped import Shipped
+from service.errors import Conflict, NotFound
+from service.kernel.codes import HeldCodes
+from service.kernel.identity import OPERATOR_ID, Caller
+from service.keyspace import SessionStore
+from service.operator.who import operator_name
+from service.records.database.transactions import Connection, Database
+from service.records.roles import rights
+from service.records.users import accounts
+from service.settings import Settings
+
+
+def operator() -> Caller:
+    """Return the operator as a caller, by the name of the account that runs the command."""
+    held = HeldCodes(["*"])
+    return Caller(OPERATOR_ID, str(OPERATOR_ID), operator_name(), operator_name(), "", (), held, 0.0)
+
+
+async def caller_named(database: Database, user_name: str) -> Caller:
+    """Return the user as a caller; NotFound, and Conflict for one who is disabled or banned."""
+    async with database.transaction() as connection:
+        known = await accounts.standing(connection, user_name)
+        if known is None:
+            raise NotFound(f"There is no user {user_name}")
+        held = await rights.of_enabled_user(connection, known.user_id)
+    if held is None:
+        raise Conflict(f"The user {user_name} is disabled or banned")
+    codes = HeldCodes(held.permissions)
+    return Caller(
+        known.user_id, str(known.user_id), known.user_name, known.user_name, "", held.roles, codes, 0.0
+    )
+
+
+@asynccontextmanager
+async def units_of_work(
+    settings: Settings, database: Database, shipped: Shipped
+) -> AsyncIterator[UnitsOfWork]:
+    """Yield units of work that publish with the lines of ``shipped``, and finish what they leave behind.
+
+    ``database`` needs two connections.
+    """
+    store = SessionStore(settings.redis, settings.auth)
+    live = LivePolicy(shipped)
+    changes = PolicyChanges(database, live, shipped, lambda: shipped, store.revision_key.announce)
+    revocations = Revocations(database, store)
+    try:
+        yield UnitsOfWork(database, changes, _CommandDelegation(live, database), revocations)
+    finally:
+        await revocations.finish()
+        await store.close()
+
+
+class _CommandDelegation(Delegation):
+    """Loads the policy when it is asked: a command has nothing that follows it."""
+
+    def __init__(self, live: LivePolicy, database: Database) -> None:
+        super().__init__(live)
+        self._policy = live
+        self._database = database
+
+    async def check(
+        self, connection: Connection, caller: Caller, change: Change | None = None
+    ) -> DelegationCheck:
+        """Return what ``caller`` may grant now; see ``Delegation.check``."""
+        # The lock of the policy is held: what is newest now is so until the end of the transaction.
+        await self._policy.load(self._database)
+        if caller.is_operator:
+            await rights.lock(connection)
+            return _OperatorCheck(self._policy.current, caller, caller.held, change)
+        return await super().check(connection, caller, change)
+
+
+class _OperatorCheck(DelegationCheck):
+    """Lets the operator do everything: who can run a command can write to the database as well."""
+
+    async def require(self, codes: Iterable[str], why: str) -> None:
+        """Return."""
+
+    async def require_any(self, codes: Iterable[str], why: str) -> None:
+        """Return."""
+
+    def require_service(self, action: str, service: str) -> None:
+        """Return."""
+
+    def require_request(self, method: str, path: str, template: str) -> None:
+        """Return."""

@@ -1,0 +1,1 @@
+"""Restore epochs of the database: what a backup reads, and what a restore leaves out."""

@@ -1,1 +1,0 @@
-"""The timelines of the database."""

@@ -1,0 +1,114 @@
+"""The section about changes: since a revision, who made them, and who gains and loses what by them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from service.endpoints.policy.access_diff import DiffCaller
+from service.endpoints.policy.revisions import RevisionChanges
+from service.kernel.text import counted
+from service.reporting.document import Block, Cell, Paragraph, Table, told_time
+from service.reporting.gathering import Changes, Reported
+from service.reporting.passages import told
+from service.web.messages.dry_run import AccessChange
+from service.web.messages.schema import moment
+
+
+def blocks(found: Reported) -> Iterator[Block]:
+    """Yield what has changed since the revision that was named."""
+    if found.stored is None:
+        yield Paragraph("Left out: revisions are in the database, and none was named.")
+    elif (changes := found.stored.changes) is None:
+        yield Paragraph("Left out: no revision was named, by --since.")
+    else:
+        yield from _since(changes)
+
+
+def _since(changes: Changes) -> Iterator[Block]:
+    since = changes.since
+    yield Paragraph(
+        f"Since revision {since.revision} of {told_time(moment(since.create_time))}: "
+        f"{counted(len(changes.revisions), 'revision')}, {counted(len(changes.lines.removed), 'line')} "
+        f"removed and {len(changes.lines.added)} added in all. The model and the files are the current ones "
+        "for both."
+    )
+    rows: list[tuple[Cell, ...]]
+    if changes.revisions:
+        rows = [
+            (
+                Cell(str(one.revision)),
+                Cell(told_time(one.create_time)),
+                Cell(one.user_name or "a start or a command"),
+                Cell(one.cause),
+                Cell(_lines(one), code=True),
+            )
+            for one in changes.revisions
+        ]
+        yield Table("Revisions, newest first", ("Revision", "Time", "By", "Cause", "Lines"), rows)
+    yield from _rights(changes)
+    access = changes.access
+    rows = [*_gains_and_losses("loses", access.loses), *_gains_and_losses("gains", access.gains)]
+    if rows:
+        yield Table("Who loses and gains what, by the lines", ("Role", "Users", "How", "Requests"), rows)
+    else:
+        yield Paragraph("By the changed lines, no role of today gains or loses anything.")
+    if access.callers:
+        callers = [
+            (Cell(one.name, code=True), Cell(_caller(one.loses)), Cell(_caller(one.gains)))
+            for one in access.callers
+        ]
+        head = ("Request or code", "Passed then, not now", "Passes now, not then")
+        yield Table("Decided differently for a possible caller", head, callers)
+
+
+def _rights(changes: Changes) -> Iterator[Block]:
+    if not changes.rights:
+        yield Paragraph("The operation log has no change of roles or of users' roles since then.")
+        return
+    rows = [
+        (
+            Cell(told_time(one.create_time)),
+            Cell(one.user_name or ""),
+            Cell(one.target, code=True),
+            Cell(one.field),
+            Cell(_value(one.before), code=True),
+            Cell(_value(one.after), code=True),
+        )
+        for one in changes.rights
+    ]
+    head = ("Time", "By", "Record", "Field", "Before, or removed", "After, or added")
+    yield Table("Changes of roles and users, from the operation log", head, rows)
+
+
+def _value(value: Any) -> str | list[str]:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return [str(one) for one in value]
+    return "" if value is None else str(value)
+
+
+def _lines(one: RevisionChanges) -> list[str]:
+    if one.added_lines is None or one.removed_lines is None:
+        return ["not kept"]
+    tampered = [f"{counted(one.tampered, 'line')} changed past the service"] if one.tampered else []
+    return [
+        *tampered,
+        *(f"- {line}" for line in one.removed_lines),
+        *(f"+ {line}" for line in one.added_lines),
+    ]
+
+
+def _gains_and_losses(how: str, changes: Sequence[AccessChange]) -> Iterator[tuple[Cell, ...]]:
+    for one in changes:
+        yield (
+            Cell(one.role_code or "no role"),
+            Cell(str(one.users)),
+            Cell(how, tone="attention" if how == "gains" else ""),
+            Cell(one.access, code=True),
+        )
+
+
+def _caller(caller: DiffCaller | None) -> str:
+    return "" if caller is None else told(caller)

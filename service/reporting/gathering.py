@@ -1,0 +1,154 @@
+"""Gathers what a report says, from the code behind the other commands of ``portcullis policy``."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from service.authz.engine.errors import PolicyError
+from service.authz.engine.policy import Policy
+from service.authz.invariants.checking import Violation, check
+from service.authz.publishing.invariant_guard import broken_invariants
+from service.authz.publishing.publisher import drift
+from service.authz.publishing.shipped import Shipped, configured
+from service.authz.review.diff import LineDiff, line_diff
+from service.authz.review.findings import Accepted
+from service.authz.review.impact import Standing
+from service.authz.review.sources import (
+    LIVE,
+    READ_WITHIN,
+    SHIPPED,
+    past_policy,
+    read_policy,
+    source_named,
+    standing_of,
+)
+from service.endpoints.policy.access_diff import Access, access_answer
+from service.endpoints.policy.revisions import RevisionChanges
+from service.endpoints.policy.who_may import OpenRequest, openings_answer
+from service.laboratory.tested import Tested
+from service.operator.database import with_database
+from service.records.database.transactions import Connection, Database
+from service.records.policy import revisions
+from service.records.policy.revisions import PolicyRevision, RevisionFilter
+from service.reporting.linting import Linted, lint
+from service.reporting.policy_log import RightsChange, read_log
+from service.reporting.tested import tested
+from service.settings import Settings
+from service.web.messages.schema import WHOLE_LIST, PageQuery
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What differs from the revision ``since``, what that means, and the revisions after it, newest first.
+
+    ``rights`` are the changes after it that publish nothing: of what roles give and users have.
+    """
+
+    since: PolicyRevision
+    lines: LineDiff
+    access: Access
+    revisions: tuple[RevisionChanges, ...]
+    rights: tuple[RightsChange, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What only a database says; ``drift`` is how the published policy differs from what is registered."""
+
+    standing: Standing
+    published: PolicyRevision
+    drift: str | None
+    changes: Changes | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """Everything that a report says; ``stored`` is None if files only were read.
+
+    ``unchecked`` are the names of invariants about roles, which files know nothing about.
+    """
+
+    made: datetime
+    shipped: Shipped
+    policy: Policy
+    openings: tuple[OpenRequest, ...]
+    linted: Linted
+    tested: Tested
+    violations: tuple[Violation, ...]
+    unchecked: tuple[str, ...]
+    stored: Stored | None
+
+
+def gather(
+    settings: Settings, accepted: Accepted, since: int | None, *, stored: bool, mutate: bool
+) -> Reported:
+    """Return what there is to report: with the ``stored`` policy, roles and users, or of files only.
+
+    Raises ``PolicyError``, also for an unknown revision ``since`` and if the policy changes meanwhile;
+    ``SchemaError`` and ``Unavailable``.
+    """
+    if since is not None and not stored:
+        raise PolicyError("Revisions are in the database: name one by --data or the settings")
+    shipped = configured(settings.policy)
+    results = tested(settings.policy, (), coverage=True, mutate=mutate)
+    linted = lint(settings, accepted, stored=stored)
+    found: Stored | None = None
+    if stored:
+
+        async def read(database: Database) -> tuple[Policy, Stored, tuple[Violation, ...]]:
+            return await _stored(database, shipped, since)
+
+        policy, found, violations = with_database(settings, read)
+        unchecked: tuple[str, ...] = ()
+    else:
+        policy = asyncio.run(read_policy(source_named(SHIPPED), shipped, None))
+        checked = check(shipped.invariants, policy)
+        violations, unchecked = checked.violations, tuple(one.name for one in checked.unchecked)
+    return Reported(
+        made=datetime.now(UTC),
+        shipped=shipped,
+        policy=policy,
+        openings=tuple(openings_answer(policy, PageQuery(page=1, size=WHOLE_LIST)).items),
+        linted=linted,
+        tested=results,
+        violations=violations,
+        unchecked=unchecked,
+        stored=found,
+    )
+
+
+async def _stored(
+    database: Database, shipped: Shipped, since: int | None
+) -> tuple[Policy, Stored, tuple[Violation, ...]]:
+    policy = await read_policy(source_named(LIVE), shipped, database)
+    async with database.snapshot(within=READ_WITHIN) as connection:
+        published = await revisions.latest(connection)
+        if published is None or published.revision != policy.revision:
+            raise PolicyError("The policy was changed while the report was made: try again")
+        standing = await standing_of(policy, connection)
+        violations = await broken_invariants(connection, shipped.invariants, policy)
+        differs = await drift(connection)
+        before = None if since is None else await _before(connection, shipped, since)
+    changes = None if before is None else await _changes(database, *before, standing)
+    return policy, Stored(standing, published, differs, changes), violations
+
+
+async def _before(connection: Connection, shipped: Shipped, since: int) -> tuple[PolicyRevision, Policy]:
+    policy = await past_policy(connection, shipped, since)
+    revision = await revisions.read(connection, since)
+    if revision is None:
+        raise PolicyError(f"There is no revision {since}")
+    return revision, policy
+
+
+async def _changes(database: Database, since: PolicyRevision, before: Policy, standing: Standing) -> Changes:
+    log = await read_log(database, RevisionFilter(since.create_time))
+    return Changes(
+        since=since,
+        lines=line_diff(before, standing.policy),
+        access=access_answer(before, standing),
+        revisions=tuple(one for one in log.revisions if one.revision > since.revision),
+        rights=tuple(log.rights),
+    )

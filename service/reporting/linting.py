@@ -1,0 +1,100 @@
+"""What the lint finds: in the files, and with a database also in resources, bindings, codes and roles."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+from service.app import check_routes
+from service.authz.engine.errors import PolicyError
+from service.authz.publishing.invariant_guard import broken_invariants
+from service.authz.publishing.publisher import derived_policy
+from service.authz.publishing.shipped import configured, policy_folder, read_shipped
+from service.authz.review import stored_findings
+from service.authz.review.findings import FILE, Accepted, Finding, read_accepted
+from service.authz.review.sources import READ_WITHIN, standing_of
+from service.authz.review.stored_findings import StoredResource
+from service.kernel.services import PORTCULLIS
+from service.laboratory import file_findings
+from service.operator.database import with_database
+from service.operator.paths import near
+from service.operator.stores import reachable
+from service.records.database.transactions import Database
+from service.records.resources import bindings, resources
+from service.settings import Settings
+from service.web.requests.routes import RoutesError
+
+
+class Linted(msgspec.Struct, frozen=True, rename="camel"):
+    """The findings, the accepted ones too; ``database`` says whether one was looked at."""
+
+    passed: bool
+    database: bool
+    findings: tuple[Finding, ...]
+
+
+def acceptances(settings: Settings, more: Iterable[str]) -> Accepted:
+    """Read the acceptances of the policy's own folder, and of the files ``more``; PolicyError."""
+    own = near(policy_folder(settings.policy.folder)) / FILE
+    paths = [*([own] if own.exists() else []), *map(Path, more)]
+    return read_accepted(paths, (*file_findings.CODES, *stored_findings.CODES))
+
+
+def lint(settings: Settings, accepted: Accepted, *, stored: bool) -> Linted:
+    """Return the findings in the files, and in the database if ``stored``; SchemaError and Unavailable.
+
+    The database is not looked at while the files can't be used.
+    """
+    found = _files(settings)
+    if any(one.finding == file_findings.POLICY for one in found):
+        stored = False
+        looked_for = {file_findings.POLICY}  # the rest could not be looked at
+    else:
+        looked_for = {*file_findings.CODES}
+        if stored:
+            looked_for.update(stored_findings.CODES)
+            with reachable(settings) as there:
+                found += [one for one in _stored(there) if one not in found]
+    findings = accepted.applied(found, looked_for)
+    return Linted(all(one.accepted is not None for one in findings), stored, tuple(findings))
+
+
+def _files(settings: Settings) -> list[Finding]:
+    policy, folder = settings.policy, near(policy_folder(settings.policy.folder))
+    try:
+        own = read_shipped(policy.model, folder, policy.invariants, policy.extensions)
+    except PolicyError as error:
+        return file_findings.refused(file_findings.POLICY, error.faults, str(folder))
+    found = []
+    try:
+        check_routes(own)
+    except RoutesError as error:
+        found += file_findings.refused(file_findings.ROUTES, error.faults, str(folder / "endpoints.csv"))
+    return [*found, *file_findings.file_findings(own, [folder / "cases"])]
+
+
+def _stored(settings: Settings) -> list[Finding]:
+    shipped = configured(settings.policy)
+
+    async def look(database: Database) -> list[Finding]:
+        async with database.snapshot(within=READ_WITHIN) as connection:
+            policy = await derived_policy(connection, shipped)
+            standing = await standing_of(policy, connection)
+            broken = await broken_invariants(connection, shipped.invariants, policy)
+            bound = {
+                f"{one.method} {one.path}": one.buttons
+                for one in await bindings.bound(connection)
+                if one.service == PORTCULLIS
+            }
+            known = [
+                StoredResource(name, one.enabled, tuple((code, works) for code, works in bound.get(name, ())))
+                for one in await resources.registered(connection)
+                for name in [f"{one.method} {one.path}"]
+            ]
+        found = await asyncio.to_thread(stored_findings.stored_findings, standing, known, shipped.invariants)
+        return [*file_findings.broken_invariants(broken), *found]
+
+    return with_database(settings, look)

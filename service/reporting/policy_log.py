@@ -1,0 +1,70 @@
+"""What the revisions of a time have changed, and the changes of rights that publish nothing."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any, Final
+
+from service.authz.review.sources import READ_WITHIN
+from service.endpoints.policy.revisions import RevisionChanges, changes_answer
+from service.records.database.transactions import Database
+from service.records.logs.paging import Span
+from service.records.logs.queries import CHANGING_OPERATIONS, OperationFilter
+from service.records.logs.reader import LogReader
+from service.records.policy import revisions
+from service.records.policy.revisions import RevisionFilter
+from service.web.messages.schema import WHOLE_LIST, Moment, Schema, moment
+
+_RIGHTS: Final = {("role", "permissions"), ("role", "enabled"), ("user", "roles"), ("user", "status")}
+"""The fields of records that decide who may do what, and that publish nothing."""
+_MOST: Final = 100_000  # entries of the operation log
+
+
+class RightsChange(Schema):
+    """A change of what a role gives or a user has, as the operation log has it."""
+
+    create_time: Moment
+    user_name: str | None
+    request_id: str | None
+    target: str
+    field: str
+    before: Any
+    after: Any
+
+
+class PolicyLog(Schema):
+    """Revisions, and changes of rights that publish nothing; both newest first."""
+
+    revisions: list[RevisionChanges]
+    rights: list[RightsChange]
+
+
+async def read_log(database: Database, wanted: RevisionFilter) -> PolicyLog:
+    """Return all that ``wanted`` matches; raises Unavailable."""
+    async with database.snapshot(within=READ_WITHIN) as connection:
+        found = await revisions.page(connection, wanted, page=1, size=WHOLE_LIST)
+        items = [await changes_answer(connection, one) for one in found.items]
+    return PolicyLog(revisions=items, rights=[one async for one in _rights(database, wanted)])
+
+
+async def _rights(database: Database, wanted: RevisionFilter) -> AsyncIterator[RightsChange]:
+    """Yield the changes of rights by successful calls, newest first."""
+    filtered = OperationFilter(
+        user_name=wanted.user_name,
+        kind=("INSERT", "UPDATE", "DELETE", "IMPORT"),
+        status=[(200, 299)],
+        span=Span(wanted.begin, wanted.end),
+    )
+    async for batch in LogReader(database).everything(CHANGING_OPERATIONS, filtered, limit=_MOST):
+        for entry in batch:
+            for change in entry.changes or ():
+                if (change["target"].partition(":")[0], change["field"]) in _RIGHTS:
+                    yield RightsChange(
+                        create_time=moment(entry.create_time),
+                        user_name=entry.user_name,
+                        request_id=entry.request_id,
+                        target=change["target"],
+                        field=change["field"],
+                        before=change["before"],
+                        after=change["after"],
+                    )

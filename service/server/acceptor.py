@@ -1,0 +1,135 @@
+"""Accepts connections from the listener that all workers share, and rejects those above the limit.
+
+One at a time, and a worker that has more of them than another one leaves it some time to be first: clients
+that keep a few connections for long, as proxies do, would otherwise load one worker and leave others idle.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import socket
+from collections.abc import Callable, Sized
+from typing import Final
+
+import structlog
+
+from service.server.http import HttpProtocol
+from service.server.listening import drop_new_connections
+from service.server.rejected_connections import RejectedConnections
+from service.server.shares import Share
+
+SETTLE: Final = 0.2
+"""Seconds for TCP handshakes that are under way when the listener closes."""
+
+YIELD: Final = 0.002
+"""Seconds that a worker leaves a connection to those with fewer. Then it takes it: they may be busy."""
+
+_PAUSE: Final = 0.1  # seconds, when the system is out of file descriptors or memory
+_GONE: Final = frozenset({errno.EAGAIN, errno.EINTR, errno.ECONNABORTED})
+_log = structlog.get_logger()
+
+
+class Acceptor:
+    """Accepts on ``listener``, creates a protocol for each connection, and holds at most ``most`` at once.
+
+    ``share`` tells whether another worker has fewer.
+    """
+
+    def __init__(
+        self,
+        listener: socket.socket,
+        protocol: Callable[[], HttpProtocol],
+        connections: Callable[[], Sized],
+        most: int,
+        share: Share,
+    ) -> None:
+        self._listener = listener
+        self._protocol = protocol
+        self._connections = connections
+        self._most = most
+        self._share = share
+        self._rejected = RejectedConnections()
+        self._opening: set[asyncio.Task[None]] = set()
+        self._open = True
+
+    def start(self) -> None:
+        """Begin to accept, in the running event loop."""
+        self._loop = asyncio.get_running_loop()
+        self._listener.setblocking(False)
+        self._share.join()
+        self._listen()
+
+    def tidy(self) -> None:
+        """Close connections that were rejected a while ago. Call it about once a second."""
+        self._rejected.tidy(self._loop.time())
+
+    async def close(self, *, others_accept: bool) -> None:
+        """Stop accepting and close the listener of this worker.
+
+        With ``others_accept``, other workers take the clients that are connecting: the socket is shared, so
+        a filter on it would close the service for all workers. Without, this worker accepts the connections
+        that are already being made, and the system refuses all later ones: closing at once would reset
+        connections that are not accepted yet.
+        """
+        self._share.leave()
+        if not others_accept:
+            drop_new_connections(self._listener)
+            await asyncio.sleep(SETTLE)
+            while self._accept():
+                pass
+        self._open = False
+        self._loop.remove_reader(self._listener)
+        self._listener.close()
+        if self._opening:
+            await asyncio.wait(self._opening)
+        self._rejected.close()
+
+    def _listen(self) -> None:
+        if self._open:
+            self._loop.add_reader(self._listener, self._accept_in_turn)
+
+    def _accept_in_turn(self) -> None:
+        if not self._share.is_exceeded_by(self._held()):
+            self._accept()
+            return
+        self._loop.remove_reader(self._listener)
+        self._loop.call_later(YIELD, self._accept_late)
+
+    def _accept_late(self) -> None:
+        if self._open:
+            self._listen()
+            self._accept()
+
+    def _held(self) -> int:
+        return len(self._connections()) + len(self._opening)
+
+    def _accept(self) -> bool:
+        """Accept one connection; returns False if there is none."""
+        try:
+            connection, _ = self._listener.accept()
+        except OSError as error:
+            if error.errno not in _GONE:
+                self._pause(error)
+            return error.errno == errno.ECONNABORTED
+        connection.setblocking(False)
+        if self._held() >= self._most:
+            self._rejected.reject(connection, self._loop.time())
+            return True
+        task = self._loop.create_task(self._open_connection(connection))
+        self._opening.add(task)
+        task.add_done_callback(self._opening.discard)
+        return True
+
+    async def _open_connection(self, connection: socket.socket) -> None:
+        try:
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            await self._loop.connect_accepted_socket(self._protocol, connection)
+        except OSError:
+            connection.close()  # the client has gone already
+
+    def _pause(self, error: OSError) -> None:
+        """Wait before the next attempt: the listener stays readable, and the loop would spin."""
+        _log.error("no connection can be accepted", reason=error.strerror)
+        self._loop.remove_reader(self._listener)
+        self._loop.call_later(_PAUSE, self._listen)

@@ -1,0 +1,68 @@
+"""Child processes of the launcher: forked from a template that has imported the service once.
+
+The launcher stays small, and a child starts without the second of processor time that the imports take. The
+template is the fork server of ``multiprocessing``: it starts with the first child, and ends when the launcher
+and all children have ended.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import socket
+import tempfile
+from multiprocessing.connection import Connection
+from multiprocessing.synchronize import Event
+from typing import Final
+
+from service.server.shares import Share
+from service.settings import Settings
+from service.web.observability.board import Slot
+
+processes: Final = multiprocessing.get_context("forkserver")
+"""Makes the processes, pipes and events of the launcher."""
+processes.set_forkserver_preload(["service.server.template"])
+
+_LONGEST: Final = 107 - len("/pymp-12345678/listener-12345678")  # sun_path of unix(7), less its closing NUL
+
+
+def use_short_sockets() -> None:
+    """Have the socket of the template in ``/tmp`` if it would be too long in the usual temporary folder.
+
+    Call it before the first child. The socket is in a folder for its owner only.
+    """
+    if len(os.fsencode(tempfile.gettempdir())) > _LONGEST:
+        tempfile.tempdir = "/tmp"  # noqa: S108 - a folder is made in it, with a random name, as mkdtemp does
+
+
+def work(
+    listener: socket.socket,
+    launcher: Connection,
+    service_stops: Event,
+    settings: Settings,
+    slot: Slot,
+    *,
+    share: Share,
+) -> None:
+    """Run a worker: see ``service.server.worker.run``. Returns at once if the service stops already."""
+    _obey_signals()
+    if service_stops.is_set():
+        return
+    from service.server.worker import run
+
+    run(listener, launcher, service_stops, settings, slot, share=share)
+
+
+def prepare(launcher: Connection, settings: Settings) -> None:
+    """Check and prepare a start: see ``service.server.prepare.run``."""
+    _obey_signals()
+    from service.server.prepare import run
+
+    run(launcher, settings)
+
+
+def _obey_signals() -> None:
+    """Undo what the template does: it ignores the signals that end the service."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)

@@ -1,0 +1,255 @@
+"""uvicorn's HTTP protocol, made strict: no ambiguous requests, and a deadline for every wait."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Final, cast
+from urllib.parse import unquote
+
+import httptools
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from service.errors import BadRequest, HeadTooLarge, Refusal, RequestTimeout
+from service.server.http.cycle import Cycle
+from service.server.http.deadlines import Deadlines, Overdue, Phase
+from service.server.http.framing import MAX_HEAD, Head, check_head, head_size
+from service.server.http.lingering import LINGER, LINGER_BYTES, LingeringTransport, reset
+from service.server.http.state import WorkerState
+from service.web.requests.middleware import REFUSAL
+
+FIRST_BYTE_AT_STOP: Final = 1.0
+"""Seconds in which a connection that has sent nothing yet may begin a request when the worker stops."""
+
+_HEAD, _BODY, _BUSY, _IDLE = Phase  # looking them up in an enumeration is slower
+_PER_BODY_BYTE: Final = 8  # chunks of one byte have six bytes of framing each; no real client sends those
+
+
+class HttpProtocol(HttpToolsProtocol):
+    """One connection. The application answers its refusals: in order, logged, as problem documents.
+
+    After its last request a connection is ``deaf``: later bytes are never parsed.
+    """
+
+    _around = 0  # bytes of the message that are not of its body; the piece in which it begins is not counted
+    _piece = 0  # bytes of the piece that is parsed now
+    _first = 0  # bytes of the piece in which the message began
+    _in_head = False
+    _in_body = False
+    _deaf = False
+    _lingering = False
+    _dropped = 0  # bytes that came after the last request
+    _unread = 0  # bytes of a body that came after its request was answered
+    _deadlines: Deadlines
+    server_state: WorkerState
+    cycle: Cycle
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Wait for the first request."""
+        self._deadlines = Deadlines(self.server_state.limits, self.loop.time())
+        super().connection_made(transport)
+
+    def data_received(self, data: bytes) -> None:
+        """Parse what has arrived."""
+        if self._deaf:
+            self._drop(data)
+            return
+        deadlines = self._deadlines
+        self._piece = size = len(data)
+        self._around += size
+        deadlines.taken += size
+        if deadlines.phase is _IDLE:
+            deadlines.begin(_HEAD, self.loop.time())
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            self._deaf = True
+        except httptools.HttpParserError:
+            # The following bytes are not parsed as requests, whatever they look like.
+            self.refuse(BadRequest("The request is no valid HTTP"))
+        if self._around > MAX_HEAD:
+            self.refuse(HeadTooLarge())
+
+    def on_message_begin(self) -> None:
+        """Begin the head of a request."""
+        self._around = 0
+        self._first = self._piece
+        self._in_head = True
+        super().on_message_begin()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header; trailers are dropped, since nobody may take them for headers (RFC 9110 §6.5.1)."""
+        if self._in_head:
+            name = name.lower()
+            if name == b"expect" and value.lower() == b"100-continue":
+                self.expect_100_continue = True
+            self.headers.append((name, value))
+
+    def on_headers_complete(self) -> None:
+        """Hand the request to the application, or refuse it."""
+        parser, headers = self.parser, self.headers
+        upgrade = parser.should_upgrade()
+        names = [name for name, _ in headers]
+        head = Head(parser.get_method(), parser.get_http_version(), self.url, headers, names, upgrade)
+        self.scope["method"] = head.method.decode("ascii")
+        try:
+            # Only pieces that are large together can hold a head that is too large.
+            if self._first + self._around > MAX_HEAD and head_size(self.url, headers) > MAX_HEAD:
+                raise HeadTooLarge
+            check_head(head)
+        except Refusal as refusal:
+            self.refuse(refusal)
+            raise  # the parser stops here
+        self._describe(head)
+        self._in_head = False
+        persistent = head.version != "1.0" and parser.should_keep_alive()
+        cycle = self._cycle(keep_alive=persistent and not (upgrade or self.server_state.stopping))
+        if head.has_body:
+            self._in_body = True
+            self._unread = 0
+        if upgrade or self._in_body:
+            self._close_gently(cycle)
+        self._start(cycle)
+        self._deadlines.begin(_BODY if self._in_body else _BUSY, self.loop.time())
+
+    def on_body(self, body: bytes) -> None:
+        """Take a piece of the body; its reader has a limit for it."""
+        self._around -= _PER_BODY_BYTE * len(body)
+        if self.cycle.response_complete:
+            self._unread += len(body)
+            if self._unread > LINGER_BYTES:
+                self.transport.close()
+                return
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """End the body of the request."""
+        super().on_message_complete()
+        if self._in_body:
+            self._in_body = False
+            self._deadlines.begin(_IDLE if self.cycle.response_complete else _BUSY, self.loop.time())
+
+    def on_response_complete(self) -> None:
+        """Start the next request, unless this was the last one."""
+        self.server_state.total_requests += 1
+        if self._lingering or self.transport.is_closing():
+            return
+        self.flow.resume_reading()
+        if self.pipeline:
+            self._start_asgi_task(*self.pipeline.pop())
+        if self._in_body:
+            return
+        answered = self.cycle.response_complete
+        phase = _BUSY if not answered else _HEAD if self._in_head else _IDLE
+        self._deadlines.begin(phase, self.loop.time())
+
+    def enforce_deadlines(self, now: float) -> None:
+        """Close the connection, or refuse its request, if the client is too slow. ``now`` is the loop's."""
+        unsent = self.transport.get_write_buffer_size()
+        late = self._deadlines.overdue(now, paused=self.flow.read_paused, unsent=unsent)
+        if late is Overdue.READER:
+            reset(self.transport)
+        elif late is Overdue.IDLE:
+            self.transport.close()
+        elif late is Overdue.REQUEST:
+            self.refuse(RequestTimeout())
+
+    def begin_stop(self) -> None:
+        """Make the current answer the last one of this connection."""
+        if self.cycle is not None and not self.cycle.response_complete:
+            self.cycle.keep_alive = False
+
+    def shutdown(self) -> None:
+        """Close the connection unless a request is, or may be, under way."""
+        self.begin_stop()
+        if self.cycle is not None and not self.cycle.response_complete:
+            return
+        if not self._deadlines.taken:
+            self.loop.call_later(FIRST_BYTE_AT_STOP, self._close_unless_begun)
+        elif not self._in_head:
+            self.transport.close()
+
+    def refuse(self, refusal: Refusal) -> None:
+        """Answer ``refusal`` after all earlier requests, and read nothing more from the client."""
+        if self._deaf or self.transport.is_closing():
+            return
+        self._deaf = True
+        self._deadlines.begin(_BUSY, self.loop.time())
+        if self._in_body:
+            self._refuse_body(refusal)
+        elif self._in_head or self.cycle is None or not self.cycle.response_complete:
+            self._answer(refusal)
+        else:
+            self._linger()
+
+    def _refuse_body(self, refusal: Refusal) -> None:
+        if self.cycle.response_complete:
+            self._linger()
+        else:
+            self.cycle.break_off(refusal)
+
+    def _answer(self, refusal: Refusal) -> None:
+        if not self._in_head:
+            super().on_message_begin()
+        scope = cast(dict[str, Any], self.scope)
+        scope |= {"method": scope.get("method", ""), "path": "", "raw_path": b"", "query_string": b""}
+        scope[REFUSAL] = refusal
+        self.expect_100_continue = False
+        cycle = self._cycle(keep_alive=False)
+        cycle.more_body = False
+        self._close_gently(cycle)
+        self._start(cycle)
+
+    def _describe(self, head: Head) -> None:
+        """Complete the ASGI scope of the request."""
+        scope, url = cast(dict[str, Any], self.scope), httptools.parse_url(self.url)
+        scope["http_version"] = head.version
+        scope["raw_path"] = url.path
+        scope["path"] = unquote(url.path.decode("ascii"))
+        scope["query_string"] = url.query or b""
+
+    def _cycle(self, *, keep_alive: bool) -> Cycle:
+        return Cycle(
+            scope=self.scope,
+            transport=self.transport,
+            flow=self.flow,
+            logger=self.logger,
+            access_logger=self.access_logger,
+            access_log=False,
+            default_headers=self.server_state.default_headers,
+            message_event=asyncio.Event(),
+            expect_100_continue=self.expect_100_continue,
+            keep_alive=keep_alive,
+            on_response=self.on_response_complete,
+        )
+
+    def _start(self, cycle: Cycle) -> None:
+        """Have the application answer once all earlier requests are answered."""
+        earlier, self.cycle = self.cycle, cycle
+        if earlier is None or earlier.response_complete:
+            self._start_asgi_task(cycle, self.app)
+        else:
+            self.flow.pause_reading()
+            self.pipeline.appendleft((cycle, self.app))
+
+    def _drop(self, data: bytes) -> None:
+        self._dropped += len(data)
+        if self._dropped > LINGER_BYTES:
+            # While an answer is still to come, the client has to wait for it.
+            self.transport.close() if self._lingering else self.flow.pause_reading()
+
+    def _close_gently(self, cycle: Cycle) -> None:
+        """Make ``cycle`` close the connection so that a client that is still sending gets the answer."""
+        cycle.transport = cast(asyncio.Transport, LingeringTransport(self.transport, self._linger))
+
+    def _linger(self) -> None:
+        if self._lingering or self.transport.is_closing():
+            return
+        self._deaf = self._lingering = True
+        self._dropped = 0
+        self.transport.write_eof()
+        self.flow.resume_reading()
+        self.loop.call_later(LINGER, self.transport.close)
+
+    def _close_unless_begun(self) -> None:
+        if not self._deadlines.taken:
+            self.transport.close()

@@ -1,0 +1,177 @@
+"""Checks routes and lines, and prepares schema, first administrator and policy, before the workers start."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from multiprocessing.connection import Connection
+from typing import Final
+
+import structlog
+
+from service.app import check_routes
+from service.authn.password_rules import PasswordRules
+from service.authn.passwords import Passwords
+from service.authn.signing_keys import signing_keys
+from service.authz.engine.policy import Policy
+from service.authz.publishing.invariant_guard import broken_invariants
+from service.authz.publishing.lockout import locked_out
+from service.authz.publishing.publisher import publish_if_changed
+from service.authz.publishing.shipped import Shipped, configured
+from service.authz.publishing.sync import differences, register
+from service.authz.review.covered import covered_by
+from service.errors import Refusal
+from service.files.bucket import create_bucket
+from service.files.object_store import object_store
+from service.kernel.operator_error import OperatorError
+from service.operator.errors import PasswordError, UnpreparedError
+from service.operator.known_routes import routes_of_code
+from service.operator.stores import past_pooler
+from service.records import migrate
+from service.records.database.transactions import Database
+from service.records.policy import revisions
+from service.records.restores import epochs
+from service.records.seed.data import ADMINISTRATOR
+from service.server.parent import end_with_parent
+from service.server.prepared import FirstLogin, Prepared, Refused
+from service.settings import FIRST_PASSWORD, Settings
+from service.web.observability.log_format import configure_logging
+from service.web.observability.tracing import check_installed
+
+_PUBLISH_PATIENCE = 120.0  # seconds: others may be publishing, and large policies take a while
+
+
+_NO_TIMELINE: Final = (
+    "The database has no timeline: it was brought back by pg_restore alone, or its restore was broken off. "
+    "Restore the backup into a new database, by portcullis restore"
+)
+
+_log = structlog.get_logger(__name__)
+
+
+def run(launcher: Connection, settings: Settings) -> None:
+    """Run the process of a ``Preparation``: check, report, receive the filled settings, prepare, report.
+
+    Errors that an operator can correct are sent to ``launcher`` as ``Refused``, and end the process.
+    """
+    signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # a terminal sends it to the launcher too, which then ends this
+    end_with_parent()
+    configure_logging(settings.log.format, settings.log.level)
+    try:
+        shipped = check(settings)
+        launcher.send(None)
+        filled, password = launcher.recv()
+        launcher.send(prepare(filled, password, shipped))
+    except (OperatorError, Refusal) as error:
+        launcher.send(Refused(str(error)))
+    except EOFError:  # the launcher has given up: it could not listen, or start a store
+        return
+
+
+def check(settings: Settings) -> Shipped:
+    """Check keys, lines and routes; return the shipped model and lines.
+
+    Raises ``SettingsError``, ``PolicyError`` and ``RoutesError``.
+    """
+    # A worker would refuse faulty keys too, but the launcher would restart it again and again.
+    if settings.auth.jwt_secret or not settings.auth.jwt_algorithm.startswith("HS"):
+        signing_keys(settings.auth)
+    check_installed(settings.tracing)
+    shipped = configured(settings.policy)
+    check_routes(shipped)
+    return shipped
+
+
+def prepare(settings: Settings, password: str | None, shipped: Shipped) -> Prepared:
+    """Prepare the database, the policy and the bucket; raises the errors of each step."""
+    settings = past_pooler(settings)
+    first = prepare_database(settings, password, shipped)
+    policy = publish_policy(settings, shipped)
+    create_bucket(settings.objstore, settings.server)
+    files = object_store(settings.objstore, settings.server.data / "files").description
+    return Prepared(first, f"revision {policy.revision}, {len(policy.rules)} lines", files)
+
+
+def prepare_database(settings: Settings, chosen: str | None, shipped: Shipped) -> FirstLogin | None:
+    """Migrate the database and seed it if it is new; return the first login if it was new.
+
+    Logs what this version adds to the catalogue of permissions, with the roles that gain it. ``chosen`` is
+    the administrator's password, None for a random one. Raises ``PasswordError``, ``SchemaError`` and
+    ``Unavailable``.
+    """
+    rules = PasswordRules(settings.password)
+    password = chosen or rules.generate((ADMINISTRATOR,))
+    passwords = Passwords(settings.password)
+
+    def administrator_hash() -> str:
+        _refuse_outright(password, settings)
+        return asyncio.run(passwords.hash(password))
+
+    try:
+        covered = covered_by(shipped.model_text)
+        prepared = migrate.prepare(
+            settings.database.url,
+            administrator_hash,
+            covered,
+            shipped.extensions,
+            migrates=settings.database.migrate,
+        )
+    finally:
+        passwords.close()
+    if found := prepared.additions:
+        _log.info(
+            "this version has brought permissions",
+            codes=list(found.codes),
+            resources=list(found.resources),
+            gained_by={role: list(codes) for role, codes in found.gained_by.items()},
+        )
+    if not prepared.new:
+        return None
+    if chosen is None:
+        return FirstLogin(ADMINISTRATOR, password)
+    return FirstLogin(ADMINISTRATOR, None, rules.complaint(chosen, (ADMINISTRATOR,)))
+
+
+def publish_policy(settings: Settings, shipped: Shipped) -> Policy:
+    """Derive the policy again, and publish it if it changed; return the policy in force.
+
+    With ``policy.unregistered`` set to ``deny``, the first policy of an installation has a resource for each
+    route: otherwise nobody could register the first one.
+    """
+    policy = asyncio.run(_publish(settings, shipped))
+    if closed := locked_out(policy):
+        _log.error("everybody is locked out of what administers the policy", requests=closed)
+    return policy
+
+
+async def _publish(settings: Settings, shipped: Shipped) -> Policy:
+    database = Database(settings.database.url, pool_size=1, timeout=settings.database.timeout)
+    try:
+        async with database.transaction(within=_PUBLISH_PATIENCE) as connection:
+            await revisions.lock(connection)
+            if await epochs.current(connection) is None:
+                raise UnpreparedError(_NO_TIMELINE)
+            if await revisions.latest(connection) is None and not shipped.leaves_unregistered:
+                found = await differences(connection, routes_of_code(shipped))
+                await register(connection, found.proposed)
+            policy = await publish_if_changed(connection, shipped, "start")
+            broken = await broken_invariants(connection, shipped.invariants, policy)
+        # The start goes on: otherwise nobody could mend what breaks them.
+        for one in broken:
+            _log.error(
+                "an invariant of the policy is broken",
+                event_type="security",
+                invariant=one.statement.name,
+                finding=one.finding,
+            )
+        return policy
+    finally:
+        await database.close()
+
+
+def _refuse_outright(password: str, settings: Settings) -> None:
+    low, high = settings.password.min_length, settings.password.max_length
+    if not low <= len(password) <= high:
+        raise PasswordError(f"{FIRST_PASSWORD} must be {low} to {high} characters long")

@@ -1,0 +1,70 @@
+"""``portcullis serve``: prepare everything once, then run the workers until told to stop."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from collections.abc import Mapping
+from contextlib import ExitStack
+
+from service import settings as table
+from service.installation import check_installation
+from service.operator.stores import Stores, running
+from service.server.allocator import MALLOC
+from service.server.banner import banner
+from service.server.capacity import raise_file_limit
+from service.server.children import use_short_sockets
+from service.server.hardening import OWNER_ONLY, close_to_others, forget_variable
+from service.server.listening import listener
+from service.server.preparation import Preparation
+from service.server.stop_times import DRAIN, STOP_MARGIN
+from service.server.supervisor import Supervisor
+from service.web.observability.log_format import configure_logging
+
+
+def serve(environ: Mapping[str, str]) -> None:
+    """Run the service with the settings of ``environ`` until SIGINT or SIGTERM.
+
+    Errors are found and raised before the first worker starts: ``InstallationError``, ``SettingsError``,
+    ``ListenError``, ``EmbeddedError`` and, for all else, ``PreparationError``.
+    """
+    check_installation()
+    password = environ.get(table.FIRST_PASSWORD) or None
+    forget_variable(table.FIRST_PASSWORD)  # it is not needed any more
+    os.umask(OWNER_ONLY)
+    settings = table.load(environ)
+    configure_logging(settings.log.format, settings.log.level)
+    use_short_sockets()
+    # Before the first child: the process that all are forked from inherits both.
+    os.environ.update({**MALLOC, **os.environ})
+    raise_file_limit()
+    with ExitStack() as held:
+        with Preparation(settings) as preparation:
+            preparation.check()
+            for name in ("logs", "files"):
+                close_to_others(settings.server.data / name)
+            bound = held.enter_context(listener(settings))
+            stores = held.enter_context(running(settings))
+            prepared = preparation.prepare(stores.settings, password)
+        console = {"console": f"{_address(bound)}/console"} if settings.console.enabled else {}
+        rows = console | {
+            "API docs": f"{_address(bound)}/docs",
+            "workers": str(settings.server.workers),
+            "database": stores.database,
+            "sessions": stores.sessions,
+            "files": prepared.files,
+            "policy": prepared.policy,
+        }
+        print(banner(_address(bound), rows, prepared.first_login), file=sys.stderr, flush=True)
+        _run_workers(stores, bound)
+
+
+def _address(bound: socket.socket) -> str:
+    host, port = bound.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _run_workers(stores: Stores, bound: socket.socket) -> None:
+    server = stores.settings.server
+    Supervisor(bound, stores.settings, server.stop_grace + DRAIN + STOP_MARGIN).run()

@@ -1,0 +1,37 @@
+"""The process that workers are forked from: importing this module is all that it does.
+
+What each worker would otherwise spend time and memory on is done here once. The process outlives the signals
+that end the service, since the launcher learns from it how each worker has ended. It ends when the launcher
+and all workers have ended.
+"""
+
+import gc
+import signal
+import sys
+
+# structlog imports it if it is installed: some megabytes per worker for colours. This must come before the
+# imports of the service.
+sys.modules.setdefault("rich", None)  # type: ignore[arg-type]
+
+from service.server.allocator import use_huge_pages  # noqa: E402
+
+# A worker wants them for password hashes. What lives for ever would take 3 MiB more with them.
+use_huge_pages(wanted=False)
+
+# The imports leave hardly any garbage, and looking for it would take a sixth of their time.
+gc.disable()
+
+import service.server.worker  # noqa: E402, F401 - for the processes that are forked from this one
+from service.app import describe_routes  # noqa: E402
+from service.authn import agents  # noqa: E402
+
+agents.prepare()  # no login should wait for it
+gc.freeze()  # so that the collection below looks at a few objects only
+describe_routes()  # each child would otherwise spend a fifth of a second on it
+
+for _number in (signal.SIGTERM, signal.SIGHUP):
+    signal.signal(_number, signal.SIG_IGN)
+gc.collect()
+# Objects that live for ever: a collection in a worker would visit, and so copy, the pages they are on.
+gc.freeze()
+gc.enable()

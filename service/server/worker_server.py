@@ -1,0 +1,134 @@
+"""The server of one worker: uvicorn's, with deadlines for connections and a stop in two steps."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from types import FrameType
+from typing import cast
+
+import structlog
+import uvicorn
+
+from service.server.acceptor import Acceptor
+from service.server.allocator import use_huge_pages
+from service.server.capacity import most_connections
+from service.server.http import HttpProtocol, Limits, WorkerState
+from service.server.shares import Share
+from service.settings import Settings
+
+_LOOK = 10  # ticks of a tenth of a second each, as uvicorn counts them
+_TICK = 0.1  # seconds
+_log = structlog.get_logger()
+
+
+class WorkerServer(uvicorn.Server):
+    """Serves ``listener``, which it closes.
+
+    At SIGTERM the grace begins: requests are still served, and each connection closes after its answer. Then
+    the listener is closed, and requests in flight have ``DRAIN`` seconds. SIGINT skips the grace.
+    """
+
+    server_state: WorkerState
+
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        listener: socket.socket,
+        settings: Settings,
+        announce_stop: Callable[[], None],
+        service_stops: Callable[[], bool],
+        *,
+        share: Share,
+    ) -> None:
+        """``share`` is the one of this worker. ``announce_stop`` is called once, when the stop begins.
+
+        ``service_stops`` returns True if all workers stop, False if only this one does.
+        """
+        super().__init__(config)
+        self.server_state = WorkerState(_limits(settings), share.tell)
+        most = most_connections(settings)
+        self._acceptor = Acceptor(listener, self._protocol, self._connections, most, share)
+        self._grace = settings.server.stop_grace
+        self._grace_ends: float | None = None
+        self._announce_stop = announce_stop
+        self._service_stops = service_stops
+        self._must_look = asyncio.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Begin to stop; called at SIGTERM and SIGINT."""
+        if sig == signal.SIGINT:
+            self._grace = 0.0
+            if self._grace_ends is not None:
+                self._grace_ends = 0.0
+        super().handle_exit(sig, frame)
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._must_look.set)
+
+    async def main_loop(self) -> None:
+        """Look around once a second and at a signal; ten times a second while stopping.
+
+        uvicorn's own loop always wakes ten times a second.
+        """
+        self._loop = asyncio.get_running_loop()
+        counter = 0
+        while not await self.on_tick(counter):
+            stops = self._grace_ends is not None
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_TICK if stops else _LOOK * _TICK):
+                    await self._must_look.wait()
+            self._must_look.clear()
+            counter += 1 if stops else _LOOK
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start the application, then accept."""
+        await super().startup(sockets or [])
+        use_huge_pages(wanted=True)  # what lives for ever has its memory now: see the template
+        self._acceptor.start()
+
+    async def on_tick(self, counter: int) -> bool:
+        """Enforce deadlines, at each tenth tick; True once the grace of a stop has ended."""
+        must_stop = await super().on_tick(counter)
+        now = asyncio.get_running_loop().time()
+        if counter % _LOOK == 0:
+            for connection in self._connections():
+                connection.enforce_deadlines(now)
+            self._acceptor.tidy()
+        if not must_stop:
+            return False
+        if self._grace_ends is None:
+            self._begin_stop(now)
+        return now >= cast(float, self._grace_ends)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop accepting, and return when the requests in flight are answered."""
+        self._begin_stop(0.0)
+        await self._acceptor.close(others_accept=not self._service_stops())
+        await super().shutdown(sockets)
+
+    def _begin_stop(self, now: float) -> None:
+        self._grace_ends = now + self._grace
+        if self.server_state.stopping:
+            return
+        _log.info("stopping", grace=self._grace, connections=len(self.server_state.connections))
+        self.server_state.stopping = True
+        self._announce_stop()
+        for connection in self._connections():
+            connection.begin_stop()
+
+    def _connections(self) -> list[HttpProtocol]:
+        return cast(list[HttpProtocol], list(self.server_state.connections))
+
+    def _protocol(self) -> HttpProtocol:
+        return HttpProtocol(self.config, self.server_state, self.lifespan.state)
+
+
+def _limits(settings: Settings) -> Limits:
+    server = settings.server
+    return Limits(
+        server.head_timeout, server.body_timeout, server.write_timeout, server.keep_alive, server.min_rate
+    )

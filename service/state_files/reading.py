@@ -1,0 +1,257 @@
+"""Reads a state file strictly: all faults together, each with its line and its place in the file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final, get_args
+
+import msgspec
+from msgspec.structs import FieldInfo
+from msgspec.structs import fields as fields_of
+
+from service.administration.menus.tree import MAX_DEPTH
+from service.administration.state.state import (
+    ButtonState,
+    Item,
+    Kind,
+    MenuState,
+    ResourceState,
+    RoleState,
+    ServiceState,
+    State,
+    above,
+    identity,
+    last,
+    ordered,
+    parsed_segment,
+    segment_of,
+    state_of,
+)
+from service.administration.state.state_edits import KINDS
+from service.authz.engine.paths import registered_fault
+from service.endpoints.field_types import Method, RoleCode, Text
+from service.kernel.codes import is_code
+from service.kernel.names import name_key, text_fault
+from service.kernel.services import PORTCULLIS, is_other_service, split_object
+from service.kernel.strict_yaml import Document, Keys, YamlError, read_yaml
+from service.kernel.text import printable
+from service.state_files.entries import ENTRIES, FORMAT, OPTIONAL, SECTIONS
+from service.web.messages.violations import refusal_for
+
+_STATES: Final[dict[Kind, Callable[..., Item]]] = {
+    "menu": MenuState,
+    "button": ButtonState,
+    "service": ServiceState,
+    "resource": ResourceState,
+    "role": RoleState,
+}
+
+
+def read_state(path: Path) -> State:
+    """Return the state that the file at ``path`` describes; YamlError with all its faults."""
+    return read_state_file(path)[0]
+
+
+def read_state_file(path: Path) -> tuple[State, str]:
+    """Return what ``read_state`` does, and the SHA-256 of what was read, in hexadecimal."""
+    document = read_yaml(path, Any)
+    return _Reader(document).state(), document.digest
+
+
+class _Reader:
+    """Reads one document."""
+
+    def __init__(self, document: Document[Any]) -> None:
+        self._document = document
+        self._faults: list[tuple[int, str]] = []
+        self._items: dict[Kind, dict[str, Item]] = {kind: {} for kind in KINDS}
+        self._keys: dict[Kind, set[str]] = {kind: set() for kind in KINDS}
+
+    def state(self) -> State:
+        content = self._top()
+        for kind in KINDS:
+            self._keys[kind] = {key for key in self._section(content, kind) if isinstance(key, str)}
+        for kind in KINDS:
+            for key, entry in self._section(content, kind).items():
+                self._object(kind, key, entry)
+        self._check_unique()
+        if self._faults:
+            raise YamlError(*(text for _, text in sorted(self._faults)))
+        return state_of(self._items)
+
+    def _top(self) -> Mapping[Any, Any]:
+        content = self._document.value
+        if not isinstance(content, dict) or content.get("format") != FORMAT:
+            line = ("format",) if isinstance(content, dict) else ()
+            raise YamlError(
+                f"{self._document.place(*line)}: format must be {FORMAT}: the only one that is known"
+            )
+        sections = set(SECTIONS.values())
+        for key in content:
+            if key not in sections | {"format"}:
+                self._fault((str(key),), "there is no such section")
+        for name in SECTIONS.values():
+            if name in OPTIONAL and name not in content:
+                continue
+            if not isinstance(content.get(name), dict):
+                self._fault((name,), "must be there, as a mapping; {} if there is nothing in it")
+        return content
+
+    def _section(self, content: Mapping[Any, Any], kind: Kind) -> Mapping[Any, Any]:
+        section = content.get(SECTIONS[kind])
+        return section if isinstance(section, dict) else {}
+
+    def _object(self, kind: Kind, key: Any, entry: Any) -> None:
+        place = (SECTIONS[kind], str(key))
+        if not isinstance(key, str):
+            self._fault(place, "is no text here: put the key in quotes")
+            return
+        before = len(self._faults)
+        self._check_key(kind, key, place)
+        values = self._values(kind, entry, place)
+        self._check_values(kind, values, place)
+        if kind == "menu" and (parsed := parsed_segment(last(key))) is not None:
+            self._name(parsed[0], values, place)
+        if len(self._faults) == before:
+            self._items[kind][key] = _STATES[kind](**values)
+
+    def _check_key(self, kind: Kind, key: str, place: Keys) -> None:
+        match kind:
+            case "menu":
+                self._check_menu_key(key, place)
+            case "button":
+                if not is_code(key):
+                    self._fault(place, "is no permission code")
+            case "resource":
+                self._check_resource_key(key, place)
+            case "service":
+                if not is_other_service(key):
+                    self._fault(place, "is no name of another service")
+            case "role":
+                self._converted(key, RoleCode, place)
+
+    def _check_resource_key(self, key: str, place: Keys) -> None:
+        service, route = split_object(key)
+        method, _, path = route.partition(" ")
+        elsewhere = service != PORTCULLIS
+        if elsewhere and service not in self._keys["service"]:
+            self._fault(place, f"there is no service {printable(service)} in this file")
+        elif method not in get_args(Method):
+            self._fault(place, f"must start with one of {', '.join(get_args(Method))}")
+        elif fault := registered_fault(path, may_end_in_slash=elsewhere):
+            self._fault(place, fault)
+
+    def _check_menu_key(self, key: str, place: Keys) -> None:
+        parsed = parsed_segment(last(key))
+        parent = above(key)
+        if parsed is None:
+            self._fault(place, "each part must be a name, with % / # written as %25 %2F %23, and maybe #2")
+        elif parsed[1] > 1:
+            previous = segment_of(parsed[0], parsed[1] - 1)
+            before = previous if parent is None else f"{parent}/{previous}"
+            if before not in self._keys["menu"]:
+                self._fault(place, f"there is no {printable(before)} before it")
+        if parent is not None and parent not in self._keys["menu"]:
+            self._fault(place, f"there is no Menu {printable(parent)} above it")
+        if key.count("/") >= MAX_DEPTH:
+            self._fault(place, f"the tree has at most {MAX_DEPTH} levels")
+
+    def _values(self, kind: Kind, entry: Any, place: Keys) -> dict[str, Any]:
+        """Return the valid fields of ``entry``, by the names of the state's fields."""
+        if not isinstance(entry, dict):
+            self._fault(place, "must be a mapping")
+            return {}
+        known = {field.encode_name: field for field in fields_of(ENTRIES[kind])}
+        values = {field.name: _default(field) for field in known.values() if not field.required}
+        for name in entry:
+            if name not in known:
+                self._fault((*place, str(name)), "there is no such field")
+        for name, field in known.items():
+            if name not in entry:
+                if field.required:
+                    self._fault((*place, name), "is required")
+            elif field.type == list[str]:
+                values[field.name] = self._list(name, entry[name], (*place, name))
+            else:
+                values[field.name] = self._converted(entry[name], field.type, (*place, name))
+        return values
+
+    def _list(self, name: str, given: Any, place: Keys) -> tuple[str, ...]:
+        if not isinstance(given, list):
+            self._fault(place, "must be a list; [] if there is nothing in it")
+            return ()
+        target: Kind = "menu" if name == "menus" else "button"
+        seen: set[str] = set()
+        for number, one in enumerate(given):
+            here = (*place, number)
+            if not isinstance(one, str):
+                self._fault(here, "is no text here: put it in quotes")
+                continue
+            if one in seen:
+                self._fault(here, f"{printable(one)} is in the list already")
+            elif one not in self._keys[target]:
+                self._fault(here, f"there is no {target.capitalize()} {printable(one)} in this file")
+            seen.add(one)
+        return tuple(ordered(target, seen))
+
+    def _check_values(self, kind: Kind, values: Mapping[str, Any], place: Keys) -> None:
+        if kind == "button" and isinstance(menu := values.get("menu"), str):
+            if menu not in self._keys["menu"]:
+                self._fault((*place, "menu"), f"there is no Menu {printable(menu)} in this file")
+            elif menu.count("/") + 2 > MAX_DEPTH:
+                self._fault((*place, "menu"), f"the tree has at most {MAX_DEPTH} levels")
+        own = kind == "resource" and split_object(str(place[-1]))[0] == PORTCULLIS
+        if own and values.get("opened") is not None:
+            self._fault((*place, "opened"), "only resources of other services can be opened")
+        name = values.get("name")
+        if kind == "role" and isinstance(name, str) and (fault := text_fault(name)):
+            self._fault((*place, "name"), fault)
+
+    def _name(self, part: str, values: dict[str, Any], place: Keys) -> None:
+        """Put the name of a Menu into ``values``: ``part``, the last one of its key, is its name or title."""
+        name = values.get("name")
+        if name is msgspec.UNSET:
+            values["name"] = self._converted(part, Text, place)
+        elif name is None and values.get("title") not in (None, part):
+            self._fault((*place, "title"), "must be the last part of the key of a Menu without a name")
+        elif name is not None and name != part:
+            self._fault((*place, "name"), "must be the last part of the key: leave it out")
+
+    def _check_unique(self) -> None:
+        """Look for objects that can't be stored together."""
+        shapes = {key: identity("resource", key) for key in self._keys["resource"]}
+        codes = {
+            key: item.code for key, item in self._items["resource"].items() if isinstance(item, ResourceState)
+        }
+        names = {
+            key: name_key(item.name)
+            for key, item in self._items["role"].items()
+            if isinstance(item, RoleState)
+        }
+        self._check_once("resource", "fits the same requests as", shapes)
+        self._check_once("resource", "has the same code as", codes)
+        self._check_once("role", "has the same name as", names)
+
+    def _check_once(self, kind: Kind, how: str, values: Mapping[str, str]) -> None:
+        first: dict[str, str] = {}
+        for key in ordered(kind, values):
+            if (other := first.setdefault(values[key], key)) != key:
+                self._fault((SECTIONS[kind], key), f"{how} {printable(other)}")
+
+    def _converted(self, value: Any, type_: Any, place: Keys) -> Any:
+        try:
+            return msgspec.convert(value, type_)
+        except msgspec.ValidationError as error:
+            self._fault(place, refusal_for(error).extra["errors"][0]["message"])
+            return None
+
+    def _fault(self, place: Keys, reason: str) -> None:
+        where = self._document.place(*place)
+        named = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place)[1:]
+        self._faults.append((int(where.rpartition(":")[2]), f"{where}: {printable(named)}: {reason}"))
+
+
+def _default(field: FieldInfo) -> Any:
+    """Return what an optional field is when it is left out; lists as a state has them."""
+    return () if field.type == list[str] else field.default

@@ -1,0 +1,1 @@
+"""Requests and answers as values: the context, schemas, bodies, queries, headers, metadata of operations."""

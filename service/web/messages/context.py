@@ -1,0 +1,154 @@
+"""The context of one request, filled as it passes through the service."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from random import getrandbits
+from time import perf_counter
+from types import MappingProxyType
+from typing import Any, Final
+
+from service.audit.redaction import redacted_text
+from service.authz.engine.policy import Policy
+from service.errors import Decided, Refusal, Unauthenticated
+from service.kernel.change_record import ChangeRecord
+from service.kernel.delegated import Delegated
+from service.kernel.identity import Caller
+from service.kernel.span import Span
+from service.records.logs.operation_events import OperationEvent
+from service.web.messages.description import ACCESS, Operation
+from service.web.messages.request import Request
+
+Scope = dict[str, Any]
+"""An ASGI connection scope."""
+
+AddressOf = Callable[[Scope], str]
+"""Returns the address of the client of a connection; "" if unknown."""
+
+NO_STORE: Final = b"no-store"
+"""What ``Cache-Control`` says, unless a responder allows more (RFC 9111 §5.2.2.5)."""
+
+INERT: Final = b"default-src 'none'; frame-ancestors 'none'"
+"""What ``Content-Security-Policy`` says, unless a responder sends a page: a browser that shows such an answer
+runs nothing, and puts it in no frame."""
+
+MAX_USER_AGENT: Final = 512
+"""Characters of a User-Agent that are kept."""
+
+_LONGEST_ECHO: Final = 1024  # bytes
+
+# Can't match a JSON Web Token or an API key: the id is written to logs.
+_REQUEST_ID: Final = re.compile(rb"(?!eyJ|[^p]*pck_)[A-Za-z0-9._-]{1,64}")
+_FIELD_VALUE: Final = re.compile(r"[\t\x20-\x7e]*")
+
+
+def peer_address(scope: Scope) -> str:
+    """Return the peer address of the connection, "" for a unix socket."""
+    client = scope.get("client")
+    return client[0] if client else ""
+
+
+class RequestContext:
+    """One request; created by the middleware, filled on the way, read when its log line is written.
+
+    ``started`` is in seconds of ``perf_counter``. ``request_id`` names the request in logs; ``echoed_id`` is
+    what the answer says: below ``/access/`` exactly the id that was sent (AuthZEN Authorization API 1.0,
+    "Request Identification"). The guard sets ``policy``, ``caller`` and ``decision``, its latest one.
+    ``has_body`` is true if the whole body had arrived before the guard was asked; only then it sets
+    ``all_rights``, the epoch of all rights in the session store (see ``authn.current_rights``).
+    ``request`` gives access to unparsed parts, such as streams. ``arguments`` are those of the responder:
+    path parameters as text until they are parsed, ``query`` and ``body`` once they are. ``answer`` is the
+    JSON of a success if the operation log keeps it, ``refusal`` the refusal answered instead; ``cut_off`` is
+    true if an answer broke off. ``recorded`` is what the request changes, ``delegated`` what it asked about
+    the rights of the caller. ``replayed`` is true if an earlier request with the same ``Idempotency-Key`` did
+    what this one asks for, and its answer is sent again. ``event_of`` makes the entry of a logged operation.
+    ``cache_control`` says what caches may do with the answer, ``content_policy`` what browsers may.
+    ``trace_id`` is that of its trace, "" without tracing; ``span`` is its span, None if it is not traced.
+    """
+
+    # Class attributes are the defaults: a request sets only what it needs.
+    request: Request
+    operation: Operation | None = None
+    policy: Policy | None = None
+    caller: Caller | None = None
+    decision: Decided | None = None
+    has_body = False
+    all_rights: bytes | None = None
+    arguments: Mapping[str, Any] = MappingProxyType({})
+    answer: bytes | None = None
+    refusal: Refusal | None = None
+    status = 0
+    cut_off = False
+    replayed = False
+    trace_id = ""
+    span: Span | None = None
+    recorded: ChangeRecord | None = None
+    delegated: Delegated | None = None
+    event_of: Callable[[RequestContext], OperationEvent] | None = None
+    cache_control = NO_STORE
+    content_policy = INERT
+
+    def __init__(self, scope: Scope, address_of: AddressOf = peer_address) -> None:
+        self.scope = scope
+        self.started = perf_counter()
+        self.request_id = _request_id(scope["headers"])
+        self.echoed_id = (
+            _sent_id(scope["headers"]) if scope["path"].startswith(ACCESS) else None
+        ) or self.request_id.encode("ascii")
+        self.headers: list[tuple[bytes, bytes]] = []
+        self._address_of = address_of
+
+    @property
+    def user(self) -> Caller:
+        """The logged-in caller; raises Unauthenticated on a public route."""
+        if self.caller is None:
+            raise Unauthenticated
+        return self.caller
+
+    @property
+    def acting(self) -> str | None:
+        """The name of the caller; None on a public route."""
+        return None if self.caller is None else self.caller.user_name
+
+    @property
+    def address(self) -> str:
+        """The address of the client."""
+        return self._address_of(self.scope)
+
+    @property
+    def user_agent(self) -> str:
+        """The User-Agent, redacted and at most ``MAX_USER_AGENT`` characters; "" if there is none."""
+        return redacted_text((self.request.user_agent or "")[:MAX_USER_AGENT])
+
+    def respond_header(self, name: str, value: str) -> None:
+        """Add a header to the response of a success; raises ValueError for a value that is not one line.
+
+        Several headers of one name are kept, as cookies need; ``Content-Security-Policy`` takes the place of
+        ``content_policy``.
+        """
+        if _FIELD_VALUE.fullmatch(value) is None:
+            raise ValueError(f"the value of {name} is not visible ASCII on one line")
+        header, sent = name.lower(), value.encode("ascii")
+        if header == "content-security-policy":
+            self.content_policy = sent
+        else:
+            self.headers.append((header.encode("ascii"), sent))
+
+
+def _request_id(headers: list[tuple[bytes, bytes]]) -> str:
+    for name, value in headers:
+        if name == b"x-request-id" and _REQUEST_ID.fullmatch(value):
+            return value.decode("ascii")
+    return new_request_id()
+
+
+def _sent_id(headers: list[tuple[bytes, bytes]]) -> bytes | None:
+    """Return the id that the client has sent, whatever its characters; None for none, or one too long."""
+    found = [value for name, value in headers if name == b"x-request-id"]
+    return found[0] if len(found) == 1 and 0 < len(found[0]) <= _LONGEST_ECHO else None
+
+
+def new_request_id() -> str:
+    """Return an id for a request without one."""
+    return f"{getrandbits(64):016x}"

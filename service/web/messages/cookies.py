@@ -1,0 +1,112 @@
+"""Cookie mode: the tokens of a session in cookies, with a CSRF token that pages send back in a header."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Final
+
+from service.authn.csrf import Csrf, check_source
+from service.authn.token_issuer import TokenPair
+from service.errors import BadRequest, TokenInvalid
+from service.settings import Auth
+from service.web.messages.context import RequestContext
+from service.web.messages.request import Request
+
+CSRF_HEADER: Final = "X-CSRF-Token"
+
+_CSRF_FIELD: Final = CSRF_HEADER.lower().encode("ascii")
+
+
+class Cookies:
+    """Reads and sets the three cookies of a session (RFC 6265); does nothing if cookie mode is off.
+
+    With ``cookie_secure`` their names start with ``__Host-``: a browser then accepts them only over TLS and
+    for this host, so that another port or a subdomain can't set one.
+    """
+
+    def __init__(self, settings: Auth, now: Callable[[], float] = time.time) -> None:
+        """``now`` returns the time for the end of the previous key, in seconds since the epoch."""
+        self.on = settings.is_read_cookie
+        self._proofs = Csrf(settings, now)
+        prefix = "__Host-" if settings.cookie_secure else ""
+        self.access, self.refresh, self.csrf = (
+            f"{prefix}portcullis_{what}" for what in ("access", "refresh", "csrf")
+        )
+        secure = "; Secure" if settings.cookie_secure else ""
+        self._attributes = f"; Path=/{secure}; SameSite={settings.cookie_same_site}"
+
+    def access_token(self, request: Request) -> str | None:
+        """Return the access token in the cookies of ``request``; None if there is none.
+
+        Raises BadRequest for two cookies of that name, TokenInvalid for an empty one.
+        """
+        return self._read(request, self.access)
+
+    def refresh_token(self, request: Request) -> str | None:
+        """Return the refresh token in the cookies of ``request``, like ``access_token``."""
+        return self._read(request, self.refresh)
+
+    def check_source(self, request: Request, host: str | None = None) -> None:
+        """Raise CsrfFailed for a request caused by another site.
+
+        ``host`` is the one that the browser asked, None for that of ``request`` itself.
+        """
+        if self.on:
+            check_source(
+                fetch_site=_text(request.raw_header(b"sec-fetch-site")),
+                origin=_text(request.raw_header(b"origin")),
+                host=(_text(request.raw_header(b"host")) or "") if host is None else host,
+            )
+
+    def check_meant(self, request: Request, login_id: str, issued_at: float, host: str | None = None) -> None:
+        """Raise CsrfFailed unless our page sent ``request``, with the CSRF token of these cookies.
+
+        ``login_id`` and ``issued_at`` (seconds) are ``sub`` and ``iat`` of the token in the cookie, ``host``
+        as in ``check_source``.
+        """
+        self.check_source(request, host)
+        self._proofs.check(_text(request.raw_header(_CSRF_FIELD)), login_id, round(issued_at * 1000))
+
+    def set(self, context: RequestContext, pair: TokenPair) -> None:
+        """Set the cookies of ``pair`` and its CSRF token, each for its lifetime."""
+        proof = self._proofs.issue(str(pair.user_id), pair.issued)
+        self._put(context, self.access, pair.access_token, pair.expires_in)
+        self._put(context, self.refresh, pair.refresh_token, pair.refresh_expires_in)
+        self._put(context, self.csrf, proof, pair.refresh_expires_in, readable=True)
+
+    def clear(self, context: RequestContext) -> None:
+        """Delete the cookies of the session."""
+        for name in (self.access, self.refresh, self.csrf):
+            self._put(context, name, "", 0)
+
+    def _put(
+        self, context: RequestContext, name: str, value: str, life: int, *, readable: bool = False
+    ) -> None:
+        if self.on:
+            hidden = "" if readable else "; HttpOnly"
+            context.respond_header("Set-Cookie", f"{name}={value}; Max-Age={life}{self._attributes}{hidden}")
+
+    def _read(self, request: Request, name: str) -> str | None:
+        if not self.on or request.raw_header(b"cookie") is None:
+            return None
+        found = [value for key, value in _pairs(request) if key == name.encode("ascii")]
+        if not found:
+            return None
+        if len(found) > 1:
+            raise BadRequest("The request carries a cookie twice")
+        if not found[0] or not found[0].isascii():
+            raise TokenInvalid
+        return found[0].decode("ascii")
+
+
+def _pairs(request: Request) -> list[tuple[bytes, bytes]]:
+    """Return names and values of all cookies, undecoded; quotes are part of a value."""
+    # Falcon's own parser reads only the last of several headers, and decodes quotes of RFC 2109.
+    headers = (value for name, value in request.scope["headers"] if name == b"cookie")
+    parts = (part.strip(b" \t").partition(b"=") for header in headers for part in header.split(b";"))
+    return [(name, value) for name, _, value in parts]
+
+
+def _text(value: bytes | None) -> str | None:
+    return None if value is None else value.decode("latin-1")

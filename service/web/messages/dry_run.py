@@ -1,0 +1,109 @@
+"""``?dryRun=true``: what a write would change, in place of the write."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any
+
+from msgspec import UNSET, Meta, UnsetType
+
+from service.administration.impact import Impact
+from service.kernel.identity import Caller
+from service.web.messages.context import RequestContext
+from service.web.messages.schema import Schema
+
+ImpactOf = Callable[[Caller, Callable[[], Awaitable[object]]], Awaitable[Impact]]
+"""Makes a write that saves nothing, and tells what it would change; see ``DryRuns.impact_of``."""
+
+
+class DryRunQuery(Schema):
+    """Whether to save."""
+
+    dry_run: Annotated[
+        bool, Meta(description="Check everything, save nothing, and answer what the change would do.")
+    ] = False
+
+
+class AccessChange(Schema):
+    """What the users of a role gain or lose; `roleCode` is null for those who have no role."""
+
+    role_code: Annotated[str, Meta(examples=["auditor"])] | None
+    users: Annotated[
+        int,
+        Meta(ge=0, examples=[3]),
+        Meta(
+            description="How many users, neither disabled nor banned, gain or lose each of `access`. Who "
+            "keeps it by another role, or had it by one already, is not counted."
+        ),
+    ]
+    access: Annotated[list[str], Meta(examples=[["GET /api/user/list"]])]
+    total: (
+        Annotated[
+            int, Meta(ge=0, examples=[812], description="How many there are, where `access` has a part.")
+        ]
+        | UnsetType
+    ) = UNSET
+
+
+class FieldEdit(Schema):
+    """A field before and after an edit; `before` is null for what is created."""
+
+    field: Annotated[str, Meta(examples=["buttons"])]
+    before: str | bool | list[str] | None
+    after: str | bool | list[str] | None
+
+
+class MadeEdit(Schema):
+    """An edit that a request consists of: the request that makes it by itself, and what it changes.
+
+    `name` is the permission code of a Button, or method and path of a resource. In a dry run the path keeps
+    `{id}` for what would be created.
+    """
+
+    request: Annotated[str, Meta(examples=["PUT /api/resource/12/buttons"])]
+    name: Annotated[str, Meta(examples=["GET /api/report/{id}"])]
+    changes: list[FieldEdit]
+
+
+class Edited(Schema):
+    """The base of answers to requests that consist of several edits."""
+
+    edits: list[MadeEdit]
+
+
+class DryRunAnswer(Schema):
+    """What a change would do; nothing was saved. `edits` is there where the write itself answers them."""
+
+    gains: list[AccessChange]
+    loses: list[AccessChange]
+    sessions: Annotated[
+        int, Meta(ge=0, examples=[2], description="Sessions that would have to refresh, or would end.")
+    ]
+    warnings: Annotated[list[str], Meta(examples=[[]])]
+    edits: list[MadeEdit] | UnsetType = UNSET
+
+
+async def dry_answer(
+    impact_of: ImpactOf,
+    context: RequestContext,
+    write: Callable[..., Awaitable[Any]],
+    arguments: dict[str, Any],
+) -> DryRunAnswer:
+    """Return what ``write`` would change; raise what it raises.
+
+    What it says of the record and the policy that it would have saved is not sent; its edits are.
+    """
+    policy, headers = context.policy, list(context.headers)
+    done: list[Any] = []
+
+    async def written() -> None:
+        done.append(await write(context, **arguments))
+
+    try:
+        found = await impact_of(context.user, written)
+    finally:
+        context.policy, context.headers = policy, headers
+    answer = DryRunAnswer.of(found)
+    if isinstance(done[0], Edited):
+        answer.edits = done[0].edits
+    return answer

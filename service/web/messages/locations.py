@@ -1,0 +1,21 @@
+"""``Location`` of new records (RFC 9110 §15.3.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from service.web.messages.context import RequestContext
+from service.web.messages.description import Operation
+
+
+def tell_location(
+    context: RequestContext, operation: Operation, arguments: Mapping[str, Any], made: Any
+) -> None:
+    """Say where ``made`` is, the answer of ``operation`` to a request with ``arguments``; no record has none.
+
+    The last field of the template in the mark ``@created`` is its ``id``, the others are arguments.
+    """
+    if template := operation.mark.location:
+        above, _, _ = template.rpartition("{")
+        context.respond_header("Location", f"{above.format(**arguments)}{made.id}")

@@ -1,0 +1,104 @@
+"""The request that a proxy asks about (forward authentication): read from the headers of one dialect.
+
+Whatever header a dialect did not name could be the client's, so nothing else is read and no family stands in
+for another. Values come from the raw list of headers: joined duplicates could look like one value.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from service.authz.engine.paths import canonical_elsewhere
+from service.authz.engine.rules import METHODS
+from service.errors import BadRequest
+from service.web.messages.context import Scope
+
+PROXY_KEY: Final = "X-Portcullis-Key"
+"""The header in which a proxy proves itself, by the API key of its account."""
+
+IDENTITY: Final = (
+    "X-Portcullis-User",
+    "X-Portcullis-User-Id",
+    "X-Portcullis-Roles",
+    "X-Portcullis-Decision",
+    "X-Portcullis-Assertion",
+)
+"""The headers of each 200, for the service: an empty one too, so that it replaces what a client has sent."""
+
+TAIL: Final = "portcullis.tail"
+"""The key in the ASGI scope of what follows the template of an operation that takes a raw path."""
+
+PREFLIGHT: Final = "OPTIONS"
+_HEAD: Final = "HEAD"
+_METHODS: Final = frozenset({*METHODS, _HEAD, PREFLIGHT})
+SAFE: Final = frozenset({"GET", _HEAD, PREFLIGHT})
+"""The methods that change nothing (RFC 9110 §9.2.1)."""
+
+_OURS: Final = b"x-portcullis-"
+_KEY: Final = PROXY_KEY.lower().encode("ascii")
+_OVERRIDES: Final = frozenset({b"x-http-method-override", b"x-http-method", b"x-method-override"})
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """Where a kind of proxy puts the method, the target and the host of the original request.
+
+    Names of headers in lower case; None where they stand in the request line.
+    """
+
+    method: bytes | None
+    target: bytes | None
+    host: bytes
+
+
+CADDY: Final = Dialect(b"x-forwarded-method", b"x-forwarded-uri", b"x-forwarded-host")
+TRAEFIK: Final = Dialect(b"x-forwarded-method", b"x-forwarded-uri", b"x-forwarded-host")
+NGINX: Final = Dialect(b"x-original-method", b"x-original-uri", b"x-original-host")
+ENVOY: Final = Dialect(None, None, b"host")
+
+
+@dataclass(frozen=True, slots=True)
+class Original:
+    """The request that the client has sent; ``path`` is canonical, decoded and without the query."""
+
+    method: str
+    path: str
+    host: str
+
+
+def original_of(scope: Scope, dialect: Dialect) -> Original:
+    """Return the original request that ``scope`` asks about.
+
+    Raises BadRequest when a header of the dialect is missing or comes twice, for a method that is none of
+    the known ones in upper case, for a path that could be read in two ways, and for headers with which a
+    client would change the method or forge an identity, in any spelling that a back end takes for them.
+    """
+    headers = scope["headers"]
+    for name, _ in headers:
+        _refuse_forgery(name)
+    method = scope["method"] if dialect.method is None else _only(headers, dialect.method)
+    if method not in _METHODS:
+        raise BadRequest("The method of the original request is not known here")
+    target = (
+        scope.get(TAIL, b"") if dialect.target is None else _only(headers, dialect.target).encode("latin-1")
+    )
+    # Not by a parser of URLs, which would read the first segment of //a//b as a host.
+    path = canonical_elsewhere(target.partition(b"?")[0])
+    return Original(method, path, _only(headers, dialect.host))
+
+
+def _refuse_forgery(name: bytes) -> None:
+    # Back ends behind CGI and WSGI take "_" for "-".
+    spelt = name.replace(b"_", b"-")
+    if spelt in _OVERRIDES:
+        raise BadRequest("The request carries a header that would change its method")
+    if spelt.startswith(_OURS) and name != _KEY:
+        raise BadRequest("The request carries a header that only this service may set")
+
+
+def _only(headers: list[tuple[bytes, bytes]], name: bytes) -> str:
+    found = [value for header, value in headers if header == name]
+    if len(found) != 1:
+        raise BadRequest(f"The header {name.decode()} of the proxy must be there once")
+    return found[0].decode("latin-1")

@@ -1,0 +1,232 @@
+"""Base types of bodies, queries and answers, and the encoder of answers.
+
+Times in answers are ``Moment``, since msgspec writes a ``datetime`` with microseconds and the API uses
+milliseconds. In bodies and queries they are aware ``datetime`` (``Annotated[datetime, Meta(tz=True)]``).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from typing import Annotated, Any, Final, Generic, Protocol, Self, TypeVar
+
+import msgspec
+from msgspec import Meta, Struct
+
+from service.kernel.clock import rfc3339
+
+MAX_ID: Final = 2**63 - 1
+"""The largest id: PostgreSQL's bigint."""
+
+WHOLE_LIST: Final = sys.maxsize
+"""The size of a page that holds everything: commands print no pages."""
+
+Id = Annotated[int, Meta(ge=1, le=MAX_ID, examples=[1])]
+"""An id: an integer from 1 to ``MAX_ID``."""
+
+Revision = Annotated[int, Meta(ge=1, examples=[12])]
+"""A policy revision."""
+
+UpdatedBy = Annotated[
+    str | None,
+    Meta(
+        examples=["admin"],
+        description="Who has made or last edited the record: the user name at that time, `@operator` for an "
+        "operator's command, null for what a start has seeded.",
+    ),
+]
+"""Who has made or last edited a record."""
+
+T = TypeVar("T")
+F = TypeVar("F")
+W = TypeVar("W", bound="Schema")
+
+
+class Moment(str):
+    """A time in an answer, formatted as RFC 3339, UTC, with milliseconds."""
+
+    __slots__ = ()
+
+
+def moment(at: datetime) -> Moment:
+    """Return the aware time ``at`` in the format of answers."""
+    return Moment(rfc3339(at))
+
+
+class Schema(Struct, forbid_unknown_fields=True, rename="camel"):
+    """The base of all bodies, queries and answers: camelCase names, unknown fields are refused."""
+
+    @classmethod
+    def of(cls, record: object) -> Self:
+        """Return the answer made from the attributes of ``record`` with the names of its fields.
+
+        Nested records and lists of them become nested answers; an aware ``datetime`` becomes a ``Moment``.
+        """
+        return msgspec.convert(record, cls, from_attributes=True, dec_hook=_decode_moment)
+
+    def given(self) -> dict[str, Any]:
+        """Return the fields that are set (not ``UNSET``), by their Python names."""
+        fields = msgspec.structs.asdict(self)
+        return {name: value for name, value in fields.items() if value is not msgspec.UNSET}
+
+
+class ProtocolSchema(Struct):
+    """The base of bodies and answers whose form is that of a specification of others.
+
+    Names are as they are written, unknown members are ignored, an answer has no envelope, and a faulty body
+    is refused with 400, whatever the fault.
+    """
+
+
+PageNumber = Annotated[int, Meta(ge=1, le=1_000_000_000, description="The page, from 1.")]
+"""The number of a page."""
+
+PageSize = Annotated[int, Meta(ge=1, le=200, description="Items on a page.")]
+"""The number of items on a page."""
+
+
+class Page(Schema, Generic[T]):
+    """One page of a list; ``total`` counts the items of all pages."""
+
+    items: list[T]
+    page: int
+    size: int
+    total: int
+
+
+class PageQuery(Schema):
+    """The query of a paged list; lists add their filters as further fields."""
+
+    page: PageNumber = 1
+    size: PageSize = 20
+
+    @property
+    def offset(self) -> int:
+        """The number of items before this page."""
+        return (self.page - 1) * self.size
+
+    def part(self, items: Sequence[T]) -> Sequence[T]:
+        """Return those of all ``items`` that are on this page."""
+        return items[self.offset : self.offset + self.size]
+
+    def filter(self, kind: Callable[..., F]) -> F:
+        """Return a ``kind`` made from the other parameters, passed by name."""
+        return kind(
+            **{name: getattr(self, name) for name in self.__struct_fields__ if name not in _NO_FILTERS}
+        )
+
+
+class PartQuery(Schema):
+    """The query of an answer that holds a long list among other things: all of the list, or a page of it."""
+
+    page: PageNumber = 1
+    size: (
+        Annotated[int, Meta(ge=1, le=1000, description="Members of a page; without it, all of them.")] | None
+    ) = None
+
+    def part(self, items: Sequence[T]) -> Sequence[T]:
+        """Return those of all ``items`` that are wanted."""
+        if self.size is None:
+            return items
+        return items[(self.page - 1) * self.size : self.page * self.size]
+
+
+_NO_FILTERS: Final = ("page", "size", "sort")
+
+
+class Found(Protocol):
+    """The records of a page, and their number on all pages."""
+
+    @property
+    def items(self) -> Sequence[object]:
+        """The records of the page."""
+
+    @property
+    def total(self) -> int:
+        """The number of records on all pages."""
+
+
+def page_answer(query: PageQuery, found: Found, kind: type[W]) -> Page[W]:
+    """Return the page of ``query``, each record as ``kind``."""
+    items = [kind.of(one) for one in found.items]
+    return Page(items=items, page=query.page, size=query.size, total=found.total)
+
+
+SEVERAL: Final = Meta(description="Any of these values, separated by commas.")
+"""What a filter by an enumeration says: it is a list, of which one value has to fit."""
+
+
+def sort_keys(title: str, names: Iterable[str]) -> Meta:
+    """Return what the parameter ``sort`` of a list says: ``names``, or one with ``-`` before it.
+
+    ``title`` is its name in the OpenAPI document, such as ``UserSort``. The list itself refuses other keys.
+    """
+    return Meta(
+        max_length=32,
+        description="`-` before a key descends.",
+        extra_json_schema={"title": title, "enum": [key for name in names for key in (name, f"-{name}")]},
+    )
+
+
+class Published(Schema):
+    """The policy revision from which the change is in force."""
+
+    policy_revision: Revision
+
+
+class Document(Struct, frozen=True):
+    """An answer without a JSON envelope: sent unchanged, with its media type.
+
+    A ``status`` other than 200 is for protocols whose errors are no problem documents.
+    """
+
+    content: bytes
+    media_type: str
+    status: int = 200
+
+
+def whole(pattern: str) -> str:
+    """Return a regular expression that matches whole texts only, for ``Meta(pattern=…)``.
+
+    msgspec searches within texts, and in Python ``$`` also matches before a final line feed. The result means
+    the same in Python and in ECMA-262, which JSON Schema uses.
+    """
+    return rf"^(?:{pattern})(?![\s\S])"
+
+
+ONE_LINE: Final = whole(r"[^\s\x00-\x1f\x7f](?:[^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f])?")
+"""The pattern of display names: one line, no space at either end."""
+
+
+def is_protocol(kind: Any) -> bool:
+    """True for a type of bodies or answers whose form others have specified."""
+    return isinstance(kind, type) and issubclass(kind, ProtocolSchema)
+
+
+def envelope(data: object) -> bytes:
+    """Return ``{"data": …}`` as JSON."""
+    return b'{"data":' + json_text(data) + b"}"
+
+
+def schema_of(kind: type) -> dict[str, Any]:
+    """Return the JSON schema of a type that msgspec does not support."""
+    if kind is Moment:
+        return {"type": "string", "format": "date-time", "examples": ["2026-11-21T02:33:53.123Z"]}
+    raise NotImplementedError
+
+
+def _decode_moment(kind: type, value: object) -> object:
+    if kind is Moment and isinstance(value, datetime):
+        return moment(value)
+    raise TypeError(f"{type(value).__name__} is no {kind.__name__}")
+
+
+def _encode_moment(value: object) -> object:
+    if isinstance(value, Moment):
+        return str(value)
+    raise TypeError(f"{type(value).__name__} is nothing that an answer may hold")
+
+
+json_text: Final = msgspec.json.Encoder(enc_hook=_encode_moment).encode
+"""Return an answer, or part of one, as JSON."""

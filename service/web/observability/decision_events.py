@@ -1,0 +1,147 @@
+"""The events of the decision log: what a finished request, or an answered question, says of its decision."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+import structlog
+
+from service.audit.decisions.event import DecisionEvent, EvaluationEvent
+from service.audit.decisions.log import DecisionLog
+from service.authz.engine.rules import ENDPOINT, RESOURCE
+from service.errors import Decided, PermissionDenied, Refusal, RowsRefused
+from service.evaluation.answers import Answer
+from service.evaluation.entities import Asked
+from service.evaluation.subjects import SUBJECT_TYPES
+from service.kernel.identity import Caller
+from service.web.messages.context import RequestContext
+from service.web.observability.log_format import clock
+
+_ID: Final = re.compile(r"[0-9]{1,19}")
+
+_log = structlog.get_logger(__name__)
+
+
+class DecisionEvents:
+    """Hands the events of finished requests and answered questions to ``log``; never waits."""
+
+    def __init__(self, log: DecisionLog) -> None:
+        self._log = log
+
+    def note(self, context: RequestContext) -> None:
+        """Hand on the event of ``context``, if it is kept; never raises.
+
+        A request about which the enforcer was not asked, as without a valid token, has no event.
+        """
+        decision = context.decision
+        if decision is None or not self._log.keeps(allowed=decision.allowed):
+            return
+        try:
+            self._log.put(event_of(context, decision))
+        except Exception as error:  # noqa: BLE001 - the answer is out, and others wait for this worker
+            self._log.miss()
+            _log.error("a decision can't be logged", decision=decision.id, exc_info=error)
+
+    def note_evaluation(
+        self, context: RequestContext, asked: Asked, subject: Caller | None, answer: Answer
+    ) -> None:
+        """Hand on the event of an answered question, if it is kept."""
+        if self._log.keeps(allowed=answer.allowed):
+            self._log.put(evaluation_event(context, asked, subject, answer))
+
+
+def event_of(context: RequestContext, decision: Decided) -> DecisionEvent:
+    """Return the event of a request that passed the guard or was denied; ``decision`` is its latest one."""
+    operation, policy, caller = context.operation, context.policy, context.caller
+    assert operation is not None  # noqa: S101 - the guard has decided
+    assert policy is not None  # noqa: S101 - the same
+    held = None if caller is None else caller.held
+    resource = policy.resource_for(operation.method, context.scope["path"], caller)
+    before = [(RESOURCE, resource), (ENDPOINT, operation.object)]
+    delegated = context.delegated
+    if decision.allowed or delegated is None:
+        before = before[:1] if decision.layer == ENDPOINT else []
+    if decision.allowed and delegated is not None and delegated.revision != decision.revision:
+        delegated = None  # decided by a newer policy than the one that the event names
+    told = _told(context.refusal)
+    stored = None if delegated is None else delegated.stored_codes
+    return DecisionEvent(
+        time=clock.text(),
+        outcome="allow" if decision.allowed else "deny",
+        decision=decision.id,
+        revision=decision.revision,
+        own_digest=decision.own_digest,
+        request_id=context.request_id,
+        trace_id=context.trace_id,
+        method=operation.method,
+        route=operation.template,
+        path=None if operation.public else _shown_path(context.scope["path"], operation.template, resource),
+        user_id=None if caller is None else caller.user_id,
+        roles=() if caller is None else caller.roles,
+        codes=None if held is None else held.codes,
+        stored_codes=None if held is None or stored == held.codes else stored,
+        layer=decision.layer,
+        object=decision.object,
+        line=None if decision.line is None else str(decision.line),
+        code=None if decision.line is None else decision.line[2],
+        # Asked again: the policy remembers its decisions.
+        passed=tuple(str(policy.judge(layer, name, held).line) for layer, name in before),
+        required=tuple(told.get("required", ())),
+        needed=told.get("needed", "any"),
+        grants=() if delegated is None else tuple(delegated.grants),
+        edits=() if delegated is None else tuple(delegated.edits),
+    )
+
+
+def evaluation_event(
+    context: RequestContext, asked: Asked, subject: Caller | None, answer: Answer
+) -> EvaluationEvent:
+    """Return the event of a question; the subject is told by its user only, since a token is secret."""
+    policy, decision = context.policy, answer.decision
+    assert policy is not None  # noqa: S101 - the guard has taken it
+    line = None if decision is None else decision.line
+    return EvaluationEvent(
+        time=clock.text(),
+        outcome="allow" if answer.allowed else "deny",
+        reason=answer.reason,
+        decision="" if decision is None else decision.id,
+        revision=policy.revision,
+        own_digest=policy.own_digest,
+        request_id=context.request_id,
+        trace_id=context.trace_id,
+        asked_by=context.user.user_id,
+        subject_type=asked.subject.type if asked.subject.type in SUBJECT_TYPES else "",
+        user_id=None if subject is None else subject.user_id,
+        roles=() if subject is None else subject.roles,
+        codes=None if subject is None else subject.held.codes,
+        layer=None if decision is None else decision.layer,
+        object=None if decision is None else decision.object,
+        line=None if line is None else str(line),
+        code=None if line is None else line.code,
+        required=() if decision is None or answer.allowed else decision.required,
+    )
+
+
+def _told(refusal: Refusal | None) -> Mapping[str, Any]:
+    """Return what the refusal tells about codes that were lacking; nothing if permissions were not."""
+    denial = refusal.denial if isinstance(refusal, RowsRefused) else refusal
+    return denial.extra if isinstance(denial, PermissionDenied) else {}
+
+
+def _shown_path(path: str, template: str, resource: str) -> str:
+    """Return ``path``; parameters that are no whole number as in the template, since they may be anything.
+
+    A text that the resource itself contains is registered, and is shown.
+    """
+    if "{" not in template:
+        return path
+    registered = resource.partition(" ")[2].split("/")
+    parts = zip(path.split("/"), template.split("/"), strict=True)
+    return "/".join(
+        name
+        if name.startswith("{") and not _ID.fullmatch(part) and part not in registered[at : at + 1]
+        else part
+        for at, (part, name) in enumerate(parts)
+    )

@@ -1,0 +1,1 @@
+"""Pages for browsers: the console, the documentation, and the start page."""

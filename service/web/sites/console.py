@@ -1,0 +1,126 @@
+"""The console: static files of the package, served under a path that names their release.
+
+The page at ``/console`` refers to its scripts and styles below ``/console/{release}``, where the release is a
+digest of all files. Browsers may keep those forever, and a page never mixes files of two releases: after an
+upgrade the old paths are gone, and the next load has the new ones.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import html
+import re
+from pathlib import Path
+from typing import Final
+
+import service
+from service.errors import NotFound
+from service.web.messages.context import RequestContext
+from service.web.messages.schema import Document
+from service.web.requests.routes import Routes
+from service.web.sites.sites import HTML, Content, Folder, add_site
+
+CONSOLE: Final = "/console"
+FILES: Final = Path(service.__file__).parent / "console"
+"""Where the files are, in a checkout as in a package."""
+
+# Scripts and styles come from files of the console only; texts become nodes, never markup (Trusted Types).
+HEADERS: Final = {
+    "Content-Security-Policy": "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()",
+    "X-Frame-Options": "DENY",
+}
+KEPT: Final = "public, max-age=31536000, immutable"
+"""A year: what such a path names never changes."""
+
+_INDEX: Final = "index.html"
+_REFERENCE: Final = re.compile(rb'(?<=\s)(src|href)="([^"]+)"')
+
+
+class Console:
+    """The files of one release, read together when the first of them is asked for."""
+
+    def __init__(self, folder: Path, token: tuple[str, str]) -> None:
+        """``token`` is the header of the access token and the text before it: the page tells its scripts."""
+        self._files = Folder(folder)
+        self._token = token
+        self._reading = asyncio.Lock()
+        self._release: str | None = None
+        self._page = Content.of(b"", HTML)
+
+    async def page(self, context: RequestContext) -> Document:
+        """Return the page, which browsers check at each load."""
+        await self._release_of_files()
+        return self._page.answer(context, HEADERS)
+
+    async def answer(self, context: RequestContext, path: str) -> Document:
+        """Return the file at ``path``, whose first segment is the release. Raises NotFound."""
+        release, _, name = path.partition("/")
+        if release != await self._release_of_files():
+            raise NotFound("This is no file of the console that is served here: reload the page")
+        return (await self._files.content(name)).answer(context, HEADERS, KEPT)
+
+    async def _release_of_files(self) -> str:
+        async with self._reading:
+            if self._release is None:
+                contents = {path: await self._files.content(path) for path in self._files.paths}
+                told = "".join(f"{path}\0{content.tag}\n" for path, content in contents.items())
+                release = hashlib.sha256(told.encode()).hexdigest()[:16]
+                self._page = Content.of(self._referring(contents[_INDEX].data, release), HTML)
+                self._release = release
+        return self._release
+
+    def _referring(self, page: bytes, release: str) -> bytes:
+        """Return ``page`` with its references to files of the console leading to those of ``release``."""
+
+        def led(found: re.Match[bytes]) -> bytes:
+            attribute, path = found[1], found[2].decode()
+            if path not in self._files.paths:
+                return found[0]
+            return b'%s="%s/%s/%s"' % (attribute, CONSOLE.encode(), release.encode(), path.encode())
+
+        name, prefix = (html.escape(text) for text in self._token)
+        told = f'<html data-token-name="{name}" data-token-prefix="{prefix}" '.encode()
+        return _REFERENCE.sub(led, page).replace(b"<html ", told, 1)
+
+
+class Entrance:
+    """``/console``."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+
+    async def on_get(self, context: RequestContext) -> Document:
+        """Read the page of the console."""
+        return await self._console.page(context)
+
+
+class SwitchedOff:
+    """``/console``, and all below it, where ``console.enabled`` is off."""
+
+    async def on_get(self, context: RequestContext) -> Document:  # noqa: ARG002 - every responder takes it
+        """Say that there is no console here. Raises NotFound."""
+        raise NotFound(_OFF)
+
+    async def answer(self, context: RequestContext, path: str) -> Document:  # noqa: ARG002 - a site's
+        """Say the same of a file. Raises NotFound."""
+        raise NotFound(_OFF)
+
+
+_OFF: Final = "The console is switched off here, by the setting console.enabled"
+
+
+def add_console(routes: Routes, *, enabled: bool, token: tuple[str, str], folder: Path = FILES) -> None:
+    """Serve the files of ``folder`` as the console, or refusals that say that it is switched off.
+
+    ``token`` is the header of the access token and the text before it.
+    """
+    if enabled:
+        console = Console(folder, token)
+        add_site(routes, CONSOLE, Entrance(console), console)
+    else:
+        add_site(routes, CONSOLE, SwitchedOff(), SwitchedOff())

@@ -1,0 +1,91 @@
+"""The start page at ``/``: what this service is, and where to go from here."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping
+from typing import Final
+
+from service import __version__
+from service.kernel.about import AUDIENCE, LIMITS, NAME, ROLE
+from service.web.messages.context import RequestContext
+from service.web.messages.schema import Document, envelope
+from service.web.observability.operator_token import OperatorToken
+from service.web.requests.problems import ERRORS_PAGE
+from service.web.sites.console import CONSOLE
+from service.web.sites.guide import GUIDE
+from service.web.sites.sites import HTML
+
+JSON: Final = "application/json"
+CONTENT_SECURITY_POLICY: Final = (
+    "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'"
+)
+
+LINKS: Final = {
+    "/docs": "The API, to read and to try out",
+    "/docs/openapi.json": "The API as an OpenAPI document",
+    ERRORS_PAGE: "The codes of refusals, and what to do about them",
+    "/.well-known/jwks.json": "The public keys that verify tokens",
+    "/health/live": "Whether the process runs",
+    "/health/ready": "Whether the service works",
+}
+"""Where the page always leads, with what is there."""
+
+
+class StartPage:
+    """GET /."""
+
+    def __init__(self, token: OperatorToken, *, guide: bool = False, console: bool = False) -> None:
+        """Name the version to holders of ``token`` only, as the readiness check does.
+
+        ``guide`` and ``console`` say that the documentation and the console are served here.
+        """
+        self._token = token
+        self._links = dict(LINKS)
+        if guide:
+            self._links = {GUIDE: "How to use and run the service"} | self._links
+        if console:
+            self._links = {CONSOLE: "The console: administer and review in a browser"} | self._links
+        self._page = _page(self._links)
+
+    async def on_get(self, context: RequestContext) -> Document:
+        """Read what this service is, as a page or, for a client that asks for it, as JSON."""
+        context.respond_header("Vary", "Accept")
+        context.respond_header("Content-Security-Policy", CONTENT_SECURITY_POLICY)
+        request = context.request
+        if "json" in request.accept and request.client_prefers((JSON, "text/html")) == JSON:
+            version = {"version": __version__} if self._token.is_held(context) else {}
+            told = {"name": NAME, "role": ROLE, "audience": AUDIENCE, "limits": LIMITS, "links": self._links}
+            return Document(envelope(told | version), JSON)
+        return Document(self._page, HTML)
+
+
+def _page(shown: Mapping[str, str]) -> bytes:
+    links = "\n".join(
+        f'<li><a href="{path}"><code>{path}</code></a>: {html.escape(text)}</li>'
+        for path, text in shown.items()
+    )
+    limits = "\n".join(f"<li>{html.escape(text)}</li>" for text in LIMITS)
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{NAME}</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="/docs/assets/errors.css">
+</head>
+<body>
+<h1>{NAME}</h1>
+<p>{html.escape(ROLE)} {html.escape(AUDIENCE)}</p>
+<ul>
+{links}
+</ul>
+<h2>What it is not</h2>
+<ul>
+{limits}
+</ul>
+</body>
+</html>
+""".encode()

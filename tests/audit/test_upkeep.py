@@ -1,0 +1,141 @@
+"""Months of the logs: made ahead, filled from the default partition, and dropped when they are old."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import date, datetime
+
+import pytest
+from sqlalchemy import text
+
+from service.audit.chain.form import Chain
+from service.audit.chain.maintenance import Upkeep
+from service.audit.chain.verify import Audit
+from service.audit.chain.writer import Writing
+from service.audit.entries import encode
+from service.records.database.transactions import Database
+from tests.audit.conftest import Place, operation
+
+pytestmark = pytest.mark.anyio
+
+PARTITIONS = """
+SELECT child.relname, pg_get_expr(child.relpartbound, child.oid), (
+    SELECT count(*) FROM pg_index WHERE indrelid = child.oid
+) FROM pg_inherits JOIN pg_class child ON child.oid = inhrelid
+WHERE inhparent = 'sys.operation_log'::regclass ORDER BY 1
+"""
+
+
+@pytest.fixture(autouse=True)
+async def no_months(place: Place) -> None:
+    """Leave the operation log with its default partition alone."""
+    async with place.database.transaction() as connection:
+        for name, *_ in (await connection.execute(text(PARTITIONS))).all():
+            if not name.endswith("_default"):
+                await connection.execute(text(f"DROP TABLE sys.{name}"))
+
+
+async def partitions(place: Place) -> dict[str, int]:
+    """Return the rows of each partition of the operation log."""
+    async with place.database.transaction() as connection:
+        names = [row[0] for row in await connection.execute(text(PARTITIONS))]
+        return {
+            name.removeprefix("operation_log_"): (
+                await connection.execute(text(f"SELECT count(*) FROM sys.{name}"))
+            ).scalar_one()
+            for name in names
+        }
+
+
+def upkeep(place: Place, days: int = 0, chain: Chain | None = None) -> Upkeep:
+    return Upkeep(place.database, chain or Chain(), {"operation_log": days, "login_log": 0})
+
+
+async def write_on(place: Place, *days: str, chain: Chain | None = None) -> None:
+    lines = [
+        encode(operation(action=day, create_time=datetime.fromisoformat(f"{day}T23:30:00+00:00")))
+        for day in days
+    ]
+    await Writing(place.database, chain or Chain()).write("operation_log", lines)
+
+
+async def days(place: Place, *keys: Chain) -> list[tuple[str, int, bool, list[str]]]:
+    audit = Audit(database=place.database, keys=[*keys, Chain()])
+    return [(str(day.day), day.entries, day.dropped, list(day.faults)) async for day in audit.days()]
+
+
+async def test_months_are_made_before_they_begin_and_take_their_entries(place: Place) -> None:
+    await upkeep(place).months(date(2026, 11, 30))
+    await write_on(place, "2026-11-30", "2026-12-31", "2027-01-01", "2027-02-01")
+    assert await partitions(place) == {"2026_11": 1, "2026_12": 1, "2027_01": 1, "default": 1}
+
+
+async def test_entries_without_a_month_move_into_one_that_is_made_for_them(place: Place) -> None:
+    await write_on(place, "2026-11-30", "2026-12-31", "1999-06-05")
+    assert await partitions(place) == {"default": 3}
+    before = await place.rows()
+    await upkeep(place).months(date(2026, 12, 1))
+    assert await partitions(place) == {
+        "1999_06": 1,
+        "2026_11": 1,
+        "2026_12": 1,
+        "2027_01": 0,
+        "2027_02": 0,
+        "default": 0,
+    }
+    assert await place.rows() == before
+    assert [faults for *_, faults in await days(place)] == [[], [], []]
+    async with place.database.transaction() as connection:
+        assert (
+            len({row[2] for row in await connection.execute(text(PARTITIONS))}) == 1
+        )  # all have the indexes
+
+
+async def test_many_workers_that_start_at_once_make_each_month_once_while_others_write(place: Place) -> None:
+    database = Database(place.database_url, pool_size=5)
+    many = [Upkeep(database, Chain(), {"operation_log": 0, "login_log": 0}) for _ in range(4)]
+    written = [write_on(place, "2026-12-01", "2026-12-02") for _ in range(4)]
+    await asyncio.gather(*(one.months(date(2026, 12, 1)) for one in many), *written)
+    await asyncio.gather(*(one.months(date(2026, 12, 1)) for one in many))
+    await database.close()
+    assert (await partitions(place))["2026_12"] == 8
+
+
+async def test_a_month_is_dropped_once_its_last_day_is_old_enough_and_is_no_tampering(place: Place) -> None:
+    chain = Chain("a key that only the service has, and an auditor")
+    await write_on(place, "2026-09-30", "2026-10-01", "2026-10-31", "2026-11-01", chain=chain)
+    kept = upkeep(place, 30, chain)
+    await kept.months(date(2026, 11, 30))
+    assert (await partitions(place)).keys() >= {"2026_10", "2026_11"}
+    assert "2026_09" not in await partitions(place)
+    await kept.months(date(2026, 12, 1))
+    assert "2026_10" not in await partitions(place)
+    assert await days(place, chain) == [
+        ("2026-09-30", 0, True, []),
+        ("2026-10-01", 0, True, []),
+        ("2026-10-31", 0, True, []),
+        ("2026-11-01", 1, False, []),
+    ]
+
+
+async def test_a_month_that_somebody_dropped_is_tampering(place: Place) -> None:
+    await upkeep(place).months(date(2026, 12, 1))
+    await write_on(place, "2026-12-01")
+    async with place.database.transaction() as connection:
+        await connection.execute(text("DROP TABLE sys.operation_log_2026_12"))
+    assert await days(place) == [("2026-12-01", 0, False, ["number 1 was removed"])]
+
+
+async def test_a_head_is_told_once_until_it_grows(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+    def told() -> int:
+        return capsys.readouterr().err.count("head of a log")
+
+    keeper = upkeep(place)
+    await write_on(place, "2026-11-30", "2026-12-01")
+    await keeper.report_heads()
+    assert told() == 2
+    await keeper.report_heads()
+    assert told() == 0
+    await write_on(place, "2026-12-01")
+    await keeper.report_heads()
+    assert told() == 1

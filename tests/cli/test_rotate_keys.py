@@ -1,0 +1,167 @@
+"""``portcullis keys rotate``: what it writes, what it says, and what the next start then accepts."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from service.__main__ import main
+from service.authn.tokens import Tokens
+from service.errors import TokenInvalid
+from service.operator.stores import with_secret
+from service.settings import Auth, SettingsError, load, local_secret
+from tests.authn.keys import KIND_OF, key, private_pem, public_pem
+from tests.authn.test_tokens import issue_access
+
+
+@pytest.fixture(autouse=True)
+def no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PORTCULLIS_CONFIG", "")
+    for name in ("JWT_SECRET", "DATABASE_URL", "REDIS_URL"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def next_start(data: Path, **variables: str) -> Auth:
+    """Return the settings of a start over ``data``."""
+    environ = {"PORTCULLIS_CONFIG": "", "PORTCULLIS_SERVER__DATA": str(data)}
+    return with_secret(load(environ | variables)).auth
+
+
+def passes(token: str, auth: Auth) -> bool:
+    try:
+        return Tokens(auth).verify_access(token).sub == "7"
+    except TokenInvalid:
+        return False
+
+
+def mode(path: Path) -> int:
+    return path.stat().st_mode & 0o777
+
+
+def test_the_next_start_of_an_embedded_installation_has_a_new_key_and_accepts_the_old_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old = local_secret(tmp_path, 64)
+    token = issue_access(Tokens(next_start(tmp_path)))[0]
+
+    assert main(["keys", "rotate", "--data", str(tmp_path)]) == 0
+
+    auth = next_start(tmp_path)
+    assert auth.jwt_previous_secret == old != auth.jwt_secret
+    assert auth.jwt_previous_until is not None
+    assert auth.jwt_previous_until > datetime.now(UTC) + timedelta(seconds=auth.refresh_timeout)
+    assert passes(token, auth)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["jwt_previous_secret", "jwt_secret"]
+    assert {mode(path) for path in tmp_path.iterdir()} == {0o600}
+    said = "".join(capsys.readouterr())
+    assert old not in said
+    assert auth.jwt_secret not in said
+    assert "a new signing key was made by the operator" in said
+
+
+def test_a_stolen_key_is_accepted_by_no_start_any_more(tmp_path: Path) -> None:
+    local_secret(tmp_path, 64)
+    assert main(["keys", "rotate", "--data", str(tmp_path)]) == 0
+    token = issue_access(Tokens(next_start(tmp_path)))[0]
+
+    assert main(["keys", "rotate", "--data", str(tmp_path), "--stolen"]) == 0
+
+    assert next_start(tmp_path).jwt_previous_secret == ""
+    assert not passes(token, next_start(tmp_path))
+    assert [path.name for path in tmp_path.iterdir()] == ["jwt_secret"]
+
+
+def test_a_second_rotation_waits_for_the_end_of_the_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    local_secret(tmp_path, 64)
+    assert main(["keys", "rotate", "--data", str(tmp_path)]) == 0
+    kept = {path: path.read_text() for path in tmp_path.iterdir()}
+
+    assert main(["keys", "rotate", "--data", str(tmp_path)]) == 1
+    assert "is accepted until" in capsys.readouterr().err
+    assert {path: path.read_text() for path in tmp_path.iterdir()} == kept
+
+    previous = tmp_path / "jwt_previous_secret"
+    previous.write_text(f"{previous.read_text().splitlines()[0]}\n2026-01-01T00:00:00+00:00\n")
+    assert main(["keys", "rotate", "--data", str(tmp_path)]) == 0
+
+
+def test_without_a_key_there_is_nothing_to_rotate(tmp_path: Path) -> None:
+    assert main(["keys", "rotate", "--data", str(tmp_path)]) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "damage", ["", "one line", "secret\nsoon\n", "secret\n2026-01-01T00:00:00\n", "a\nb\nc\n"]
+)
+def test_a_damaged_previous_secret_ends_a_start(tmp_path: Path, damage: str) -> None:
+    local_secret(tmp_path, 64)
+    (tmp_path / "jwt_previous_secret").write_text(damage)
+    (tmp_path / "jwt_previous_secret").chmod(0o600)
+    with pytest.raises(SettingsError, match="is damaged"):
+        next_start(tmp_path)
+
+
+def test_a_previous_secret_that_others_may_read_ends_a_start(tmp_path: Path) -> None:
+    local_secret(tmp_path, 64)
+    assert main(["keys", "rotate", "--data", str(tmp_path)]) == 0
+    (tmp_path / "jwt_previous_secret").chmod(0o644)
+    with pytest.raises(SettingsError, match="open to other users"):
+        next_start(tmp_path)
+
+
+def test_where_the_secret_is_set_a_new_one_is_written_and_the_variables_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old = secrets.token_urlsafe(64)
+    monkeypatch.setenv("JWT_SECRET", old)
+
+    assert main(["keys", "rotate", "--data", str(tmp_path)]) == 0
+
+    said = "".join(capsys.readouterr())
+    (path,) = tmp_path.iterdir()
+    new = path.read_text().strip()
+    assert mode(path) == 0o600
+    assert old not in said
+    assert new not in said
+    told = dict(re.findall(r"^  (PORTCULLIS_AUTH__\w+) +(\S.*)$", said, re.MULTILINE))
+    assert told.pop("PORTCULLIS_AUTH__JWT_SECRET") == f"the content of {path}"
+    assert told.pop("PORTCULLIS_AUTH__JWT_PREVIOUS_SECRET") == "the present auth.jwt_secret"
+    token = issue_access(Tokens(Auth(jwt_secret=old)))[0]
+    auth = next_start(tmp_path, JWT_SECRET=new, PORTCULLIS_AUTH__JWT_PREVIOUS_SECRET=old, **told)
+    assert passes(token, auth)
+
+
+@pytest.mark.parametrize("algorithm", ["RS256", "ES256", "ES384", "EdDSA"])
+def test_a_new_pair_of_keys_is_written_beside_the_present_one(
+    algorithm: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old = key(KIND_OF[algorithm])
+    (tmp_path / "old.pem").write_bytes(private_pem(old))
+    (tmp_path / "old.pem").chmod(0o600)
+    (tmp_path / "old.pub").write_bytes(public_pem(old))
+    own = {
+        "PORTCULLIS_AUTH__JWT_ALGORITHM": algorithm,
+        "PORTCULLIS_AUTH__JWT_PRIVATE_KEY": str(tmp_path / "old.pem"),
+        "PORTCULLIS_AUTH__JWT_PUBLIC_KEY": str(tmp_path / "old.pub"),
+    }
+    for name, value in own.items():
+        monkeypatch.setenv(name, value)
+    token = issue_access(Tokens(next_start(tmp_path, **own)))[0]
+
+    assert main(["keys", "rotate", "--data", str(tmp_path / "data")]) == 0
+
+    said = "".join(capsys.readouterr())
+    assert "PRIVATE KEY-----" not in said
+    told = dict(re.findall(r"^  (PORTCULLIS_AUTH__\w+) +(\S.*)$", said, re.MULTILINE))
+    assert mode(Path(told["PORTCULLIS_AUTH__JWT_PRIVATE_KEY"])) == 0o600
+    auth = next_start(tmp_path, **(own | told))
+    assert passes(token, auth)
+    new = issue_access(Tokens(auth))[0]
+    assert passes(new, auth)
+    assert not passes(new, next_start(tmp_path, **own))

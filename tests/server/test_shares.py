@@ -1,0 +1,116 @@
+"""A worker that has more connections than another leaves it the next one."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from ctypes import c_uint32
+from typing import Any
+
+import pytest
+import uvicorn
+
+from service.server import acceptor
+from service.server.acceptor import Acceptor
+from service.server.http import HttpProtocol, Limits, WorkerState
+from service.server.shares import CLOSED, Share
+from tests.support.waiting import eventually_here
+
+pytestmark = pytest.mark.anyio
+
+MOST = 100
+
+
+async def _no_application(_scope: Any, _receive: Any, _send: Any) -> None:
+    """Nobody sends a request here."""
+
+
+class Pair:
+    """A worker that accepts in this process, and the count of another one beside it."""
+
+    def __init__(self, listener: socket.socket) -> None:
+        self.counts = (c_uint32 * 2)(CLOSED, CLOSED)
+        self.share = Share(self.counts, 0)
+        self.state = WorkerState(Limits(5, 5, 5, 5, 1), self.share.tell)
+        self.address = listener.getsockname()
+        self.clients: list[asyncio.StreamWriter] = []
+        config = uvicorn.Config(_no_application, ws="none", lifespan="off", log_config=None)
+        self.acceptor = Acceptor(
+            listener,
+            lambda: HttpProtocol(config, self.state, {}),
+            lambda: self.state.connections,
+            MOST,
+            self.share,
+        )
+
+    def other_has(self, connections: int) -> None:
+        """Let the other worker have so many connections."""
+        self.counts[1] = connections
+
+    async def connect(self) -> asyncio.StreamWriter:
+        """Open a connection to the listener."""
+        _, client = await asyncio.open_connection(*self.address)
+        self.clients.append(client)
+        return client
+
+    async def has(self, connections: int) -> bool:
+        """Return whether this worker comes to have so many connections, and says so."""
+        return await eventually_here(
+            lambda: (len(self.state.connections), self.counts[0]) == (connections, connections)
+        )
+
+
+@asynccontextmanager
+async def pair() -> AsyncIterator[tuple[Pair, socket.socket]]:
+    """Yield the pair, and a copy of its listener, as the other worker has it."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    with listener.dup() as of_other:
+        made = Pair(listener)
+        made.acceptor.start()
+        try:
+            yield made, of_other
+        finally:
+            await made.acceptor.close(others_accept=True)
+            for client in made.clients:
+                client.close()
+                await client.wait_closed()
+            assert await eventually_here(lambda: not made.state.connections)
+
+
+async def test_a_worker_tells_how_many_connections_it_has_and_when_it_accepts_no_more() -> None:
+    async with pair() as (worker, _):
+        first, _second = await worker.connect(), await worker.connect()
+        assert await worker.has(2)
+        first.close()
+        assert await worker.has(1)
+    assert worker.counts[0] == CLOSED
+    worker.share.tell(0)  # a connection that ends after that
+    assert worker.counts[0] == CLOSED
+
+
+async def test_a_connection_is_left_to_a_worker_that_has_fewer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(acceptor, "YIELD", 600.0)
+    async with pair() as (worker, of_other):
+        await worker.connect()
+        assert await worker.has(1)
+        worker.other_has(0)
+
+        await worker.connect()
+        taken, _ = await asyncio.get_running_loop().sock_accept(of_other)
+
+        taken.close()
+        assert await worker.has(1)
+
+
+@pytest.mark.parametrize("others", [0, 1, CLOSED])
+async def test_a_connection_that_nobody_else_takes_is_accepted_all_the_same(others: int) -> None:
+    async with pair() as (worker, _):
+        await worker.connect()
+        assert await worker.has(1)
+        worker.other_has(others)
+
+        for expected in (2, 3):
+            await worker.connect()
+            assert await worker.has(expected)
