@@ -7,21 +7,28 @@ not know which part of the service uses a setting.
 
 from __future__ import annotations
 
-from service.settings.access import Auth, Password
+from service.settings.auth import Auth
+from service.settings.console import Console
+from service.settings.database import Database
 from service.settings.destinations import Destination, ExportLog
 from service.settings.errors import Fault, SettingsError
 from service.settings.export import Export
 from service.settings.loading import CONFIG, FIRST_PASSWORD, configured_file, load, written_secrets
 from service.settings.local_rotation import local_previous, rotate_local_secret
+from service.settings.log import Log
 from service.settings.markdown import markdown
+from service.settings.objstore import Objstore
 from service.settings.oplog import Oplog
+from service.settings.password import Password
+from service.settings.policy import Policy
+from service.settings.redis import Redis
 from service.settings.secrecy import check_secret, local_secret
-from service.settings.sections import Console, Log, Policy, Settings
-from service.settings.stores import Database, Objstore, Redis, Server
+from service.settings.sections import Settings
+from service.settings.server import Server
 from service.settings.table import Row, setting, table_of
-from service.settings.throttling import Throttle
+from service.settings.throttle import Throttle
 from service.settings.tracing import Tracing
-from service.settings.uploading import Upload
+from service.settings.upload import Upload
 
 
 def table() -> tuple[Row, ...]:

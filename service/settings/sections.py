@@ -1,91 +1,23 @@
 """All sections together, in the order of the table."""
-# ruff: noqa: RUF009 - setting() returns a dataclass field, which the rule knows only by its own name
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
 
-from service.settings.access import Auth, Password
-from service.settings.checks import between
+from service.settings.auth import Auth
+from service.settings.console import Console
+from service.settings.database import Database
 from service.settings.export import Export
+from service.settings.log import Log
+from service.settings.objstore import Objstore
 from service.settings.oplog import Oplog
-from service.settings.stores import Database, Objstore, Redis, Server
-from service.settings.table import setting
-from service.settings.throttling import Throttle
+from service.settings.password import Password
+from service.settings.policy import Policy
+from service.settings.redis import Redis
+from service.settings.server import Server
+from service.settings.throttle import Throttle
 from service.settings.tracing import Tracing
-from service.settings.uploading import Upload
-from service.settings.values import Digests, LogOutput, OptionalPath, Packages, Paths
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
-    """The Casbin model and the base lines."""
-
-    model: OptionalPath = setting(None, shown="the shipped `model.conf`", help="Another `model.conf`.")
-    folder: OptionalPath = setting(None, shown="the shipped `policies`", help="Another folder of base lines.")
-    unregistered: Literal["allow", "deny"] = setting(
-        "allow",
-        help="Requests of logged-in callers that match no registered resource. `deny` only leaves out the "
-        "line `p, resource, @unregistered, @login` of `base.csv`; `allow` uses the file unchanged.",
-    )
-    invariants: Paths = setting(
-        Paths(),
-        shown="only those of the folder",
-        help="Further files of invariants, besides `invariants.yaml` of the folder: separated by commas in "
-        "the environment, a list in the file. A change that breaks a statement is refused; name the same "
-        "files on all nodes.",
-    )
-    extensions: Packages = setting(
-        Packages(),
-        env="PORTCULLIS_EXTENSIONS",
-        shown="none",
-        help="Python packages that add endpoints of their own, with policy lines, permissions and tables: "
-        "separated by commas in the environment, a list in the file. Their code runs in the service with all "
-        "its rights: name only what you trust, and the same on all nodes.",
-    )
-    own_digests: Digests = setting(
-        Digests(),
-        shown="all may serve",
-        help="The own parts of the policy (model, base and endpoint lines) that may serve, as the digests "
-        "that `portcullis policy check` prints: separated by commas in the environment, a list in the file. "
-        "A start with another one is refused, and running workers log other workers that use one. During the "
-        "roll-out of a new version, name the digests of both.",
-    )
-    decision_log: LogOutput = setting(
-        "off",
-        help="Where each refusal by the policy is written as one line of JSON: `off`, `stdout`, or the path "
-        "of a file, which all workers append to. Its folder must exist.",
-    )
-    decision_log_allows: float = setting(
-        0.0,
-        check=between(0, 1),
-        help="The share of the allowed requests that are written too, chosen at random: from 0, none, to 1, "
-        "all.",
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Log:
-    """The log on standard output."""
-
-    format: Literal["auto", "json", "console"] = setting(
-        "auto", help="`json`, `console`, or `auto`: lines for people on a terminal, else JSON."
-    )
-    level: Literal["debug", "info", "warning", "error"] = setting(
-        "info", help="The lowest level that is written: `debug`, `info`, `warning` or `error`."
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Console:
-    """The console in a browser."""
-
-    enabled: bool = setting(
-        True,
-        help="Serve the console at `/console`. It is static files and calls the API like any client; "
-        "switched off, `/console` answers 404.",
-    )
+from service.settings.upload import Upload
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
