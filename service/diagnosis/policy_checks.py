@@ -80,6 +80,12 @@ async def invariants(installation: Installation) -> Finding:
             broken = await broken_invariants(connection, stated, policy)
     except PolicyError as wrong:
         return fault("; ".join(wrong.faults), "correct the resource or Button that is named")
+    if not broken and (missing := stated.unlisted):
+        return warning(
+            f"{len(stated.statements)} statements hold, and no exact list says what the files open: "
+            f"{', '.join(missing)} missing",
+            "add the lists to invariants.yaml of policy.folder, as the shipped file has them",
+        )
     if not broken:
         return ok(f"{len(stated.statements)} statements hold")
     more = f", and {len(broken) - _NAMED} more" if len(broken) > _NAMED else ""

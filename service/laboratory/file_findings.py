@@ -13,6 +13,7 @@ from service.authz.engine.rules import ANYONE, LOGIN
 from service.authz.invariants.checking import Violation, check
 from service.authz.publishing.shipped import Shipped
 from service.authz.review.findings import STALE, Finding
+from service.kernel.extension import INVARIANTS
 from service.laboratory.tables import Table, read_tables
 
 POLICY: Final = "policy-refused"
@@ -22,8 +23,9 @@ OBJECT: Final = "case-about-unknown-object"
 INVARIANT: Final = "invariant-broken"
 LOGIN_CHANGE: Final = "login-alone-changes"
 PUBLIC_CHANGE: Final = "public-change"
+UNLISTED: Final = "openings-unlisted"
 
-CODES: Final = (POLICY, ROUTES, TABLE, OBJECT, INVARIANT, LOGIN_CHANGE, PUBLIC_CHANGE, STALE)
+CODES: Final = (POLICY, ROUTES, TABLE, OBJECT, INVARIANT, LOGIN_CHANGE, PUBLIC_CHANGE, UNLISTED, STALE)
 """The codes of the findings in files."""
 
 _PLACE: Final = re.compile(r"(\S+?:\d+): (.*)", re.DOTALL)
@@ -44,7 +46,7 @@ def file_findings(own: Shipped, paths: Iterable[Path]) -> list[Finding]:
     ``paths`` are those of the tables.
     """
     violations = check(own.invariants, own.policy(Lines(), {}, 0)).violations
-    found = [*_changes(own), *broken_invariants(violations)]
+    found = [*_changes(own), *_unlisted(own), *broken_invariants(violations)]
     try:
         for table in read_tables(paths, own):
             found += _unknown_objects(table)
@@ -63,6 +65,12 @@ def _changes(own: Shipped) -> Iterator[Finding]:
             )
         elif rule.code == ANYONE:
             yield Finding(PUBLIC_CHANGE, rule.object, "everybody may send it, and it changes something")
+
+
+def _unlisted(own: Shipped) -> Iterator[Finding]:
+    for name in own.invariants.unlisted:
+        what = "by a code" if name == "lines" else f"to {name}"
+        yield Finding(UNLISTED, f"{INVARIANTS} {name}", f"no exact list says what the files open {what}")
 
 
 def broken_invariants(violations: Iterable[Violation]) -> list[Finding]:

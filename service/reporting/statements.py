@@ -9,6 +9,7 @@ from service.authz.invariants.statements import (
     Apart,
     CodeNeeded,
     CodesLike,
+    ExactLines,
     Exactly,
     OnlyHolders,
     OnlyRoles,
@@ -49,6 +50,12 @@ def _(one: CodeNeeded) -> str:
 def _(one: Exactly) -> str:
     objects = _listed(one.objects) or "nothing"
     return f"In the layer {one.layer}, the files have {one.word} for exactly {objects}."
+
+
+@said.register
+def _(one: ExactLines) -> str:
+    lines = "; ".join(map(str, one.lines)) or "none"
+    return f"Beside endpoints, the lines of the files that open something by a code are exactly: {lines}."
 
 
 @said.register

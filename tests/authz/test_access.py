@@ -13,7 +13,7 @@ import pytest
 
 from service.authz.engine.policy import Policy
 from service.authz.engine.resource_index import ResourceIndex
-from service.authz.engine.rules import ENDPOINT, GRANT, RESOURCE
+from service.authz.engine.rules import ENDPOINT, GRANT, RESOURCE, Rule
 from service.authz.publishing.derive import derive
 from service.authz.publishing.shipped import Shipped
 from service.authz.review.access import open_requests, request_path, what, who
@@ -21,9 +21,12 @@ from service.authz.review.explain import explain
 from service.authz.review.impact import Standing
 from service.authz.review.matrix import Matrix, as_csv, as_html
 from service.authz.review.what_if import what_if
+from service.endpoints.policy.who_may import openings_answer
 from service.errors import BadRequest, ValidationFailed
 from service.kernel.bound_resource import BoundResource
 from service.kernel.codes import HeldCodes
+from service.kernel.services import Service
+from service.web.messages.schema import PageQuery
 from tests.support.shipped import SHIPPED
 
 CODES = ("system:user:list", "system:user:delete", "system:role:list", "x:one", "x:two")
@@ -211,6 +214,21 @@ def test_requests_that_need_no_role_are_those_that_visitors_or_bare_logins_pass(
     assert found["POST /api/auth/logout"] == "login"
     assert "GET /api/user/info" not in found
     assert "GET /api/user/list" not in found
+
+
+@pytest.mark.parametrize(("word", "needs"), [("@anyone", "nothing"), ("@login", "login")])
+@pytest.mark.parametrize("services", [[], [Service("billing")]], ids=["not registered", "registered"])
+def test_what_a_file_opens_of_a_service_is_an_opening_before_the_service_is_registered(
+    word: str, needs: str, services: list[Service]
+) -> None:
+    opened = replace(SHIPPED, base=(*SHIPPED.base, Rule("resource", "billing @unregistered", word)))
+    policy = opened.policy(derive([], services=services), {}, 1)
+
+    answer = openings_answer(policy, PageQuery(page=1, size=1000)).items[-1]
+
+    assert (answer.object, answer.needs) == ("billing @unregistered", needs)
+    assert answer.resource is not None
+    assert answer.resource.line == f"p, resource, billing @unregistered, {word}"
 
 
 def test_a_template_stands_for_any_other_value_and_the_rest_is_named() -> None:

@@ -16,6 +16,7 @@ from service.authz.engine.lines import Lines
 from service.authz.engine.policy import Policy
 from service.authz.engine.predicates import ANONYMOUS, PREDICATES
 from service.authz.engine.rules import Rule
+from service.authz.invariants.statements import Invariants
 from service.authz.publishing.adapter import PolicyAdapter
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.published_lines import published
@@ -185,6 +186,16 @@ def test_comments_and_layout_of_the_model_are_no_difference_between_nodes() -> N
 
     assert replace(SHIPPED, model_text=text).digest == SHIPPED.digest
     assert replace(SHIPPED, endpoints=SHIPPED.endpoints[1:]).digest != SHIPPED.digest
+
+
+def test_the_own_digest_is_also_that_of_the_statements_wherever_they_stand() -> None:
+    stated = SHIPPED.invariants.statements
+    elsewhere = tuple(replace(one, place="elsewhere:1") for one in reversed(stated))
+
+    assert replace(SHIPPED, invariants=Invariants(elsewhere)).digest == SHIPPED.digest
+    for index in range(len(stated)):
+        fewer = Invariants(stated[:index] + stated[index + 1 :])
+        assert replace(SHIPPED, invariants=fewer).digest != SHIPPED.digest
 
 
 @pytest.mark.parametrize(

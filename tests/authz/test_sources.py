@@ -51,7 +51,7 @@ def test_an_exported_folder_gives_the_policy_that_was_exported(tmp_path: Path) -
     policy = read_folder(tmp_path)
 
     assert list(policy.rules) == list(exported.rules)
-    assert (policy.digest, policy.own_digest) == (exported.digest, exported.own_digest)
+    assert (policy.digest, policy.model_text) == (exported.digest, exported.model_text)
     assert policy.judge(RESOURCE, "GET /api/report/{id}", HeldCodes(["report:*"])).allowed
     assert policy.rules.of(GRANT, "report:detail") == (Rule(GRANT, "report:detail", "report:detail"),)
 

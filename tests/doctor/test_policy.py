@@ -48,6 +48,16 @@ def test_a_policy_that_is_not_what_would_be_derived_is_a_fault(
     assert (finding.state, finding.message) == ("fault", message)
 
 
+def test_files_without_a_list_of_what_they_open_are_a_warning(look_at: LookAt, tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "policies", tmp_path / "policies")
+    assert look_at("invariants").state == "ok"
+    (tmp_path / "policies" / "invariants.yaml").unlink()
+
+    found = look_at("invariants", PORTCULLIS_POLICY__FOLDER=str(tmp_path / "policies"))
+
+    assert (found.state, "@anyone, @login, @nobody, lines missing" in found.message) == ("warning", True)
+
+
 def test_files_with_which_nothing_would_start_are_a_fault(look: Look, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "policies", tmp_path / "policies")
     lines = tmp_path / "policies" / "endpoints.csv"

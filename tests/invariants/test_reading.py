@@ -37,6 +37,13 @@ def test_a_statement_keeps_its_name_its_reason_and_its_line(tmp_path: Path) -> N
     )
 
 
+def test_lines_that_can_not_be_policy_lines_are_refused_by_file_and_line(tmp_path: Path) -> None:
+    path = written(tmp_path, "lines:\n  - p, service, portcullis list, a:b\n  - p, servise, x, a:b\n")
+
+    with pytest.raises(PolicyError, match=f"^{path}:3: the layer is resource"):
+        read_invariants([path])
+
+
 def test_several_files_are_read_as_one(tmp_path: Path) -> None:
     other = "statements: [{name: apart, reason: x, no_user_holds: ['a:b', 'a:c'], except_roles: [super]}]\n"
 

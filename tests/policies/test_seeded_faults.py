@@ -136,6 +136,75 @@ def test_an_opening_that_voids_a_binding_is_found_in_the_lines(run: Run, folder:
     assert "only @unregistered and @no-session are objects here, not 'GET /api/role/list'" in told
 
 
+@pytest.mark.parametrize(
+    ("name", "line", "told"),
+    [
+        (
+            "base.csv",
+            "p, resource, billing @unregistered, @anyone",
+            "@anyone resource: billing @unregistered is open, and not listed",
+        ),
+        (
+            "base.csv",
+            "p, resource, billing @unregistered, @login",
+            "@login resource: billing @unregistered is open, and not listed",
+        ),
+        (
+            "base.csv",
+            "p, resource, billing @unregistered, system:role:list",
+            "'p, resource, billing @unregistered, system:role:list' opens something, and is not listed",
+        ),
+        (
+            "base.csv",
+            "p, resource, @no-session, system:role:list",
+            "'p, resource, @no-session, system:role:list' opens something, and is not listed",
+        ),
+        (
+            "endpoints.csv",
+            "p, service, portcullis bind, system:role:list",
+            "'p, service, portcullis bind, system:role:list' opens something, and is not listed",
+        ),
+    ],
+)
+def test_whatever_else_the_files_open_is_found_by_the_exact_lists(
+    run: Run, folder: Path, name: str, line: str, told: str
+) -> None:
+    with (folder / "policies" / name).open("a", encoding="utf-8") as lines:
+        lines.write(f"{line}\n")
+
+    for command in ((lint,), (test, "policies/cases/openings.yaml")):
+        status, printed = run(*command)
+        assert (status, told in printed) == (1, True), printed
+
+
+def test_a_line_that_is_listed_and_does_not_stand_in_the_files_is_found(run: Run, folder: Path) -> None:
+    line = "p, service, portcullis bind, system:resource:bind"
+    edit(folder / "policies" / "endpoints.csv", line, line.replace("resource:bind", "resource:list"))
+
+    assert f"'{line}' is listed, and is no line" in run(lint)[1]
+
+
+def test_files_without_exact_lists_are_found(run: Run, folder: Path) -> None:
+    stated = folder / "policies" / "invariants.yaml"
+    text = stated.read_text("utf-8")
+    stated.write_text(text.replace("lines:\n", "# \n").replace("  - p, service", "  # p, service"), "utf-8")
+    status, told = run(lint)
+    assert status == 1
+    assert told.splitlines() == [
+        "openings-unlisted: invariants.yaml lines: no exact list says what the files open by a code",
+        "1 finding in files; 8 more are accepted.",
+    ]
+
+    stated.unlink()
+    status, told = run(lint)
+    assert status == 1
+    assert told.count("openings-unlisted: ") == 4
+    assert (
+        "openings-unlisted: invariants.yaml @anyone: no exact list says what the files open to @anyone"
+        in told
+    )
+
+
 def test_a_login_that_is_enough_to_change_something_is_found(run: Run, folder: Path) -> None:
     lines = folder / "policies" / "endpoints.csv"
     edit(lines, "DELETE /api/user/{id}, system:user:delete", "DELETE /api/user/{id}, @login")

@@ -77,9 +77,10 @@ def is_registered(name: str) -> bool:
 class Policy:
     """The policy of one revision; immutable, so a request that uses it sees one revision only.
 
-    ``rules`` are all its lines, ``shared`` those of the shared part. ``digest`` is that of the shared part,
-    the lines and the permission map published as ``revision``; ``own_digest`` is that of the node's own part,
-    model and files. ``permission_map`` decodes tokens. Thread-safe.
+    ``rules`` are all its lines, ``own`` those of the node's files, ``shared`` those of the shared part.
+    ``digest`` is that of the shared part, the lines and the permission map published as ``revision``;
+    ``own_digest`` is that of the node's own part, model and files. ``permission_map`` decodes tokens.
+    Thread-safe.
     """
 
     def __init__(
@@ -91,6 +92,7 @@ class Policy:
         *,
         digest: str = "",
         own_digest: str = _NO_DIGEST,
+        own: Lines | None = None,
         shared: Lines | None = None,
         like: Policy | None = None,
     ) -> None:
@@ -103,6 +105,7 @@ class Policy:
         bits = bits or {}
         self.model_text = model_text
         self.rules = rules if isinstance(rules, Lines) else Lines(rules)
+        self.own = Lines() if own is None else own
         self.shared = Lines() if shared is None else shared
         self.revision = revision
         self.digest = digest

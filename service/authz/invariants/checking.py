@@ -14,11 +14,12 @@ from service.authz.engine.paths import shape
 from service.authz.engine.policy import Policy
 from service.authz.engine.request_classes import RequestClass, decided_alike, registered, request_classes
 from service.authz.engine.resource_index import ResourceIndex
-from service.authz.engine.rules import ENDPOINT, NO_SESSION, RESOURCE, UNREGISTERED, Rule
+from service.authz.engine.rules import ENDPOINT, Rule
 from service.authz.invariants.statements import (
     Apart,
     CodeNeeded,
     CodesLike,
+    ExactLines,
     Exactly,
     Invariants,
     OnlyHolders,
@@ -148,6 +149,13 @@ class _Check:
                 yield Violation(one, f"'{rule}' stands beside {one.word}: one means nothing", (str(rule),))
 
     @broken.register
+    def _(self, one: ExactLines) -> Iterator[Violation]:
+        found = {rule for rule in self._own() if rule.layer != ENDPOINT and not rule.code.startswith("@")}
+        for rule in sorted(found.symmetric_difference(one.lines)):
+            how = "opens something, and is not listed" if rule in found else "is listed, and is no line"
+            yield Violation(one, f"'{rule}' {how}", (str(rule),))
+
+    @broken.register
     def _(self, one: CodesLike) -> Iterator[Violation]:
         codes = {rule.code for rule in self._own() if not rule.code.startswith("@")}
         for code in sorted(code for code in codes if not re.fullmatch(one.pattern, code)):
@@ -213,11 +221,7 @@ class _Check:
 
     def _own(self) -> Iterator[Rule]:
         """Yield the lines of the node's own part."""
-        rules = self._policy.rules
-        for name in (UNREGISTERED, NO_SESSION):
-            yield from rules.of(RESOURCE, name)
-        for name in self._routes:
-            yield from rules.of(ENDPOINT, name)
+        return iter(self._policy.own)
 
     def _named(self, names: Iterable[str]) -> Iterator[tuple[str, RequestClass | None]]:
         """Yield each class of the requests that ``names`` name; None for a name that no route serves."""

@@ -10,11 +10,22 @@ from typing import Any, Final
 import msgspec
 
 from service.authz.engine.errors import PolicyError
-from service.authz.engine.rules import ANYONE, ENDPOINT, LOGIN, METHODS, NOBODY, RESOURCE, object_fault
+from service.authz.engine.rules import (
+    ANYONE,
+    ENDPOINT,
+    LOGIN,
+    METHODS,
+    NOBODY,
+    RESOURCE,
+    Rule,
+    checked,
+    object_fault,
+)
 from service.authz.invariants.statements import (
     Apart,
     CodeNeeded,
     CodesLike,
+    ExactLines,
     Exactly,
     Invariants,
     OnlyHolders,
@@ -59,11 +70,12 @@ class _Objects(_Strict):
 
 
 class InvariantsFile(_Strict):
-    """A file of invariants: exact lists by word, the form of codes, and statements."""
+    """A file of invariants: exact lists by word, of other lines, the form of codes, and statements."""
 
     anyone: _Objects | None = msgspec.field(name=ANYONE, default=None)
     login: _Objects | None = msgspec.field(name=LOGIN, default=None)
     nobody: _Objects | None = msgspec.field(name=NOBODY, default=None)
+    lines: list[str] | None = None
     codes: str | None = None
     statements: list[_Stated] = []
 
@@ -100,9 +112,18 @@ def _faults(document: Document[InvariantsFile]) -> Iterator[str]:
             re.compile(pattern)
         except re.error as error:
             yield f"{document.place('codes')}: this is no regular expression: {error}"
+    try:
+        tuple(_lines(document))
+    except PolicyError as error:
+        yield from error.faults
     for at, stated in enumerate(document.value.statements):
         for keys, reason in _faults_of(stated):
             yield f"{document.place('statements', at, *keys)}: {reason}"
+
+
+def _lines(document: Document[InvariantsFile]) -> Iterator[Rule]:
+    listed = enumerate(document.value.lines or ())
+    return checked((document.place("lines", at), text.removeprefix("p, ").split(", ")) for at, text in listed)
 
 
 Fault = tuple[Sequence[str | int], str]
@@ -163,6 +184,13 @@ def _statements(document: Document[InvariantsFile]) -> Iterator[Statement]:
                 layer=layer,
                 objects=tuple(getattr(listed, layer)),
             )
+    if content.lines is not None:
+        yield ExactLines(
+            name="lines",
+            reason="the list of what the node's own lines open by a code is exact",
+            place=document.place("lines"),
+            lines=tuple(_lines(document)),
+        )
     if content.codes is not None:
         place = document.place("codes")
         yield CodesLike(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Final, Literal
 
-from service.authz.engine.rules import NOBODY, UNREGISTERED, Rule
+import msgspec
+
+from service.authz.engine.rules import ANYONE, LOGIN, NOBODY, UNREGISTERED, Rule
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +66,16 @@ class Exactly(Statement):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ExactLines(Statement):
+    """The node's own lines that open by a code, except those of endpoints, are exactly ``lines``.
+
+    The lines of endpoints are compared with the code.
+    """
+
+    lines: tuple[Rule, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CodesLike(Statement):
     """Every code of the node's own lines that is no word matches the regular expression ``pattern``."""
 
@@ -86,6 +98,27 @@ class Invariants:
         """True if a statement is about what single users hold."""
         return any(isinstance(one, Apart) and one.among == "users" for one in self.statements)
 
+    @property
+    def unlisted(self) -> tuple[str, ...]:
+        """What the node's own lines may open and no list names: words, and ``lines`` for those with a code.
+
+        Whoever can write the files could open it, and no statement would break.
+        """
+        words = {one.word for one in self.statements if isinstance(one, Exactly)}
+        missing = [word for word in (ANYONE, LOGIN, NOBODY) if word not in words]
+        if not any(isinstance(one, ExactLines) for one in self.statements):
+            missing.append("lines")
+        return tuple(missing)
+
+    @property
+    def canonical(self) -> bytes:
+        """All statements as JSON, whatever their order and the files that they stand in."""
+        told = [
+            [type(one).__name__, *(getattr(one, each.name) for each in fields(one) if each.name != "place")]
+            for one in self.statements
+        ]
+        return b"\n".join(sorted(map(msgspec.json.encode, told)))
+
     def without_unregistered(self) -> Invariants:
         """Return the same for a node that closes requests that no registered resource fits."""
         return Invariants(tuple(map(_closed, self.statements)))
@@ -107,6 +140,8 @@ def _widened(one: Statement, lines: Sequence[Rule]) -> Statement:
 
 
 def _closed(one: Statement) -> Statement:
+    if isinstance(one, ExactLines):
+        return replace(one, lines=tuple(line for line in one.lines if line.object != UNREGISTERED))
     if not isinstance(one, Exactly) or one.word == NOBODY:
         return one
     return replace(one, objects=tuple(name for name in one.objects if name != UNREGISTERED))

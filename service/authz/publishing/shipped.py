@@ -81,9 +81,17 @@ class Shipped:
 
     @cached_property
     def digest(self) -> str:
-        """The SHA-256, in hexadecimal, of the parsed model, without comments and layout, and the lines."""
+        """The SHA-256, in hexadecimal, of the parsed model, the lines and the statements.
+
+        Comments and layout of the model, and the order and places of statements, are no part of it.
+        """
         lines = as_csv((*self.base, *self.endpoints))
-        return hashlib.sha256(f"{parsed_model(self.model_text)}\n{lines}".encode()).hexdigest()
+        decides = f"{parsed_model(self.model_text)}\n{lines}\n".encode()
+        return hashlib.sha256(decides + self.invariants.canonical).hexdigest()
+
+    @cached_property
+    def _lines(self) -> Lines:
+        return Lines(self.base).joined(Lines(self.endpoints))
 
     def policy(
         self,
@@ -107,14 +115,14 @@ class Shipped:
         ]
         if own:
             raise PolicyError(*(f"the published lines must not speak of {name}" for name in own))
-        lines = Lines(self.base).joined(Lines(self.endpoints), shared)
         return Policy(
             self.model_text,
-            lines,
+            self._lines.joined(shared),
             bits,
             revision,
             digest=digest or digest_of(shared, bits),
             own_digest=self.digest,
+            own=self._lines,
             shared=shared,
             like=like,
         )

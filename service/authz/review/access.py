@@ -10,7 +10,7 @@ from service.authz.engine.paths import canonical, canonical_elsewhere, registere
 from service.authz.engine.policy import Policy
 from service.authz.engine.request_classes import RequestClass, registered, request_classes
 from service.authz.engine.resource_index import ResourceIndex
-from service.authz.engine.rules import ENDPOINT, GRANT, UNREGISTERED
+from service.authz.engine.rules import ENDPOINT, GRANT, RESOURCE, UNREGISTERED
 from service.authz.publishing.discovery import any_request
 from service.authz.review.batch_decider import BatchDecider, all_requests
 from service.authz.review.explain import (
@@ -176,5 +176,13 @@ Needs = Literal["nothing", "login"]
 def open_requests(policy: Policy) -> list[tuple[Access, Needs]]:
     """Return the requests that need no role, with what they need: a login, or nothing at all."""
     visitors = {one.object for one in what(policy, None)}
-    everybody = (one for one in what(policy, NO_CODES) if one.kind == "request")
+    everybody = [one for one in what(policy, NO_CODES) if one.kind == "request"]
+    # What a file opens of a service counts before the service is registered: that may happen any time.
+    for name in policy.own.objects(RESOURCE):
+        service, route = split_object(name)
+        if route == UNREGISTERED and service != PORTCULLIS and policy.service(service) is None:
+            if policy.judge(RESOURCE, name, NO_CODES).allowed:
+                everybody.append(Access("request", name, RequestClass(route, "", name, service)))
+            if policy.judge(RESOURCE, name, None).allowed:
+                visitors.add(name)
     return [(one, "nothing" if one.object in visitors else "login") for one in everybody]
