@@ -1,33 +1,37 @@
-"""The archive: a POSIX tar file with a manifest as its last member, written once and read in order."""
+"""The archive: a POSIX tar file that ends with a manifest and its seal, written once and read in order."""
 
 from __future__ import annotations
 
 import os
 import secrets
 import tarfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Final, Self
+from typing import IO, Final, NamedTuple, Self
 
 import msgspec
 
 from service.backup.manifest import (
     FORMAT,
     MANIFEST,
+    SEAL,
     Manifest,
     Member,
     decoder,
     encoder,
     format_decoder,
+    is_member_name,
 )
+from service.backup.seals import is_sealed, key_id_of, seal_of
 from service.operator.errors import LaunchError
 
 _BLOCK: Final = 512
 _CHUNK: Final = 1024 * 1024
 _LARGEST_MANIFEST: Final = 1024 * 1024 * 1024
+_LARGEST_SEAL: Final = 256
 
 
 class ArchiveError(LaunchError):
@@ -89,10 +93,17 @@ class ArchiveWriter:
         """The members so far."""
         return tuple(self._members)
 
-    def finish(self, manifest: Manifest) -> None:
-        """Add the manifest, and put the archive in its place; raises ``ArchiveError``."""
+    def finish(self, manifest: Manifest, chain_key: str) -> None:
+        """Add the manifest, sealed with ``chain_key`` unless that is empty, and put the archive in its place.
+
+        Raises ``ArchiveError``.
+        """
+        text = msgspec.json.format(encoder.encode(manifest), indent=1)
         with self.member(MANIFEST) as member:
-            member.write(msgspec.json.format(encoder.encode(manifest), indent=1))
+            member.write(text)
+        if chain_key:
+            with self.member(SEAL) as member:
+                member.write(seal_of(chain_key, text))
         self._file.write(bytes(2 * _BLOCK))
         self._file.flush()
         os.fsync(self._file.fileno())
@@ -128,8 +139,20 @@ def _header(name: str, size: int) -> bytes:
     return info.tobuf(tarfile.GNU_FORMAT)
 
 
+class _Place(NamedTuple):
+    """Where the bytes of a member are in the file."""
+
+    name: str
+    start: int
+    size: int
+
+
 class ArchiveReader:
-    """Reads an archive whose ``manifest`` fits its members."""
+    """Reads an archive whose ``manifest`` fits its members.
+
+    The members are those that ``ArchiveWriter`` writes: regular files with names that are checked here, in
+    headers of one block. Whatever else a tar file may hold, such as links, is refused.
+    """
 
     def __init__(self, path: Path) -> None:
         """Open it and read its manifest; raises ``ArchiveError``, also for a format of a later version."""
@@ -139,13 +162,15 @@ class ArchiveReader:
         except OSError as error:
             raise ArchiveError(f"{path} can't be read: {error.strerror}") from error
         try:
-            self._tar = tarfile.open(fileobj=self._file, mode="r:")  # noqa: SIM115 - closed with the reader
-            self._found = self._tar.getmembers()
-            self.manifest = self._manifest()
-            self._require_members()
+            places = list(_places(self._file))
+            self._seal = self._read(places.pop(), _LARGEST_SEAL) if places[-1].name == SEAL else b""
+            self._text = self._read(places.pop(), _LARGEST_MANIFEST)
+            self._places = {one.name: one for one in places}
+            self.manifest = self._decoded()
+            self._require_members(places)
         except BaseException as error:
             self._file.close()
-            if isinstance(error, (OSError, tarfile.TarError, msgspec.MsgspecError, UnicodeDecodeError)):
+            if isinstance(error, (OSError, tarfile.TarError, msgspec.MsgspecError, ValueError, IndexError)):
                 raise ArchiveError(f"{path} is not a complete backup") from error
             raise
 
@@ -157,18 +182,24 @@ class ArchiveReader:
         self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Close it."""
-        self._tar.close()
         self._file.close()
+
+    @property
+    def sealed_with(self) -> str | None:
+        """The id of the key that the seal names, None without a seal; nothing is proved by it."""
+        return key_id_of(self._seal)
+
+    def is_sealed(self, chain_key: str) -> bool:
+        """True if the manifest, and with it the digest of each member, was sealed with ``chain_key``."""
+        return is_sealed(chain_key, self._text, self._seal)
 
     def chunks(self, name: str) -> Iterator[bytes]:
         """Yield the bytes of a member; ``ArchiveError`` at its end if they are not those of the manifest."""
         member = next(one for one in self.manifest.members if one.name == name)
-        content, digest = self._tar.extractfile(name), sha256()
-        assert content is not None  # noqa: S101 - a regular file: see _require_members
-        with content:
-            while chunk := content.read(_CHUNK):
-                digest.update(chunk)
-                yield chunk
+        digest = sha256()
+        for chunk in self._chunks(self._places[name]):
+            digest.update(chunk)
+            yield chunk
         if digest.hexdigest() != member.sha256:
             raise ArchiveError(f"{self.path} is damaged: {name} is not what its manifest says")
 
@@ -178,23 +209,42 @@ class ArchiveReader:
             for _ in self.chunks(member.name):
                 pass
 
-    def _manifest(self) -> Manifest:
-        if not self._found or self._found[-1].name != MANIFEST or self._found[-1].size > _LARGEST_MANIFEST:
+    def _chunks(self, place: _Place) -> Iterator[bytes]:
+        at, end = place.start, place.start + place.size
+        while chunk := os.pread(self._file.fileno(), min(_CHUNK, end - at), at):
+            at += len(chunk)
+            yield chunk
+
+    def _read(self, place: _Place, most: int) -> bytes:
+        if place.size > most:
             raise tarfile.ReadError
-        content = self._tar.extractfile(self._found[-1])
-        if content is None:
-            raise tarfile.ReadError
-        text = content.read()
-        if format_decoder.decode(text).format > FORMAT:
+        return b"".join(self._chunks(place))
+
+    def _decoded(self) -> Manifest:
+        if format_decoder.decode(self._text).format > FORMAT:
             raise ArchiveError(f"{self.path} was made by a later version, whose format this one can't read")
-        return decoder.decode(text)
+        return decoder.decode(self._text)
 
-    def _require_members(self) -> None:
-        found = [(one.name, one.size, one.isreg()) for one in self._found[:-1]]
-        if found != [(one.name, one.size, True) for one in self.manifest.members] or _repeat(found):
+    def _require_members(self, places: Sequence[_Place]) -> None:
+        found = [(one.name, one.size) for one in places]
+        if found != [(one.name, one.size) for one in self.manifest.members]:
             raise ArchiveError(f"{self.path} is damaged: its members are not those of its manifest")
+        for name, _ in found:
+            if not is_member_name(name):
+                raise ArchiveError(f"{self.path} is no backup of this program: it has a member {name!r}")
+        if len(self._places) < len(found):
+            raise ArchiveError(f"{self.path} is damaged: it has a member twice")
 
 
-def _repeat(found: Iterable[tuple[str, int, bool]]) -> bool:
-    names = [name for name, _, _ in found]
-    return len(set(names)) < len(names)
+def _places(file: IO[bytes]) -> Iterator[_Place]:
+    """Yield the members of a tar file; raises ``TarError`` for any header but those of ``_header``.
+
+    One block is read for each: no header that continues elsewhere, such as those of pax, is followed.
+    """
+    at, end = 0, os.fstat(file.fileno()).st_size
+    while (block := os.pread(file.fileno(), _BLOCK, at)) != bytes(_BLOCK):  # as behind the last member
+        info = tarfile.TarInfo.frombuf(block, "ascii", "strict")
+        if info.type != tarfile.REGTYPE or not 0 <= info.size <= end - at:
+            raise tarfile.ReadError
+        yield _Place(info.name, at + _BLOCK, info.size)
+        at += _BLOCK + info.size + -info.size % _BLOCK

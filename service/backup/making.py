@@ -11,7 +11,16 @@ from typing import Final, NamedTuple
 
 from service import __version__
 from service.backup.archive import ArchiveWriter, MemberWriter
-from service.backup.manifest import DATABASE, FILES, FORMAT, KEYS, ChainHead, Files, Manifest
+from service.backup.manifest import (
+    DATABASE,
+    FILES,
+    FORMAT,
+    KEYS,
+    ChainHead,
+    Files,
+    Manifest,
+    is_member_name,
+)
 from service.backup.programs import output_of, program_for
 from service.backup.sealed_keys import ENCRYPTION, keys_of, seal
 from service.errors import NotFound, Unavailable
@@ -51,6 +60,7 @@ async def make(settings: Settings, path: Path, *, with_files: bool, passphrase: 
     """Write a backup to ``path``, and return its manifest.
 
     With a ``passphrase`` the keys are in it, encrypted; without ``with_files`` the contents of files are not.
+    Where ``oplog.chain_key`` is set, the archive is sealed with it.
     Raises ``BackupError``, ``ArchiveError``, ``ProgramError``, ``KeysError`` and ``Unavailable``; then
     nothing is left at ``path``.
     """
@@ -84,10 +94,11 @@ async def make(settings: Settings, path: Path, *, with_files: bool, passphrase: 
                     with_files, len(stored), sum(one.size for one in stored), snapshot.prefix, damaged
                 ),
                 keys=None if passphrase is None else ENCRYPTION,
+                key_names=tuple(keys),
                 operator=operator_name(),
                 members=archive.members,
             )
-            archive.finish(manifest)
+            archive.finish(manifest, settings.oplog.chain_key)
     finally:
         await database.close()
     return manifest
@@ -141,6 +152,8 @@ class _DamagedError(Exception):
 
 
 async def _is_copied(objects: ObjectStore, archive: ArchiveWriter, one: StoredObject) -> bool:
+    if not is_member_name(FILES + one.key):  # a restore would refuse it
+        return False
     try:
         with archive.member(FILES + one.key) as member:
             await _copy_content(objects, member, one)

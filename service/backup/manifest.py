@@ -1,7 +1,8 @@
-"""What an archive says about itself, in its last member ``manifest.json``."""
+"""What an archive says about itself, in its member ``manifest.json``."""
 
 from __future__ import annotations
 
+import re
 from datetime import date, datetime
 from typing import Final
 
@@ -15,6 +16,15 @@ MANIFEST: Final = "manifest.json"
 DATABASE: Final = "database.dump"
 KEYS: Final = "keys.jwe"
 FILES: Final = "files/"
+SEAL: Final = "manifest.seal"
+
+# The keys of objects: a prefix for each timeline, and a random name.
+_NAME: Final = re.compile(rf"{re.escape(DATABASE)}|{re.escape(KEYS)}|{FILES}[0-9a-f]{{32}}/[0-9a-f]{{32}}")
+
+
+def is_member_name(name: str) -> bool:
+    """True if the members before the manifest may have that name: it leads to no other place than its own."""
+    return _NAME.fullmatch(name) is not None
 
 
 class Member(msgspec.Struct, frozen=True):
@@ -54,7 +64,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 
     ``entries_under_way`` counts the log entries that were still in the session store, and so are not in the
     archive; None if the store could not be asked. ``keys`` names the encryption of ``keys.jwe``, or is None
-    without that member.
+    without that member; ``key_names`` are the settings of the keys in it.
     """
 
     format: int
@@ -70,6 +80,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     entries_under_way: int | None
     files: Files
     keys: str | None
+    key_names: tuple[str, ...]
     operator: str
     members: tuple[Member, ...]
 

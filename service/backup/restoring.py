@@ -20,6 +20,7 @@ from service.authz.publishing.shipped import configured
 from service.backup.archive import ArchiveReader
 from service.backup.making import WITHIN
 from service.backup.manifest import DATABASE, FILES, Manifest
+from service.backup.origin import Origin
 from service.backup.programs import feed, program_for
 from service.errors import Unavailable
 from service.files.object_store import ObjectStore, object_store
@@ -61,6 +62,7 @@ class Choices:
 class Restored:
     """What a restore has done; ``sessions`` is None if the session store was out of reach."""
 
+    origin: Origin
     timeline: Timeline
     revision: int
     files: int
@@ -76,17 +78,18 @@ class _Known(NamedTuple):
     timelines: frozenset[str] = frozenset()
 
 
-async def restore(settings: Settings, archive: ArchiveReader, choices: Choices) -> Restored:
+async def restore(settings: Settings, archive: ArchiveReader, choices: Choices, origin: Origin) -> Restored:
     """Restore ``archive`` into the empty stores of ``settings``.
 
-    The archive is compared with its manifest before anything is changed. Raises ``RestoreError``,
-    ``ArchiveError``, ``ProgramError`` and ``Unavailable``.
+    Its dump is run as the owner of the database: ``origin`` says why that may be. The archive is compared
+    with its manifest before anything is changed. Raises ``RestoreError``, ``ArchiveError``, ``ProgramError``
+    and ``Unavailable``.
     """
     archive.verify()
     database = Database(settings.database.url, pool_size=2, timeout=settings.database.timeout)
     store = SessionStore(settings.redis, settings.auth)
     objects = object_store(settings.objstore, settings.server.data / "files")
-    work = _Restore(settings, database, store, objects, archive, choices)
+    work = _Restore(settings, database, store, objects, archive, choices, origin)
     try:
         async with database.transaction() as connection:
             await require_place(connection, archive.manifest)
@@ -131,6 +134,7 @@ class _Restore:
     objects: ObjectStore
     archive: ArchiveReader
     choices: Choices
+    origin: Origin
     prefix: str = field(default_factory=lambda: secrets.token_hex(16))
     committing: bool = False
 
@@ -196,7 +200,9 @@ class _Restore:
             least=least,
         )
         files = manifest.files.count - len(manifest.files.damaged) if manifest.files.included else 0
-        restored = Restored(timeline=timeline, revision=policy.revision, files=files, secrets=ended)
+        restored = Restored(
+            origin=self.origin, timeline=timeline, revision=policy.revision, files=files, secrets=ended
+        )
         await _enter(connection, chain, restored, manifest, moved)
         return restored
 
@@ -233,7 +239,11 @@ async def _enter(
         kind="IMPORT",
         method="CLI",
         url="portcullis restore",
-        params={"backup": manifest.id, "snapshotTime": manifest.snapshot_time.isoformat()},
+        params={
+            "backup": manifest.id,
+            "snapshotTime": manifest.snapshot_time.isoformat(),
+            "authenticated": restored.origin.proved,
+        },
         response={
             "timeline": restored.timeline.number,
             "sequences": moved,

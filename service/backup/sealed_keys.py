@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
 from getpass import getpass
 from pathlib import Path
 from typing import Final
@@ -20,7 +19,6 @@ from joserfc.errors import JoseError
 from joserfc.jwk import OctKey
 
 from service.operator.errors import LaunchError, PasswordError
-from service.operator.stores import with_secret
 from service.settings import Settings
 
 ENCRYPTION: Final = "JWE PBES2-HS512+A256KW A256GCM"
@@ -34,6 +32,8 @@ _HEADER: Final = {"alg": _ALGORITHMS[0], "enc": _ALGORITHMS[1], "p2c": _ROUNDS}
 _REGISTRY: Final = jwe.JWERegistry(algorithms=list(_ALGORITHMS))
 _SECRETS: Final = ("jwt_secret", "jwt_previous_secret")
 _FILES: Final = ("jwt_private_key", "jwt_public_key", "jwt_previous_private_key")
+_CHAIN_KEY: Final = "oplog.chain_key"
+_NAMES: Final = frozenset({_CHAIN_KEY, *(f"auth.{name}" for name in _SECRETS + _FILES)})
 
 
 class KeysError(LaunchError):
@@ -43,11 +43,11 @@ class KeysError(LaunchError):
 def keys_of(settings: Settings) -> dict[str, str]:
     """Return the signing keys and the key of the log chains, by the names of their settings.
 
-    A local secret is read from the data directory. Raises ``KeysError`` for a file that can't be read.
+    ``settings`` have the local secret, as those of ``reachable``. Raises ``KeysError`` for a file that can't
+    be read, and if the key that signs tokens is not known: a backup must not hold less than it says.
     """
-    settings = replace(settings, auth=with_secret(settings).auth)
     found = {f"auth.{name}": getattr(settings.auth, name) for name in _SECRETS}
-    found["oplog.chain_key"] = settings.oplog.chain_key
+    found[_CHAIN_KEY] = settings.oplog.chain_key
     for name in _FILES:
         path: Path | None = getattr(settings.auth, name)
         if path is not None:
@@ -55,7 +55,11 @@ def keys_of(settings: Settings) -> dict[str, str]:
                 found[f"auth.{name}"] = path.read_text("ascii")
             except (OSError, UnicodeDecodeError) as error:
                 raise KeysError(f"{path} can't be read") from error
-    return {name: value for name, value in found.items() if value}
+    kept = {name: value for name, value in found.items() if value}
+    signs = "auth.jwt_secret" if settings.auth.jwt_algorithm.startswith("HS") else "auth.jwt_private_key"
+    if signs not in kept:
+        raise KeysError(f"The key that signs tokens is not known: {signs} is empty")
+    return kept
 
 
 def seal(keys: Mapping[str, str], passphrase: str) -> bytes:
@@ -74,7 +78,12 @@ def unseal(sealed: bytes, passphrase: str) -> dict[str, str]:
 
 
 def write_keys(keys: Mapping[str, str], folder: Path) -> list[Path]:
-    """Write each key to a new file of mode 0600 in ``folder``; return the paths. Raises ``KeysError``."""
+    """Write each key to a new file of mode 0600 in ``folder``; return the paths.
+
+    Raises ``KeysError``, also for a name that is not that of a key: it would be the name of a file.
+    """
+    if unknown := sorted(keys.keys() - _NAMES):
+        raise KeysError(f"There is no key {unknown[0]!r}")
     written = []
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

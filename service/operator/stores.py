@@ -35,11 +35,8 @@ def running(settings: Settings) -> Iterator[Stores]:
         data, with_postgres=not settings.database.url, with_valkey=not settings.redis.url
     )
     with embedded:
-        database = replace(settings.database, url=settings.database.url or embedded.database_url)
-        redis = replace(settings.redis, url=settings.redis.url or embedded.redis_url)
-        filled = replace(settings, database=database, redis=redis, auth=with_secret(settings).auth)
         yield Stores(
-            filled,
+            _filled(settings, embedded.database_url, embedded.redis_url),
             "external PostgreSQL" if settings.database.url else f"embedded PostgreSQL in {data}",
             "external session store" if settings.redis.url else f"embedded Valkey in {data}",
         )
@@ -62,18 +59,30 @@ def with_secret(settings: Settings) -> Settings:
 
 @contextmanager
 def reachable(settings: Settings) -> Iterator[Settings]:
-    """Yield ``settings`` with the URLs of running stores, for a command.
+    """Yield ``settings`` with the URLs of running stores and the local secrets, for a command.
 
-    The embedded stores of a running service are used; without one they are started for the command.
+    The embedded stores of a running service are used; without one they are started for the command. Raises
+    ``SettingsError`` for a local secret that can't be used.
     """
     urls = urls_of_running(settings.server.data)
     if urls is None:
         with running(settings) as stores:
             yield past_pooler(stores.settings)
         return
-    database = replace(settings.database, url=settings.database.url or urls[0])
-    redis = replace(settings.redis, url=settings.redis.url or urls[1])
-    yield past_pooler(replace(settings, database=database, redis=redis))
+    yield past_pooler(_filled(settings, *urls))
+
+
+def _filled(settings: Settings, database_url: str, redis_url: str) -> Settings:
+    """Return ``settings`` with the URLs of embedded stores where they name none, and the local secrets.
+
+    All at once: settings with both URLs look like those of external stores, which have no local secret.
+    """
+    return replace(
+        settings,
+        database=replace(settings.database, url=settings.database.url or database_url),
+        redis=replace(settings.redis, url=settings.redis.url or redis_url),
+        auth=with_secret(settings).auth,
+    )
 
 
 def past_pooler(settings: Settings) -> Settings:

@@ -49,6 +49,6 @@ class Oplog:
         "",
         secret=True,
         check=_chain_key,
-        help="The key of the hashes that chain the entries of a day: nobody can forge one without it. All "
-        "workers must have the same.",
+        help="The key of the hashes that chain the entries of a day, and of the seals of backups: nobody can "
+        "forge one without it. All workers must have the same.",
     )

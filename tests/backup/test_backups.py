@@ -15,8 +15,9 @@ import pytest
 from sqlalchemy import text
 
 from service.backup.archive import ArchiveError, ArchiveReader
-from service.backup.sealed_keys import KeysError, seal, unseal
+from service.backup.sealed_keys import KeysError, keys_of, seal, unseal, write_keys
 from service.records.database.transactions import engine
+from service.settings import Settings
 from tests.backup.conftest import CHAIN_KEY, SECRET, Place
 from tests.files.forms import uploaded
 
@@ -63,8 +64,9 @@ async def test_an_archive_is_a_tar_file_for_its_owner_alone_with_the_digest_of_e
     told = manifest_of(archive)
     with tarfile.open(archive) as tar:
         members = tar.getmembers()
-        assert [one.name for one in members] == [*(one["name"] for one in told["members"]), "manifest.json"]
-        for one, said in zip(members, told["members"], strict=False):
+        ends = ["manifest.json", "manifest.seal"]
+        assert [one.name for one in members] == [*(one["name"] for one in told["members"]), *ends]
+        for one, said in zip(members[: -len(ends)], told["members"], strict=True):
             content = tar.extractfile(one)
             assert content is not None
             assert hashlib.sha256(content.read()).hexdigest() == said["sha256"]
@@ -96,6 +98,7 @@ async def test_the_keys_are_encrypted_and_come_back_with_the_passphrase(
     assert written.status == 0, written.errors
     found = {path.name: content_of(path).decode().strip() for path in files_in(tmp_path / "keys")}
     assert found == {"auth.jwt_secret": SECRET, "oplog.chain_key": CHAIN_KEY}
+    assert sorted(manifest_of(archive)["key_names"]) == sorted(found)
     assert {mode_of(path) for path in files_in(tmp_path / "keys")} == {0o600}
 
     passphrase.write_text("another one, just as long")
@@ -164,6 +167,26 @@ async def test_an_object_that_is_not_what_its_row_says_is_named_and_the_rest_is_
     assert f"files/{found}" not in [one["name"] for one in told["members"]]
 
 
+async def test_an_archive_proves_its_origin_to_who_has_the_chain_key(place: Place, archive: Path) -> None:
+    async def verified(**variables: str) -> tuple[int, str]:
+        done = await place.command("backup", "--verify", str(archive), **variables)
+        return done.status, (done.output + done.errors).splitlines()[-1]
+
+    with ArchiveReader(archive) as read:
+        key = read.sealed_with
+    assert await verified() == (
+        0,
+        f"All members are as the manifest says. Origin: Sealed with oplog.chain_key (key {key}).",
+    )
+    status, said = await verified(PORTCULLIS_OPLOG__CHAIN_KEY="")
+    assert (status, "Origin: Not known: oplog.chain_key is not set." in said) == (0, True)
+    status, said = await verified(PORTCULLIS_OPLOG__CHAIN_KEY=CHAIN_KEY[::-1])
+    assert (status, f"sealed with another key than oplog.chain_key: it names the key '{key}'" in said) == (
+        1,
+        True,
+    )
+
+
 @pytest.mark.parametrize("place_of_damage", [700, -3000, None])
 async def test_a_damaged_or_shortened_archive_is_noticed(
     archive: Path, tmp_path: Path, place_of_damage: int | None
@@ -177,6 +200,17 @@ async def test_a_damaged_or_shortened_archive_is_noticed(
     damaged.write_bytes(content)
     with pytest.raises(ArchiveError), ArchiveReader(damaged) as reader:
         reader.verify()
+
+
+async def test_an_installation_whose_signing_key_is_not_known_has_no_backup_of_its_keys() -> None:
+    with pytest.raises(KeysError, match=r"signs tokens is not known: auth\.jwt_secret is empty"):
+        keys_of(Settings())
+
+
+async def test_only_files_with_the_names_of_keys_are_written(tmp_path: Path) -> None:
+    with pytest.raises(KeysError, match="There is no key"):
+        write_keys({"oplog.chain_key": CHAIN_KEY, "../somewhere": "else"}, tmp_path / "keys")
+    assert files_in(tmp_path) == []
 
 
 async def test_the_keys_open_with_their_passphrase_alone() -> None:

@@ -29,6 +29,7 @@ from tests.support.databases import database
 from tests.support.inside import Inside, inside, inside_published
 from tests.support.running import Ended, portcullis
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
+from tests.support.store_numbers import session_store
 from tests.support.waiting import eventually_here
 
 pytestmark = pytest.mark.anyio
@@ -255,8 +256,10 @@ async def test_files_with_rows_exist_and_none_of_the_other_timeline_is_touched(m
 
 async def test_a_restore_is_in_the_operation_log_and_in_the_timelines(made: Made) -> None:
     assert re.search(r"timeline +2 ", made.said.output)
-    [entry] = query(made, "SELECT params->>'backup' FROM sys.operation_log WHERE action = 'restore'")
-    assert entry == made.manifest.id
+    told = "params->>'backup' || ' ' || (params->>'authenticated')"
+    [entry] = query(made, f"SELECT {told} FROM sys.operation_log WHERE action = 'restore'")
+    assert entry == f"{made.manifest.id} true"
+    assert re.search(r"origin +Sealed with oplog\.chain_key", made.said.output)
     names = query(made, "SELECT name FROM sys.timeline ORDER BY number")
     assert names[0] == made.manifest.timelines[0].name
     assert len(set(names)) == 2
@@ -269,6 +272,33 @@ async def test_a_database_that_is_not_empty_is_refused_and_left_as_it_is(made: M
     )
     assert (refused.status, "The database is not empty" in refused.errors) == (1, True)
     assert query(made, "SELECT count(*) FROM sys.timeline") == before
+
+
+async def test_an_archive_that_the_chain_key_does_not_prove_is_restored_only_if_that_is_asked_for(
+    made: Made, stores: EmbeddedStores
+) -> None:
+    with database(stores, "template1") as empty, session_store(stores) as redis_url:
+        variables = made.variables | {
+            "DATABASE_URL": empty,
+            "REDIS_URL": redis_url,
+            "PORTCULLIS_OPLOG__CHAIN_KEY": CHAIN_KEY[::-1],
+        }
+
+        async def restored(*options: str) -> Ended:
+            archive = str(made.folder / "backup.tar")
+            return await asyncio.to_thread(portcullis, made.folder, "restore", archive, *options, **variables)
+
+        refused = await restored()
+        assert (refused.status, "sealed with another key" in refused.errors) == (1, True)
+        with engine(empty).connect() as connection:
+            found = text("SELECT count(*) FROM pg_namespace WHERE nspname = 'sys'")
+            assert connection.execute(found).scalar_one() == 0
+        done = await restored("--unauthenticated")
+        assert done.status == 0, done.errors
+        assert "Not looked at: --unauthenticated" in done.output
+        with engine(empty).connect() as connection:
+            entry = text("SELECT params->'authenticated' FROM sys.operation_log WHERE action = 'restore'")
+            assert connection.execute(entry).scalars().all() == [False]
 
 
 async def test_an_audit_of_the_restored_logs_accounts_for_what_is_lost(made: Made) -> None:

@@ -53,6 +53,7 @@ class FirstLife:
     password: str
     worth_acting_on: list[dict[str, Any]]
     secret_mode: int
+    secrets: tuple[str, str]
     token: dict[str, str]
     left: list[int]
 
@@ -105,11 +106,24 @@ def first(folder: Path, options: Options) -> FirstLife:
         made = ("admin", "create", "keeper", "--role", "auditor", *options[:2])
         assert portcullis(folder, *made, given=f"{PASSWORD}\n").status == 0
         mode = (folder / "data" / "jwt_secret").stat().st_mode & 0o777
+        secrets = backed_up_secret(folder, *options[:2]), (folder / "data" / "jwt_secret").read_text()
         processes = descendants(service.process.pid)
         assert len(processes) > 6  # a worker, Valkey, PostgreSQL and its children
         service.kill()
         left = left_of(processes)
-    return FirstLife(service.errors, service.output, service.password or "", told, mode, token, left)
+    password = service.password or ""
+    return FirstLife(service.errors, service.output, password, told, mode, secrets, token, left)
+
+
+def backed_up_secret(folder: Path, *options: str) -> str:
+    """Return the signing secret that a backup of the running service holds; "" if it has none."""
+    variables = {"PORTCULLIS_BACKUP_PASSPHRASE": "a hedgehog under the lamp"}
+    steps = (("one.tar", "--with-keys"), ("one.tar", "--write-keys", "keys"))
+    for step in steps:
+        done = portcullis(folder, "backup", *step, *options, **variables)
+        assert done.status == 0, done.errors
+    kept = folder / "keys" / "auth.jwt_secret"
+    return kept.read_text() if kept.exists() else ""
 
 
 def worth_acting_on(folder: Path, *options: str) -> list[dict[str, Any]]:
@@ -182,6 +196,11 @@ def test_doctor_finds_nothing_worth_acting_on_in_a_fresh_installation(first: Fir
 
 def test_the_local_signing_secret_is_for_its_owner_alone(first: FirstLife) -> None:
     assert first.secret_mode == 0o600
+
+
+def test_a_backup_of_a_running_service_holds_its_local_signing_secret(first: FirstLife) -> None:
+    backed_up, secret = first.secrets
+    assert backed_up == secret != ""
 
 
 def test_a_killed_launcher_leaves_no_server_and_no_worker(first: FirstLife) -> None:

@@ -15,6 +15,7 @@ from service import settings as table
 from service.backup.archive import ArchiveReader
 from service.backup.making import make
 from service.backup.manifest import KEYS, Manifest
+from service.backup.origin import origin_of
 from service.backup.sealed_keys import KeysError, asked_passphrase, unseal, write_keys
 from service.cli.lazy_commands import add_data, add_json
 from service.cli.output import aligned, say
@@ -36,7 +37,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", type=Path, help="the archive, a tar file")
     add_data(parser)
     what = parser.add_mutually_exclusive_group()
-    what.add_argument("--verify", action="store_true", help="only compare an archive with its manifest")
+    what.add_argument(
+        "--verify",
+        action="store_true",
+        help="only compare an archive with its manifest, and that with its seal",
+    )
     what.add_argument("--list", action="store_true", help="only say what is in an archive")
     what.add_argument(
         "--write-keys",
@@ -60,7 +65,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace, environ: Mapping[str, str]) -> None:
     """Make a backup, or look into one; raises what ``make`` and ``ArchiveReader`` raise."""
     if options.verify or options.list or options.write_keys:
-        _look_into(options)
+        _look_into(options, environ)
         return
     passphrase = asked_passphrase(options.passphrase_file, new=True) if options.with_keys else None
     begun = perf_counter()
@@ -91,16 +96,17 @@ async def _note(settings: Settings, manifest: Manifest) -> None:
         await database.close()
 
 
-def _look_into(options: Namespace) -> None:
+def _look_into(options: Namespace, environ: Mapping[str, str]) -> None:
     with ArchiveReader(options.file) as archive:
         if options.verify:
             archive.verify()
+            origin = origin_of(archive, table.load(environ).oplog.chain_key)
         if options.write_keys:
             _write_keys(options, archive)
             return
         _show(options, archive.manifest)
     if options.verify and not options.json:
-        say("All members are as the manifest says.")
+        say(f"All members are as the manifest says. Origin: {origin.said}.")
 
 
 def _write_keys(options: Namespace, archive: ArchiveReader) -> None:
@@ -108,7 +114,10 @@ def _write_keys(options: Namespace, archive: ArchiveReader) -> None:
         raise KeysError(f"{options.file} has no keys: it was made without --with-keys")
     sealed = b"".join(archive.chunks(KEYS))
     passphrase = asked_passphrase(options.passphrase_file, new=False)
-    for path in write_keys(unseal(sealed, passphrase), options.write_keys):
+    keys = unseal(sealed, passphrase)
+    if set(keys) != set(archive.manifest.key_names):
+        raise KeysError(f"{options.file} has other keys than its manifest says")
+    for path in write_keys(keys, options.write_keys):
         say(str(path))
 
 
@@ -144,7 +153,7 @@ def _show(options: Namespace, manifest: Manifest) -> None:
         ("logs", f"{sum(head.number for head in manifest.heads)} entries"),
         ("not in it", "not known" if waiting is None else f"{waiting} entries that were on their way"),
         ("files", kept if files.included else f"{kept}: their contents are left out"),
-        ("keys", manifest.keys or "none"),
+        ("keys", "none" if manifest.keys is None else f"{', '.join(manifest.key_names)}, as {manifest.keys}"),
     ]
     say(aligned(rows))
     if files.damaged:

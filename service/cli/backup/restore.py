@@ -10,6 +10,7 @@ from pathlib import Path
 from service import settings as table
 from service.backup.archive import ArchiveReader
 from service.backup.manifest import Manifest
+from service.backup.origin import UNCHECKED, origin_of
 from service.backup.restoring import Choices, Restored, restore
 from service.cli.lazy_commands import add_data
 from service.cli.output import aligned, say
@@ -26,29 +27,39 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--keep-api-keys", action="store_true", help="leave API keys in force, also those revoked since"
     )
     parser.add_argument(
+        "--unauthenticated",
+        action="store_true",
+        help="look at no seal: whoever has written the archive chooses all that is restored",
+    )
+    parser.add_argument(
         "--keep-links", action="store_true", help="leave public links in force, also those revoked since"
     )
 
 
 def run(options: Namespace, environ: Mapping[str, str]) -> None:
-    """Restore, and say what was done; raises what ``restore`` and ``ArchiveReader`` raise."""
+    """Restore, and say what was done; raises what ``restore``, ``origin_of`` and ``ArchiveReader`` raise."""
     choices = Choices(api_keys=options.keep_api_keys, links=options.keep_links)
-    with ArchiveReader(options.file) as archive, reachable(table.load(environ)) as settings:
-        log_to_errors(settings)
-        done = asyncio.run(restore(settings, archive, choices))
-        tell_security(
-            settings,
-            "the database was restored from a backup",
-            backup=archive.manifest.id,
-            timeline=done.timeline.number,
-        )
-        say(_report(done, archive.manifest))
+    given = table.load(environ)
+    with ArchiveReader(options.file) as archive:
+        origin = UNCHECKED if options.unauthenticated else origin_of(archive, given.oplog.chain_key)
+        with reachable(given) as settings:
+            log_to_errors(settings)
+            done = asyncio.run(restore(settings, archive, choices, origin))
+            tell_security(
+                settings,
+                "the database was restored from a backup",
+                backup=archive.manifest.id,
+                authenticated=origin.proved,
+                timeline=done.timeline.number,
+            )
+            say(_report(done, archive.manifest))
 
 
 def _report(done: Restored, manifest: Manifest) -> str:
     ended = "not known: the session store was out of reach"
     rows = [
         ("backup", f"{manifest.id} of {manifest.snapshot_time.isoformat()}"),
+        ("origin", done.origin.said),
         ("timeline", f"{done.timeline.number} {done.timeline.name}"),
         ("policy", f"revision {done.revision}"),
         ("files", counted(done.files, "file")),
