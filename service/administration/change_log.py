@@ -11,20 +11,14 @@ from typing import Any
 
 from service.kernel.change_record import ChangeRecord, FieldChange, field_changes
 from service.kernel.dry_run import DRY_RUN
-from service.kernel.field_names import camel
+from service.kernel.fields import audited_fields
 from service.kernel.origin import ORIGIN
-from service.records.menus.menus import Menu
+from service.records.menus.menus import Menu, MenuValues
 from service.records.resources.openings import Opening
-from service.records.resources.resources import Resource
+from service.records.resources.resources import Resource, ResourceValues
 from service.records.roles.roles import RoleValues
 from service.records.services.services import ServiceValues
 from service.records.users.listing import User, UserValues
-
-_ROLE = ("role_name", "description", "enabled")
-_USER = ("user_name", "nick_name", "email", "phone", "gender", "avatar", "status", "kind", "service")
-_MENU = ("title", "name", "path", "component", "icon", "auth_mark", "sort", "enabled")
-_RESOURCE = ("service", "resource_name", "resource_code", "method", "path", "description", "enabled")
-_SERVICE = ("description", "ignore_case", "ignore_trailing_slash", "allow_preflight")
 
 
 def concerns(*targets: str) -> None:
@@ -77,12 +71,12 @@ def requests_of(resource: Resource) -> str:
 
 def role_fields(values: RoleValues, permissions: Iterable[str] = ()) -> dict[str, Any]:
     """Return the fields of a role, with the codes of its Buttons if they are known."""
-    return _fields(values, _ROLE) | {"permissions": frozenset(permissions)}
+    return audited_fields(RoleValues, values) | {"permissions": frozenset(permissions)}
 
 
 def user_fields(user: User) -> dict[str, Any]:
     """Return the fields of a user, with the codes of all roles."""
-    return _fields(user, _USER) | {"roles": frozenset(role.role_code for role in user.roles)}
+    return audited_fields(UserValues, user) | {"roles": frozenset(role.role_code for role in user.roles)}
 
 
 def edited_user(before: User, after: User) -> list[FieldChange]:
@@ -92,18 +86,18 @@ def edited_user(before: User, after: User) -> list[FieldChange]:
 
 def imported_user(values: UserValues, role_codes: Iterable[str]) -> list[FieldChange]:
     """Return the changes that make a new user of ``values`` in roles."""
-    fields = _fields(values, _USER) | {"roles": frozenset(role_codes)}
+    fields = audited_fields(UserValues, values) | {"roles": frozenset(role_codes)}
     return field_changes(user_target(values.user_name), {}, fields)
 
 
 def menu_fields(menu: Menu, parent: str | None = None) -> dict[str, Any]:
     """Return the fields of a menu, with the title of the Menu above it if it is known."""
-    return _fields(menu, _MENU) | {"parent": parent}
+    return audited_fields(MenuValues, menu) | {"parent": parent}
 
 
 def resource_fields(resource: Resource, permissions: Iterable[str] = ()) -> dict[str, Any]:
     """Return the fields of a resource, with the codes of the Buttons that open it if they are known."""
-    return _fields(resource, _RESOURCE) | {"permissions": frozenset(permissions)}
+    return audited_fields(ResourceValues, resource) | {"permissions": frozenset(permissions)}
 
 
 def service_target(name: str) -> str:
@@ -113,16 +107,12 @@ def service_target(name: str) -> str:
 
 def service_fields(values: ServiceValues) -> dict[str, Any]:
     """Return the fields of another service."""
-    return _fields(values, _SERVICE)
+    return audited_fields(ServiceValues, values)
 
 
 def opening_target(opening: Opening) -> str:
     """Return the name of an opening in the log."""
     return f"opening:{opening.object}"
-
-
-def _fields(values: object, names: Iterable[str]) -> dict[str, Any]:
-    return {camel(name): getattr(values, name) for name in names}
 
 
 def _record() -> ChangeRecord | None:

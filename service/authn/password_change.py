@@ -16,7 +16,7 @@ from service.kernel.target import Target, oneself
 from service.keyspace import SessionStore
 from service.records.database.transactions import Connection, Database
 from service.records.users import accounts
-from service.records.users.accounts import Info
+from service.records.users.listing import UserValues
 
 Authorize = Callable[[Connection], Awaitable[Target]]
 """Returns the user to act on; raises if the caller may not, as seen in that connection's transaction."""
@@ -68,8 +68,8 @@ class PasswordChange:
         attempt = await self._throttle.login(caller.user_name, address, user_agent)
         async with self._database.transaction() as connection:
             known = await accounts.credentials_of(connection, caller.user_id)
-            account = await accounts.info(connection, caller.user_id)
-        if account is None:  # deleted while the token was valid
+            owner = await accounts.values(connection, caller.user_id)
+        if owner is None:  # deleted while the token was valid
             raise RefreshRequired
         if known is None:
             raise Conflict(NO_PASSWORD)
@@ -80,7 +80,7 @@ class PasswordChange:
         async def authorize(_connection: Connection) -> Target:
             return oneself(caller)
 
-        await self._set(account, new, authorize, expected_hash=known.password_hash, keep=caller)
+        await self._set(owner, new, authorize, expected_hash=known.password_hash, keep=caller)
 
     async def reset(self, new: str, authorize: Authorize) -> str:
         """Set the password of the user that ``authorize`` returns, and end all sessions of that user.
@@ -92,19 +92,19 @@ class PasswordChange:
         async with self._database.transaction() as connection:
             target = await authorize(connection)
             known = await accounts.credentials_of(connection, target.user_id)
-            account = await accounts.info(connection, target.user_id)
-        if account is None:
+            owner = await accounts.values(connection, target.user_id)
+        if owner is None:
             raise NotFound("There is no such user")
         if known is None:
             raise Conflict(NO_PASSWORD)
-        await self._set(account, new, authorize, expected_hash=known.password_hash, keep=None)
-        self._entries.by_other("password_reset", account.user_id, account.user_name)
-        return account.user_name
+        await self._set(owner, new, authorize, expected_hash=known.password_hash, keep=None)
+        self._entries.by_other("password_reset", target.user_id, owner.user_name)
+        return owner.user_name
 
     async def _set(
-        self, account: Info, new: str, authorize: Authorize, *, expected_hash: str, keep: Caller | None
+        self, owner: UserValues, new: str, authorize: Authorize, *, expected_hash: str, keep: Caller | None
     ) -> None:
-        await self._rules.require("newPassword", new, (account.user_name, account.nick_name, account.email))
+        await self._rules.require("newPassword", new, owner)
         password_hash = await self._passwords.hash(new)
         device, opened_by = (keep.device, keep.issued_at) if keep else ("", 0.0)
         async with self._database.transaction() as connection:

@@ -16,6 +16,8 @@ from importlib.resources import files
 from typing import Final
 
 from service.errors import ValidationFailed
+from service.kernel.fields import password_context
+from service.records.users.listing import UserValues
 from service.settings import Password
 
 GUESSES: Final = 10**8
@@ -41,40 +43,39 @@ class PasswordRules:
         self._least = settings.min_length
         self._most = settings.max_length
 
-    async def require(self, field: str, password: str, context: Iterable[str | None] = ()) -> None:
+    async def require(self, field: str, password: str, owner: UserValues) -> None:
         """Call ``check`` in a thread: it may take 80 ms, and the first call loads word lists."""
-        await asyncio.to_thread(self.check, field, password, tuple(context))
+        await asyncio.to_thread(self.check, field, password, owner)
 
-    def check(self, field: str, password: str, context: Iterable[str | None] = ()) -> None:
-        """Raise ``ValidationFailed`` for ``field`` unless the rules allow ``password``.
-
-        ``context`` holds the user's known data: user name, nick name, email, phone.
-        """
-        if complaint := self.complaint(password, context):
+    def check(self, field: str, password: str, owner: UserValues) -> None:
+        """Raise ``ValidationFailed`` for ``field`` unless the rules allow ``password`` to ``owner``."""
+        if complaint := self.complaint(password, owner):
             raise ValidationFailed((field, complaint))
 
-    def complaint(self, password: str, context: Iterable[str | None] = ()) -> str | None:
-        """Return why ``password`` is refused, without repeating it; None if it is allowed."""
+    def complaint(self, password: str, owner: UserValues) -> str | None:
+        """Return why ``password`` is refused, without repeating it; None if it is allowed.
+
+        Whoever sets it, and wherever: of which values of ``owner`` it must not be made is declared with them.
+        """
         if not self._least <= len(password) <= self._most:
             return f"must have {self._least} to {self._most} characters"
         if any("\ud800" <= letter <= "\udfff" for letter in password):
             return "must be text"
-        names = list(dict.fromkeys([_SERVICE_NAME, *_words(context)]))
+        names = list(dict.fromkeys([_SERVICE_NAME, *_words(password_context(UserValues, owner))]))
         # As typed and as it looks: "password" with a Cyrillic letter is just as easy to guess.
         for text in dict.fromkeys((password[:JUDGED], skeleton(password)[:JUDGED])):
             if _guesses(_readable(text), names) < GUESSES:
                 if any(name in text.lower() for name in names):
-                    return "must not be made of your name, your address or the name of this service"
+                    return "must not be made of your name, address or phone, or the name of this service"
                 return "is too easy to guess"
         return None
 
-    def generate(self, context: Iterable[str | None] = ()) -> str:
+    def generate(self, owner: UserValues) -> str:
         """Return a random password that fulfils these rules."""
-        known = tuple(context)
         size = max(_GENERATED_BYTES, -(-self._least * 3 // 4))  # bytes; four characters for three of them
         while True:
             password = secrets.token_urlsafe(size)
-            if self.complaint(password, known) is None:
+            if self.complaint(password, owner) is None:
                 return password
 
 
@@ -106,7 +107,9 @@ def _readable(text: str) -> str:
     return text.translate(dict.fromkeys(map(ord, list(kinds)[_SIGNS:]), "~"))
 
 
-def _words(context: Iterable[str | None]) -> Iterator[str]:
+def _words(context: Iterable[str]) -> Iterator[str]:
+    """Yield each text, its words, and these without what is between them, as in a phone number."""
     for text in context:
-        for form in ((text or "").lower(), skeleton(text or "")):
-            yield from (word for word in (form, *_WORD.findall(form)) if len(word) >= _SHORTEST_WORD)
+        for form in (text.lower(), skeleton(text)):
+            words = _WORD.findall(form)
+            yield from (word for word in (form, "".join(words), *words) if len(word) >= _SHORTEST_WORD)

@@ -18,7 +18,6 @@ from service.keyspace import SessionStore
 from service.records.database.transactions import Connection, Database
 from service.records.logs.login_events import SessionEvent
 from service.records.users import accounts, bans
-from service.records.users.accounts import Info
 
 BY_OPERATOR: Final = "operator"
 """The reason in the login log of acts outside the API."""
@@ -87,14 +86,14 @@ class Recovery:
         """
         async with self._database.transaction() as connection:
             known = await accounts.credentials_of(connection, user_id)
-            account = await accounts.info(connection, user_id)
-        if known is None or account is None:
+            owner = await accounts.values(connection, user_id)
+        if known is None or owner is None:
             raise NotFound("There is no such user")
-        await self._rules.require("newPassword", new, (account.user_name, account.nick_name, account.email))
+        await self._rules.require("newPassword", new, owner)
         password_hash = await self._passwords.hash(new)
         unbanned = False
         if enable:
-            await self._throttle.unlock(account.user_name)
+            await self._throttle.unlock(owner.user_name)
         login_id = str(user_id)
         keeping = await self._invariants() if enable else nullcontext
         async with self._database.transaction(within=_WITHIN) as connection:
@@ -107,17 +106,17 @@ class Recovery:
                     enabled = await accounts.set_status(connection, user_id, "enabled")
                     unbanned = await bans.unban(connection, user_id) or enabled
             ended = await self._store.close_sessions(login_id)
-        self._enter("password_reset", account)
+        self._enter("password_reset", user_id, owner.user_name)
         ended += await self._end_once_more(login_id, enable=enable)
         if unbanned:
-            self._enter("unban", account)
+            self._enter("unban", user_id, owner.user_name)
         banned = await self._store.ban_of(login_id) is not None
         if known.status == "disabled" and not enable:
-            return Recovered(user_id, account.user_name, ended, "disabled")
-        return Recovered(user_id, account.user_name, ended, "banned" if banned else None)
+            return Recovered(user_id, owner.user_name, ended, "disabled")
+        return Recovered(user_id, owner.user_name, ended, "banned" if banned else None)
 
-    def _enter(self, event: SessionEvent, account: Info) -> None:
-        self._entries.by_other(event, account.user_id, account.user_name, reason=BY_OPERATOR)
+    def _enter(self, event: SessionEvent, user_id: int, user_name: str) -> None:
+        self._entries.by_other(event, user_id, user_name, reason=BY_OPERATOR)
 
     async def _end_once_more(self, login_id: str, *, enable: bool) -> int:
         """End sessions opened meanwhile with the old password; with ``enable`` clear the store's ban."""

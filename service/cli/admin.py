@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import asdict
 
 from service.authn.password_rules import PasswordRules
 from service.authn.passwords import Passwords
@@ -18,6 +19,7 @@ from service.records.database.transactions import Database
 from service.records.roles import rights
 from service.records.seed.seed import is_seeded
 from service.records.users import account_writes, user_tables
+from service.records.users.listing import UserValues
 from service.settings import Settings
 
 
@@ -30,10 +32,10 @@ def create_user(settings: Settings, user_name: str, role_codes: Sequence[str]) -
     """
     if fault := name_fault(user_name):
         raise NameFormatError(f"The user name {fault}")
-    password = asked_password()
-    if complaint := PasswordRules(settings.password).complaint(password, (user_name,)):
+    password, user = asked_password(), UserValues(user_name=user_name, nick_name=user_name)
+    if complaint := PasswordRules(settings.password).complaint(password, user):
         raise PasswordError(f"The password {complaint}")
-    user_id = asyncio.run(_create(settings, user_name, password, role_codes))
+    user_id = asyncio.run(_create(settings, user, password, role_codes))
     tell_security(
         settings,
         "a user was created by the operator",
@@ -44,7 +46,7 @@ def create_user(settings: Settings, user_name: str, role_codes: Sequence[str]) -
     return user_id
 
 
-async def _create(settings: Settings, user_name: str, password: str, role_codes: Sequence[str]) -> int:
+async def _create(settings: Settings, user: UserValues, password: str, role_codes: Sequence[str]) -> int:
     live = LivePolicy(configured(settings.policy))
     passwords = Passwords(settings.password)
     # One connection is for the policy, which is read while the other holds the lock of rights.
@@ -60,9 +62,10 @@ async def _create(settings: Settings, user_name: str, password: str, role_codes:
             roles = await user_tables.role_ids(connection, role_codes)
             if unknown := sorted(set(role_codes) - set(roles)):
                 raise ValidationFailed(*(("role", f"there is no role {code}") for code in unknown))
-            values = {"user_name": user_name, "nick_name": user_name}
             async with InvariantGuard(live).keeping(connection):
-                return await account_writes.create(connection, password_hash, values, list(roles.values()))
+                return await account_writes.create(
+                    connection, password_hash, asdict(user), list(roles.values())
+                )
     finally:
         passwords.close()
         await database.close()

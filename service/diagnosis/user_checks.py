@@ -38,17 +38,18 @@ async def enough_administrators(installation: Installation) -> Finding:
 
 async def first_administrator(installation: Installation) -> Finding:
     """The name is well known, and logs may hold the first password."""
+    name = ADMINISTRATOR.user_name
     async with installation.records() as connection:
         found = await administrators(connection)
-    first = [one for one in found if name_key(one.user_name) == name_key(ADMINISTRATOR)]
+    first = [one for one in found if name_key(one.user_name) == name_key(name)]
     if not first:
-        return ok(f"no administrator is called {ADMINISTRATOR}")
+        return ok(f"no administrator is called {name}")
     if not first[0].edited:
         age = first[0].now - first[0].create_time
         if age < _FIRST_PASSWORD:
-            return ok(f"{ADMINISTRATOR} has the password of the first start, less than a day old")
+            return ok(f"{name} has the password of the first start, less than a day old")
         return warning(
-            f"{ADMINISTRATOR} still has the password of the first start, {age.days} days old",
-            f"portcullis admin reset-password {ADMINISTRATOR}",
+            f"{name} still has the password of the first start, {age.days} days old",
+            f"portcullis admin reset-password {name}",
         )
-    return ok(f"{ADMINISTRATOR} has been changed since the first start")
+    return ok(f"{name} has been changed since the first start")

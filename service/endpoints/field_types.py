@@ -10,28 +10,34 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from service.web.messages.schema import ONE_LINE, whole
+from service.kernel.names import MAX_NAME_LENGTH
+from service.kernel.value_rules import (
+    COMPONENT,
+    DESCRIPTION,
+    MENU_PATH,
+    RESOURCE_CODE,
+    SHORT_LINE,
+    SORT,
+    one_line,
+)
+from service.web.messages.schema import text_by, whole
 
-Text = Annotated[str, Meta(max_length=128, pattern=ONE_LINE)]
+Text = Annotated[str, text_by(SHORT_LINE)]
 Title = Annotated[Text, Meta(examples=["Users"])]
-# User interfaces navigate to it: another scheme or host would lead elsewhere unnoticed.
-_VISIBLE = r"[^\s\\\x00-\x1f\x7f]"
-MenuPath = Annotated[
-    str,
-    Meta(max_length=256, examples=["/system/user"]),
-    Meta(pattern=whole(rf"https?://{_VISIBLE}+|/(?!/){_VISIBLE}*|[A-Za-z0-9._-](?:(?!:){_VISIBLE})*")),
-]
-Sort = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1, description="Smaller values come first.")]
-Name = Annotated[str, Meta(max_length=128, pattern=ONE_LINE, examples=["Read a report"])]
+MenuPath = Annotated[str, text_by(MENU_PATH), Meta(examples=["/system/user"])]
+Component = Annotated[str, text_by(COMPONENT)]
+Sort = Annotated[int, Meta(ge=SORT.least, le=SORT.most, description="Smaller values come first.")]
+Name = Annotated[str, text_by(SHORT_LINE), Meta(examples=["Read a report"])]
 Code = Annotated[
     str,
-    Meta(max_length=64, pattern=whole("[A-Za-z0-9][A-Za-z0-9._:-]*")),
+    text_by(RESOURCE_CODE),
     Meta(examples=["report.detail"], description="The name by which programs know it; unique."),
 ]
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 RoleName = Annotated[
     str,
-    Meta(max_length=64, pattern=ONE_LINE, examples=["Auditor"]),
+    text_by(one_line(MAX_NAME_LENGTH)),
+    Meta(examples=["Auditor"]),
     Meta(description="Unique, whatever the case and the form of its letters."),
 ]
 RoleCode = Annotated[
@@ -39,7 +45,7 @@ RoleCode = Annotated[
     Meta(max_length=64, pattern=whole("[a-z0-9_-]+"), examples=["auditor"]),
     Meta(description="The name by which programs and tokens know the role; unique, and never changed."),
 ]
-Description = Annotated[str, Meta(max_length=1000)]
+Description = Annotated[str, text_by(DESCRIPTION)]
 OpenTo = Annotated[
     Literal["@login", "@anyone"],
     Meta(description="`@login`: everybody who is logged in. `@anyone`: everybody."),

@@ -102,7 +102,7 @@ def prepare_database(settings: Settings, chosen: str | None, shipped: Shipped) -
     ``Unavailable``.
     """
     rules = PasswordRules(settings.password)
-    password = chosen or rules.generate((ADMINISTRATOR,))
+    password = chosen or rules.generate(ADMINISTRATOR)
     passwords = Passwords(settings.password)
 
     def administrator_hash() -> str:
@@ -130,8 +130,8 @@ def prepare_database(settings: Settings, chosen: str | None, shipped: Shipped) -
     if not prepared.new:
         return None
     if chosen is None:
-        return FirstLogin(ADMINISTRATOR, password)
-    return FirstLogin(ADMINISTRATOR, None, rules.complaint(chosen, (ADMINISTRATOR,)))
+        return FirstLogin(ADMINISTRATOR.user_name, password)
+    return FirstLogin(ADMINISTRATOR.user_name, None, rules.complaint(chosen, ADMINISTRATOR))
 
 
 def publish_policy(settings: Settings, shipped: Shipped) -> Policy:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Final
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, UnsetType
 
 from service.administration.state.state import Kind
 from service.endpoints.field_types import (
     Code,
+    Component,
     Description,
     MenuPath,
     Name,
@@ -19,7 +20,7 @@ from service.endpoints.field_types import (
     Text,
     Title,
 )
-from service.web.messages.schema import ONE_LINE, Schema
+from service.web.messages.schema import Schema
 
 FORMAT: Final = 1
 """The version of the file's format that is written and read."""
@@ -43,7 +44,7 @@ class MenuEntry(Schema):
     title: Title
     name: Text | UnsetType | None = UNSET
     path: MenuPath | None = None
-    component: Annotated[str, Meta(max_length=256, pattern=ONE_LINE)] | None = None
+    component: Component | None = None
     icon: Text | None = None
     sort: Sort = 0
     enabled: bool = True

@@ -10,10 +10,16 @@ import pytest
 
 from service.authn.password_rules import PasswordRules
 from service.errors import ValidationFailed
+from service.records.seed.data import ADMINISTRATOR
+from service.records.users.listing import UserValues
 from service.settings import Password
 from tests.support.running import ROOT
 
-CONTEXT = ("alice.w", "Alice Wonder", "alice@example.org", None)
+ALICE = UserValues(
+    user_name="alice.w", nick_name="Alice Wonder", email="alice@example.org", phone="+49 30 7391846"
+)
+NOBODY = UserValues(user_name="", nick_name="")
+OWN = UserValues(user_name="heron", nick_name="vornquist-ek")
 
 
 @pytest.fixture(scope="module")
@@ -38,19 +44,19 @@ def rules() -> PasswordRules:
     ],
 )
 def test_what_is_hard_to_guess_is_taken(rules: PasswordRules, password: str) -> None:
-    assert rules.complaint(password, CONTEXT) is None
+    assert rules.complaint(password, ALICE) is None
 
 
 @pytest.mark.parametrize("password", ["", "short", "7 chars", "n" * 129, "ab" * 70])
 def test_too_short_or_too_long_is_refused(rules: PasswordRules, password: str) -> None:
-    assert rules.complaint(password) == "must have 8 to 128 characters"
+    assert rules.complaint(password, NOBODY) == "must have 8 to 128 characters"
 
 
 def test_the_longest_password_counts_whole(rules: PasswordRules) -> None:
     longest = "gate and chain, " * 8
 
     assert len(longest) == 128
-    assert rules.complaint(longest) is None
+    assert rules.complaint(longest, NOBODY) is None
 
 
 @pytest.mark.parametrize(
@@ -104,7 +110,7 @@ def test_the_longest_password_counts_whole(rules: PasswordRules) -> None:
     ],
 )
 def test_what_guessers_try_first_is_refused(rules: PasswordRules, password: str) -> None:
-    assert rules.complaint(password) == "is too easy to guess"
+    assert rules.complaint(password, NOBODY) == "is too easy to guess"
 
 
 @pytest.mark.parametrize(
@@ -116,17 +122,22 @@ def test_what_guessers_try_first_is_refused(rules: PasswordRules, password: str)
         "wonderalice",
         "example1",
         "alice@example.org",
+        "+49 30 7391846",
+        "+49307391846",
+        "7391846!",
         "Portcullis1",
         "portcullis!!",
     ],
 )
-def test_what_is_made_of_names_is_refused(rules: PasswordRules, password: str) -> None:
-    assert (rules.complaint(password, CONTEXT) or "").startswith("must not be made of your name")
+def test_what_is_made_of_names_addresses_and_phone_numbers_is_refused(
+    rules: PasswordRules, password: str
+) -> None:
+    assert (rules.complaint(password, ALICE) or "").startswith("must not be made of your name")
 
 
 def test_the_refusal_names_the_field_and_not_the_password(rules: PasswordRules) -> None:
     with pytest.raises(ValidationFailed) as raised:
-        rules.check("newPassword", "password123")
+        rules.check("newPassword", "password123", NOBODY)
 
     (error,) = raised.value.extra["errors"]
     assert error["field"] == "newPassword"
@@ -136,18 +147,18 @@ def test_the_refusal_names_the_field_and_not_the_password(rules: PasswordRules) 
 def test_lengths_follow_the_settings() -> None:
     rules = PasswordRules(Password(min_length=12, max_length=64))
 
-    assert rules.complaint("eleven chrs") == "must have 12 to 64 characters"
-    assert rules.complaint("twelve chars") is None
+    assert rules.complaint("eleven chrs", NOBODY) == "must have 12 to 64 characters"
+    assert rules.complaint("twelve chars", NOBODY) is None
 
 
 def test_half_a_surrogate_pair_is_refused(rules: PasswordRules) -> None:
-    assert rules.complaint("gate and \ud800 chain") == "must be text"
+    assert rules.complaint("gate and \ud800 chain", NOBODY) == "must be text"
 
 
 def test_the_names_of_the_user_count_in_letters_that_look_alike(rules: PasswordRules) -> None:
-    assert (rules.complaint("Al\u0456ce2024", CONTEXT) or "").startswith("must not be made of your name")
-    assert rules.complaint("vornquist-ek", ()) is None
-    own = rules.complaint("vornquist-ek", ("vornquist-ek",))
+    assert (rules.complaint("Al\u0456ce2024", ALICE) or "").startswith("must not be made of your name")
+    assert rules.complaint("vornquist-ek", NOBODY) is None
+    own = rules.complaint("vornquist-ek", OWN)
     assert (own or "").startswith("must not be made of your name")
 
 
@@ -155,7 +166,7 @@ def test_one_call_knows_nothing_of_the_names_of_another(rules: PasswordRules) ->
     with ThreadPoolExecutor(4) as threads:
         found = list(
             threads.map(
-                lambda number: rules.complaint("vornquist-ek", ("vornquist-ek",) if number % 2 else ()),
+                lambda number: rules.complaint("vornquist-ek", OWN if number % 2 else NOBODY),
                 range(40),
             )
         )
@@ -167,10 +178,10 @@ def test_one_call_knows_nothing_of_the_names_of_another(rules: PasswordRules) ->
 def test_generated_passwords_are_allowed(least: int) -> None:
     rules = PasswordRules(Password(min_length=least))
 
-    made = {rules.generate(("admin",)) for _ in range(6)}
+    made = {rules.generate(ADMINISTRATOR) for _ in range(6)}
 
     assert len(made) == 6
-    assert all(len(one) >= 20 and rules.complaint(one, ("admin",)) is None for one in made)
+    assert all(len(one) >= 20 and rules.complaint(one, ADMINISTRATOR) is None for one in made)
 
 
 def test_a_generated_password_that_is_refused_is_not_used(
@@ -179,7 +190,7 @@ def test_a_generated_password_that_is_refused_is_not_used(
     drawn = iter(["password" * 3, "Xw4-kT9_qLr2vB8zMh3N"])
     monkeypatch.setattr("service.authn.password_rules.secrets.token_urlsafe", lambda _size: next(drawn))
 
-    assert rules.generate() == "Xw4-kT9_qLr2vB8zMh3N"
+    assert rules.generate(NOBODY) == "Xw4-kT9_qLr2vB8zMh3N"
 
 
 @pytest.mark.parametrize(
@@ -195,7 +206,7 @@ def test_what_is_judged_is_bounded_however_long_a_password_is(password: str) -> 
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("zxcvbn.zxcvbn", record)
-        assert PasswordRules(Password()).complaint(password) is None
+        assert PasswordRules(Password()).complaint(password, NOBODY) is None
 
     assert judged
     for text in judged:

@@ -123,6 +123,13 @@ def shown():
     for mapper in (roles.ROLE, tables._CODED):
         yield "remark" in [column.name for column in mapper.columns]
 
+def declared():
+    # Whether the new field is checked and audited, which no recipe says.
+    from service.kernel.fields import audited_fields, field_faults
+    from service.records.roles.roles import RoleValues
+    refused = dict(field_faults(RoleValues, {"remark": "a" * 1001}))
+    return list(refused), "remark" in audited_fields(RoleValues, RoleValues(role_name="Auditor"))
+
 def migrated(url):
     # Returns why the migrated database is not what the schema describes; "" when it is.
     from tests.records.test_migrations import test_the_migrated_database_is_what_the_schema_describes as claim
@@ -133,7 +140,7 @@ def migrated(url):
     return ""
 
 url, *pages = sys.argv[1:]
-found = {"shown": list(shown()), "consistent": said(["policy", "check"])}
+found = {"shown": list(shown()), "declared": declared(), "consistent": said(["policy", "check"])}
 found["covered"] = said(["policy", "test", "--coverage"])
 os.environ["PORTCULLIS_POLICY__FOLDER"] = "policies/broken"
 found["inconsistent"] = said(["policy", "check"])
@@ -181,6 +188,10 @@ def test_the_case_of_the_recipe_lets_no_mutant_survive(changed: tuple[Path, list
 
 def test_a_role_has_the_field_of_the_recipe_wherever_it_is_shown(trial: dict[str, Any]) -> None:
     assert trial["shown"] == [True] * 7
+
+
+def test_the_field_of_the_recipe_is_checked_and_audited(trial: dict[str, Any]) -> None:
+    assert trial["declared"] == [["remark"], True]
 
 
 def test_the_migration_of_the_recipe_makes_what_the_schema_describes(trial: dict[str, Any]) -> None:

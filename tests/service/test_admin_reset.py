@@ -139,12 +139,14 @@ async def test_without_enable_nothing_but_the_password_changes_and_what_keeps_th
 
 
 async def test_what_will_not_do_is_refused_in_words_and_changes_nothing(site: Site) -> None:
+    site.execute("UPDATE sys.user SET phone = '+49 30 7391846' WHERE id = 1")
     before = site.execute("SELECT password_hash, version FROM sys.user")
 
     refused = [
         await site.reset(name="nobody"),
         await site.reset(password="password1"),
         await site.reset(password="portcullis-22"),
+        await site.reset(password="+49 30 7391846"),
     ]
 
     assert [(done.status, done.output, done.errors) for done in refused] == [
@@ -152,7 +154,8 @@ async def test_what_will_not_do_is_refused_in_words_and_changes_nothing(site: Si
         for reason in (
             "There is no user with that name",
             "The password is too easy to guess",
-            "The password must not be made of your name, your address or the name of this service",
+            "The password must not be made of your name, address or phone, or the name of this service",
+            "The password must not be made of your name, address or phone, or the name of this service",
         )
     ]
     assert site.execute("SELECT password_hash, version FROM sys.user") == before

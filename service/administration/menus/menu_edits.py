@@ -8,9 +8,9 @@ from typing import Any, Final
 from service.administration import change_log
 from service.administration.menus.tree import place_fault
 from service.administration.unit_of_work import UnitOfWork
+from service.administration.value_check import check_record, check_values
 from service.errors import Conflict, ValidationFailed
 from service.kernel.change_record import field_changes
-from service.kernel.codes import is_code
 from service.kernel.keyed_write import authorized
 from service.records.database.row_mapper import merged
 from service.records.database.transactions import Connection
@@ -34,7 +34,8 @@ async def create(unit: UnitOfWork, menu_type: MenuType, values: MenuValues) -> M
     Raises ``ValidationFailed``, ``Conflict`` for a code that another Button has, and ``RateLimited`` while
     too many bit positions wait.
     """
-    _check(menu_type, values)
+    check_record(values)
+    _check_type(menu_type, values)
     await _require(unit, values.auth_mark)
     authorized()
     known = await _check_place(unit.connection, None, values.parent_id)
@@ -58,11 +59,12 @@ async def update(
     Raises ``NotFound``, ``ValidationFailed``, ``Conflict`` for a code of another Button, and ``RateLimited``
     like ``create``.
     """
+    check_values(MenuValues, given)
     before = await _for_change(unit, menu_id, match)
     if menu_type not in (None, before.menu_type):
         raise ValidationFailed(("menuType", "The type of a menu can't change"))
     values = merged(MenuValues, before, given)
-    _check(before.menu_type, values)
+    _check_type(before.menu_type, values)
     await _require(unit, values.auth_mark)
     known: Known = {}
     if values.parent_id != before.parent_id:
@@ -96,7 +98,8 @@ async def _for_change(unit: UnitOfWork, menu_id: int, match: Callable[[Menu], No
     return stored
 
 
-def _check(menu_type: MenuType, values: MenuValues) -> None:
+def _check_type(menu_type: MenuType, values: MenuValues) -> None:
+    """Check that ``values`` go with the type of the menu."""
     faults = []
     if menu_type == "Menu":
         if values.auth_mark is not None:
@@ -104,8 +107,6 @@ def _check(menu_type: MenuType, values: MenuValues) -> None:
     else:
         if values.auth_mark is None:
             faults.append(("authMark", "A Button carries a permission code"))
-        elif not is_code(values.auth_mark):
-            faults.append(("authMark", "Segments of a-z, 0-9, _ and - joined by ':', or '*' for a whole one"))
         faults += [
             (name, "A Button can't be navigated to")
             for name in ("path", "component")

@@ -14,6 +14,7 @@ from service.administration.resources.reach import (
     require_taking,
 )
 from service.administration.unit_of_work import UnitOfWork
+from service.administration.value_check import check_record, check_values
 from service.authz.engine.paths import registered_fault, shape
 from service.errors import Conflict, ValidationFailed
 from service.kernel.change_record import field_changes, values_change
@@ -36,6 +37,7 @@ async def create(unit: UnitOfWork, values: ResourceValues) -> Resource:
 
     ``ValidationFailed`` for an unknown service, and for a path that resources of the service can't have.
     """
+    check_record(values)
     router = await router_of(unit.connection, values.service or PORTCULLIS)
     unit.check.require_service("create", router.name)
     route = _require_path(router, values)
@@ -55,6 +57,7 @@ async def update(unit: UnitOfWork, resource_id: int, given: Mapping[str, Any], m
     Raises ``NotFound``, and ``Conflict`` if another one has the same requests, or if ``values`` name another
     service.
     """
+    check_values(ResourceValues, given)
     before, router = await _for_change(unit, resource_id, "update", match)
     values = merged(ResourceValues, before, given)
     if values.service not in (None, before.service):

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from service.administration import change_log
 from service.administration.import_rows import RowFaults, once_each
 from service.administration.roles.given import NO_BUTTON, unknown, with_buttons
-from service.administration.roles.role_edits import check_role
 from service.administration.table_import import TableImport, TableRow, Work
+from service.administration.value_check import check_record, check_values
 from service.kernel.change_record import field_changes
 from service.records.database.transactions import Connection
 from service.records.roles import rights, role_tables, roles
@@ -57,7 +57,7 @@ class RoleImport(TableImport[None, set[int]]):
 
 async def _create(under_way: _Roles, one: TableRow) -> None:
     values = RoleValues(**{"role_name": "", **one.values})
-    check_role(values.role_name)
+    check_record(values)
     made = await roles.create(under_way.work.connection, one.name, values)
     await _give(under_way, made.id, one)
     fields = change_log.role_fields(made, one.codes or ())
@@ -72,8 +72,7 @@ async def _update(under_way: _Roles, before: CodedRole, one: TableRow) -> None:
         work.tell(one, "unchanged")
         return
     await work.check.require_roles(work.connection, [before.id])
-    if "role_name" in values:
-        check_role(values["role_name"])
+    check_values(RoleValues, values)
     if values:
         await roles.update(work.connection, before.id, values)
     if gives:

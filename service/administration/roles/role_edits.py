@@ -8,10 +8,10 @@ from typing import Any, Final
 from service.administration import change_log
 from service.administration.roles.given import NOTHING_SAID, Given, menus_of
 from service.administration.unit_of_work import UnitOfWork, unconditionally
-from service.errors import Conflict, ValidationFailed
+from service.administration.value_check import check_record, check_values
+from service.errors import Conflict
 from service.kernel.change_record import FieldChange, field_changes, values_change
 from service.kernel.keyed_write import authorized
-from service.kernel.names import text_fault
 from service.records.roles import rights, roles
 from service.records.roles.roles import GivenMenu, Role, RoleValues
 
@@ -26,7 +26,7 @@ async def create(unit: UnitOfWork, role_code: str, values: RoleValues, given: Gi
 
     Raises ``ValidationFailed``, and ``Conflict`` for a taken name or code.
     """
-    check_role(values.role_name)
+    check_record(values)
     menu_ids: Sequence[int] = ()
     if given:
         unit.require_request("PUT", _GIVING, 0)  # the id comes with the role
@@ -53,8 +53,7 @@ async def update(
 
     Raises ``NotFound``, ``ValidationFailed``, and ``Conflict`` for a taken name.
     """
-    if "role_name" in values:
-        check_role(values["role_name"])
+    check_values(RoleValues, values)
     before, _ = await _for_change(unit, role_id, match)
     saved = await roles.update(unit.connection, role_id, values)
     fields = (change_log.role_fields(role) for role in (before, saved))
@@ -116,9 +115,3 @@ def _given_changes(target: str, before: Sequence[GivenMenu], saved: Sequence[Giv
     codes = [[one.auth_mark for one in some if one.auth_mark is not None] for some in both]
     titles = [[one.title for one in some if one.auth_mark is None] for some in both]
     return values_change(target, "permissions", *codes) + values_change(target, "menus", *titles)
-
-
-def check_role(role_name: str) -> None:
-    """Check that ``role_name`` can be the name of a role; raises ValidationFailed."""
-    if fault := text_fault(role_name):
-        raise ValidationFailed(("roleName", fault))

@@ -9,6 +9,7 @@ from service.administration import change_log
 from service.administration.resources.reach import require_reach
 from service.administration.resources.resource_edits import router_of
 from service.administration.unit_of_work import UnitOfWork
+from service.administration.value_check import check_record, check_values
 from service.errors import Conflict, ValidationFailed
 from service.kernel.change_record import field_changes
 from service.kernel.keyed_write import authorized
@@ -32,6 +33,7 @@ async def create(unit: UnitOfWork, name: str, values: ServiceValues) -> StoredSe
         raise ValidationFailed(
             ("name", f"{PORTCULLIS} is this service, and names match [a-z][a-z0-9-]{{0,31}}")
         )
+    check_record(values)
     authorized()
     saved = await services.create(unit.connection, name, values)
     unit.changes += field_changes(change_log.service_target(name), {}, change_log.service_fields(saved))
@@ -45,6 +47,7 @@ async def update(unit: UnitOfWork, service_id: int, given: Mapping[str, Any], ma
     all of its resources, and may open them. Preflight requests pass without a login: who lets them pass also
     needs the right to open.
     """
+    check_values(ServiceValues, given)
     before = await _for_change(unit, service_id, match)
     values = merged(ServiceValues, before, given)
     if (before.ignore_case, before.ignore_trailing_slash) != (

@@ -16,6 +16,7 @@ from service.administration.users import rules as account_rules
 from service.administration.users import user_edits
 from service.administration.users.rules import AccountValues
 from service.administration.users.user_edits import Edit, NewUser
+from service.administration.value_check import check_values
 from service.authn.password_rules import PasswordRules
 from service.authn.passwords import Passwords
 from service.authn.revocations import Revocations
@@ -26,7 +27,7 @@ from service.kernel.identity import Caller
 from service.kernel.target import Target
 from service.records.database.transactions import Connection, Database
 from service.records.users import listing
-from service.records.users.listing import Status, User
+from service.records.users.listing import Status, User, UserValues
 
 Match = Callable[[User], None]
 """Raises ``PreconditionFailed`` if the user has changed since the caller read it."""
@@ -66,7 +67,7 @@ class Accounts:
         Raises ``ValidationFailed`` for the password or another value.
         """
         values = new.values
-        account_rules.check(values)
+        check_values(UserValues, values)
         kind = values.get("kind", "person")
         account_rules.require_kind(kind, values)
         if kind == "service":
@@ -75,8 +76,7 @@ class Accounts:
             return None
         if new.password is None:
             raise ValidationFailed(("password", "The field is required"))
-        context = (values["user_name"], values["nick_name"], values.get("email"), values.get("phone"))
-        await self._rules.require("password", new.password, context)
+        await self._rules.require("password", new.password, UserValues(**values))
         return await self._passwords.hash(new.password)
 
     async def update(
@@ -92,7 +92,7 @@ class Accounts:
         Raises ``NotFound``, ``PermissionDenied`` if the user holds a code that the caller lacks, and
         ``Conflict`` if no administrator would remain, also with concurrent changes.
         """
-        account_rules.check(values)
+        check_values(UserValues, values)
         async with self._database.transaction() as connection:
             async with self._touching(connection, caller, user_id, match) as (check, target, user):
                 edit = await user_edits.edit(connection, check, target, user, values, role_ids=role_ids)

@@ -13,10 +13,10 @@ from service.authn.revocations import Revocations
 from service.errors import Conflict, NotFound, ValidationFailed
 from service.kernel.change_record import field_changes
 from service.kernel.clock import rfc3339
-from service.kernel.codes import is_code
 from service.kernel.identity import Caller
 from service.kernel.names import text_fault
 from service.kernel.target import Target
+from service.kernel.value_rules import code_fault
 from service.records.database.transactions import Connection, Database
 from service.records.users import api_keys, listing
 from service.records.users.api_keys import StoredKey
@@ -113,9 +113,7 @@ class ApiKeys:
 def _check(name: str, scopes: Collection[str] | None) -> None:
     faults = [("name", fault)] if (fault := text_fault(name)) else []
     faults += [
-        (f"scopes[{place}]", "Segments of a-z, 0-9, _ and - joined by ':', or '*' for a whole one")
-        for place, one in enumerate(scopes or ())
-        if not is_code(one)
+        (f"scopes[{place}]", fault) for place, one in enumerate(scopes or ()) if (fault := code_fault(one))
     ]
     if faults:
         raise ValidationFailed(*faults)

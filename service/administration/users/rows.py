@@ -10,9 +10,10 @@ from service.administration.import_rows import RowFaults, once_each
 from service.administration.table_import import TableRow
 from service.administration.users import rules as account_rules
 from service.administration.users.rules import AccountValues
+from service.administration.value_check import check_values
 from service.authn.password_rules import PasswordRules
 from service.kernel.names import name_key
-from service.records.users.listing import User
+from service.records.users.listing import User, UserValues
 from service.records.users.user_tables import Directory
 
 WITHOUT_PASSWORD: Final = "created disabled, since the row has no password"  # noqa: S105 - a note, no password
@@ -61,9 +62,9 @@ def check_passwords(wanted: Iterable[Wanted], rules: PasswordRules, faults: RowF
     """Add a fault for each refused password of a new user; a thousand take some seconds."""
     for one in wanted:
         if one.before is None and one.said.password is not None:
-            context = (one.said.name, *(one.values.get(name) for name in ("nick_name", "email", "phone")))
+            owner = UserValues(**{"nick_name": "", **one.values})  # without one, it is a fault of the row
             with faults.of(one.said.row, "password"):
-                rules.check("password", one.said.password, context)
+                rules.check("password", one.said.password, owner)
 
 
 def _role_ids(one: TableRow, known: Directory, faults: RowFaults) -> tuple[int, ...] | None:
@@ -80,7 +81,7 @@ def _new(one: TableRow, role_ids: tuple[int, ...] | None, faults: RowFaults) -> 
     if "nick_name" not in values:
         faults.add(one.row, "nickName", "A new user needs one")
     with faults.of(one.row, "userName"):
-        account_rules.check(values)
+        check_values(UserValues, values)
     kind = values.get("kind", "person")
     with faults.of(one.row, "service"):
         account_rules.require_kind(kind, values)
@@ -96,7 +97,7 @@ def _edit(one: TableRow, before: User, role_ids: tuple[int, ...] | None, faults:
         faults.add(one.row, "password", "There is such a user already, whose password an import does not set")
     differing = one.differing(before)
     with faults.of(one.row, "userName"):
-        account_rules.check(differing)
+        check_values(UserValues, differing)
     with faults.of(one.row, "kind", "service"):
         account_rules.require_kind(before.kind, differing)
     if role_ids is not None and set(role_ids) == {role.id for role in before.roles}:

@@ -9,7 +9,7 @@ from msgspec import UNSET, Meta, UnsetType
 from service.administration.menus.menus import MenuChanges
 from service.administration.menus.tree import MAX_DEPTH
 from service.authz.engine.policy import Policy
-from service.endpoints.field_types import MenuPath, Sort, Text, Title
+from service.endpoints.field_types import Component, MenuPath, Sort, Text, Title
 from service.errors import Conflict, NotFound, PreconditionFailed, RateLimited
 from service.kernel.codes import MAX_CODE_LENGTH
 from service.records.database.transactions import Database
@@ -31,7 +31,6 @@ from service.web.messages.partial_bodies import MergePatch, patch_of, replacemen
 from service.web.messages.preconditions import answer_tag, unchanged, version_tag
 from service.web.messages.published import published_answer
 from service.web.messages.schema import (
-    ONE_LINE,
     SEVERAL,
     Id,
     Moment,
@@ -90,7 +89,7 @@ class _MenuFields(Schema, kw_only=True):
     title: Title
     name: Text | None = None
     path: MenuPath | None = None
-    component: Annotated[str, Meta(max_length=256, pattern=ONE_LINE)] | None = None
+    component: Component | None = None
     icon: Text | None = None
     auth_mark: AuthMark | None = None
     sort: Sort | UnsetType = UNSET

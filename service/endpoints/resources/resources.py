@@ -11,7 +11,7 @@ from service.administration.resources.resources import ResourceChanges
 from service.authz.engine.paths import MAX_REGISTERED_PATH, registered_fault
 from service.authz.engine.policy import Policy
 from service.authz.publishing.live import LivePolicy
-from service.endpoints.field_types import Code, Method, Name
+from service.endpoints.field_types import Code, Description, Method, Name
 from service.endpoints.services.shown import ServiceName, require_shown, shown_services
 from service.errors import Conflict, NotFound, PreconditionFailed, ValidationFailed
 from service.records.database.transactions import Database
@@ -87,7 +87,7 @@ class ResourceBody(Schema):
     resource_code: Code
     method: Method
     path: Path
-    description: Annotated[str, Meta(max_length=1000)] | None = None
+    description: Description | None = None
     enabled: bool | UnsetType = UNSET
 
 

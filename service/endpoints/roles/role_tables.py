@@ -7,6 +7,7 @@ from typing import Annotated
 from msgspec import UNSET, Meta, UnsetType
 
 from service.administration.roles.importing import RoleImport
+from service.endpoints.field_types import Description, RoleCode, RoleName
 from service.errors import Conflict, RowsRefused
 from service.records.database.paging import batches
 from service.records.database.transactions import Database
@@ -26,7 +27,7 @@ from service.web.messages.marks import (
     refuses_keys,
     sends,
 )
-from service.web.messages.schema import ONE_LINE, Schema, whole
+from service.web.messages.schema import Schema
 
 Permission = Annotated[str, Meta(max_length=128, examples=["system:role:list"])]
 
@@ -34,9 +35,9 @@ Permission = Annotated[str, Meta(max_length=128, examples=["system:role:list"])]
 class ImportedRole(Schema):
     """A role, identified by `roleCode`. Omitted fields are unchanged, or empty for a new role."""
 
-    role_code: Annotated[str, Meta(max_length=64, pattern=whole("[a-z0-9_-]+"), examples=["auditor"])]
-    role_name: Annotated[str, Meta(max_length=64, pattern=ONE_LINE, examples=["Auditor"])] | UnsetType = UNSET
-    description: Annotated[str, Meta(max_length=1000)] | UnsetType | None = UNSET
+    role_code: RoleCode
+    role_name: RoleName | UnsetType = UNSET
+    description: Description | UnsetType | None = UNSET
     enabled: bool | UnsetType = UNSET
     permissions: Annotated[list[Permission], Meta(max_length=1000)] | UnsetType = UNSET
 

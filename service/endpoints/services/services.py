@@ -10,6 +10,7 @@ from msgspec import Meta
 from service.administration.services.services import ServiceChanges
 from service.authz.engine.policy import Policy
 from service.authz.publishing.live import LivePolicy
+from service.endpoints.field_types import Description
 from service.endpoints.services.shown import ServiceName, require_shown, shown_services
 from service.errors import Conflict, NotFound, PreconditionFailed
 from service.records.database.transactions import Database
@@ -52,7 +53,6 @@ IgnoreTrailingSlash = Annotated[
 AllowPreflight = Annotated[
     bool, Meta(description="Whether preflight requests, which carry no credentials, may pass.")
 ]
-Description = Annotated[str, Meta(max_length=1000)]
 
 
 class Service(Schema):

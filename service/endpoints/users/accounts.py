@@ -8,11 +8,12 @@ from typing import Annotated
 from msgspec import UNSET, Meta, UnsetType
 
 from service.administration.users.accounts import Accounts
-from service.administration.users.rules import MAX_AVATAR, MAX_EMAIL, MAX_PHONE, MAX_ROLES
+from service.administration.users.rules import MAX_ROLES
 from service.administration.users.user_edits import NewUser
 from service.errors import Conflict, NotFound, PreconditionFailed
 from service.kernel.identity import Kind
 from service.kernel.names import MAX_NAME_LENGTH
+from service.kernel.value_rules import AVATAR, EMAIL, PHONE
 from service.records.database.transactions import Database
 from service.records.users import listing
 from service.records.users.listing import Gender, Status
@@ -88,9 +89,9 @@ class User(Schema):
 
 
 Name = Annotated[str, Meta(max_length=MAX_NAME_LENGTH, examples=["heron"])]
-Email = Annotated[str, Meta(max_length=MAX_EMAIL, examples=["heron@example.org"])]
-Phone = Annotated[str, Meta(max_length=MAX_PHONE, examples=["+49 30 1234567"])]
-Avatar = Annotated[str, Meta(max_length=MAX_AVATAR, description="An http(s) URL or a path from `/`.")]
+Email = Annotated[str, Meta(max_length=EMAIL.most, examples=["heron@example.org"])]
+Phone = Annotated[str, Meta(max_length=PHONE.most, examples=["+49 30 1234567"])]
+Avatar = Annotated[str, Meta(max_length=AVATAR.most, description="An http(s) URL or a path from `/`.")]
 RoleIds = Annotated[list[Id], Meta(max_length=MAX_ROLES, examples=[[3]])]
 Service = Annotated[
     str,

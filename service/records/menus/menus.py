@@ -11,6 +11,8 @@ from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import NotFound, ValidationFailed
+from service.kernel.fields import ITS_EDIT, ITS_TYPE, Field, declared
+from service.kernel.value_rules import COMPONENT, MENU_PATH, SHORT_LINE, SORT, code_fault
 from service.records.database.filters import conditions_of, contains, equals, one_of
 from service.records.database.paging import Page, sorted_page
 from service.records.database.row_mapper import RowMapper
@@ -29,19 +31,23 @@ class Button:
     enabled: bool
 
 
+@declared
 @dataclass(frozen=True, slots=True)
 class MenuValues:
-    """The editable fields of a menu; None for ``sort`` or ``enabled`` leaves it unchanged."""
+    """The editable fields of a menu; None for ``sort`` or ``enabled`` leaves it unchanged.
 
-    title: str
-    parent_id: int | None = None
-    name: str | None = None
-    path: str | None = None
-    component: str | None = None
-    icon: str | None = None
-    auth_mark: str | None = None
-    sort: int | None = None
-    enabled: bool | None = None
+    The operation log tells the title of the Menu above in place of its id.
+    """
+
+    title: Annotated[str, Field(SHORT_LINE)]
+    parent_id: Annotated[int | None, Field(ITS_EDIT, audited=False)] = None
+    name: Annotated[str | None, Field(SHORT_LINE)] = None
+    path: Annotated[str | None, Field(MENU_PATH)] = None
+    component: Annotated[str | None, Field(COMPONENT)] = None
+    icon: Annotated[str | None, Field(SHORT_LINE)] = None
+    auth_mark: Annotated[str | None, Field(code_fault)] = None
+    sort: Annotated[int | None, Field(SORT)] = None
+    enabled: Annotated[bool | None, Field(ITS_TYPE)] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

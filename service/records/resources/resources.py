@@ -17,27 +17,30 @@ from sqlalchemy import update as change
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import Conflict, NotFound
+from service.kernel.fields import ITS_EDIT, ITS_TYPE, Field, declared
 from service.kernel.services import PORTCULLIS, object_of
+from service.kernel.value_rules import DESCRIPTION, METHOD, RESOURCE_CODE, SHORT_LINE, service_fault
 from service.records.database.filters import conditions_of, contains, equals, one_of
 from service.records.database.paging import Page, sorted_page
 from service.records.database.row_mapper import RowMapper, column_values
 from service.records.schema import resource
 
 
+@declared
 @dataclass(frozen=True, slots=True)
 class ResourceValues:
     """The editable fields of a resource; None for ``enabled`` and ``service`` leaves them unchanged.
 
-    A new one is enabled and of this service by default.
+    A new one is enabled and of this service by default. Which paths it may have depends on its service.
     """
 
-    resource_name: str
-    resource_code: str
-    method: str
-    path: str
-    description: str | None = None
-    enabled: bool | None = None
-    service: str | None = None
+    resource_name: Annotated[str, Field(SHORT_LINE)]
+    resource_code: Annotated[str, Field(RESOURCE_CODE)]
+    method: Annotated[str, Field(METHOD)]
+    path: Annotated[str, Field(ITS_EDIT)]
+    description: Annotated[str | None, Field(DESCRIPTION)] = None
+    enabled: Annotated[bool | None, Field(ITS_TYPE)] = None
+    service: Annotated[str | None, Field(service_fault)] = None
 
     @property
     def object(self) -> str:

@@ -17,20 +17,23 @@ from sqlalchemy.dialects.postgresql import aggregate_order_by
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import Conflict, NotFound, ValidationFailed
-from service.kernel.names import name_key
+from service.kernel.fields import ITS_TYPE, Field, declared
+from service.kernel.names import name_key, text_fault
+from service.kernel.value_rules import DESCRIPTION
 from service.records.database.filters import conditions_of, contains, equals
 from service.records.database.paging import Page, sorted_page
 from service.records.database.row_mapper import RowMapper, column_values
 from service.records.schema import menu, role, role_menu, user, user_role
 
 
+@declared
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoleValues:
     """The editable fields of a role."""
 
-    role_name: str
-    description: str | None = None
-    enabled: bool = True
+    role_name: Annotated[str, Field(text_fault)]
+    description: Annotated[str | None, Field(DESCRIPTION)] = None
+    enabled: Annotated[bool, Field(ITS_TYPE)] = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ from typing import Final
 
 from service.kernel.extension import SeedResource
 from service.kernel.permission_catalogue import permissions
+from service.records.users.listing import UserValues
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ READING: Final = tuple(
     if code.endswith((":list", ":detail", "-log:export", "policy:read", "doctor:read"))
 )
 
-ADMINISTRATOR: Final = "admin"
+ADMINISTRATOR: Final = UserValues(user_name="admin", nick_name="Administrator")
 ADMINISTRATOR_ROLE: Final = "super"
 
 ROLES: Final = (

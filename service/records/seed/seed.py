@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from sqlalchemy import Connection, Table, exists, func, insert, literal, or_, select
@@ -11,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from service.kernel.extension import Extension
 from service.kernel.names import name_key
 from service.kernel.permission_catalogue import CATALOGUE, Page
+from service.records.database.row_mapper import column_values
 from service.records.schema import menu, role, role_menu, user, user_role
 from service.records.seed.catalogue import ROOT, bring
 from service.records.seed.data import ADMINISTRATOR, ADMINISTRATOR_ROLE, ROLES, SeedRole
@@ -37,10 +39,8 @@ def seed(
     administrator = _insert(
         connection,
         user,
-        user_name=ADMINISTRATOR,
-        user_name_key=name_key(ADMINISTRATOR),
-        nick_name="Administrator",
         password_hash=administrator_hash(),
+        **column_values(user, asdict(ADMINISTRATOR)),
     )
     connection.execute(insert(user_role).values(user_id=administrator, role_id=roles[ADMINISTRATOR_ROLE]))
 

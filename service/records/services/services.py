@@ -16,21 +16,24 @@ from sqlalchemy import update as change
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import Conflict, NotFound
+from service.kernel.fields import ITS_TYPE, Field, declared
 from service.kernel.services import Service
+from service.kernel.value_rules import DESCRIPTION
 from service.records.database.filters import conditions_of, contains, one_of
 from service.records.database.paging import Page, sorted_page
 from service.records.database.row_mapper import RowMapper, column_values
 from service.records.schema import service
 
 
+@declared
 @dataclass(frozen=True, slots=True)
 class ServiceValues:
     """The editable fields of another service; its name stays."""
 
-    description: str | None = None
-    ignore_case: bool = False
-    ignore_trailing_slash: bool = False
-    allow_preflight: bool = False
+    description: Annotated[str | None, Field(DESCRIPTION)] = None
+    ignore_case: Annotated[bool, Field(ITS_TYPE)] = False
+    ignore_trailing_slash: Annotated[bool, Field(ITS_TYPE)] = False
+    allow_preflight: Annotated[bool, Field(ITS_TYPE)] = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ from service.records.database.row_mapper import RowMapper
 from service.records.roles import rights
 from service.records.schema import user, user_ban
 from service.records.users import bans
-from service.records.users.listing import Status, UserNames
+from service.records.users.listing import Status, UserNames, UserValues
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +92,8 @@ _ENTITLED_BY_ID: Final = PreparedSelect(
     select(*_ENTITLED.columns).select_from(bans.with_bans()).where(_is_person, _NUMBERED),
     _ENTITLED.of_values,
 )
+_VALUES: Final = RowMapper(UserValues, user)
+_VALUES_BY_ID: Final = select(*_VALUES.columns).where(_NUMBERED)
 _INFO: Final = RowMapper(Info, user, user_id=user.c.id, roles=_roles, permissions=_permissions)
 _INFO_BY_ID: Final = select(*_INFO.columns).where(_NUMBERED)
 
@@ -157,6 +159,11 @@ async def set_status(connection: AsyncConnection, user_id: int, status: Status) 
         .values(status=status, version=user.c.version + 1, update_time=func.now())
     )
     return (await connection.execute(statement)).rowcount == 1
+
+
+async def values(connection: AsyncConnection, user_id: int) -> UserValues | None:
+    """Return what is stored of a user, or None."""
+    return await _VALUES.one_or_none(connection, _VALUES_BY_ID, {"user_id": user_id})
 
 
 async def info(connection: AsyncConnection, user_id: int) -> Info | None:

@@ -11,8 +11,10 @@ from sqlalchemy import ARRAY, BigInteger, Select, any_, bindparam, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import NotFound
+from service.kernel.fields import ITS_TYPE, Field, declared
 from service.kernel.identity import Kind
-from service.kernel.names import name_key
+from service.kernel.names import name_fault, name_key, text_fault
+from service.kernel.value_rules import AVATAR, EMAIL, PHONE, service_fault
 from service.records.database.filters import (
     ELSEWHERE,
     Condition,
@@ -36,10 +38,11 @@ Gender = Literal["female", "male", "other"]
 class UserNames:
     """The names of a user: ``user_name`` to log in with, ``nick_name`` to be shown."""
 
-    user_name: str
-    nick_name: str
+    user_name: Annotated[str, Field(name_fault, in_passwords=True)]
+    nick_name: Annotated[str, Field(text_fault, in_passwords=True)]
 
 
+@declared
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserValues(UserNames):
     """The fields of a user that are given; ``kind`` never changes.
@@ -47,13 +50,13 @@ class UserValues(UserNames):
     ``service`` is the service that a service account is bound to.
     """
 
-    email: str | None = None
-    phone: str | None = None
-    gender: Gender | None = None
-    avatar: str | None = None
-    status: Status = "enabled"
-    kind: Kind = "person"
-    service: str | None = None
+    email: Annotated[str | None, Field(EMAIL, in_passwords=True)] = None
+    phone: Annotated[str | None, Field(PHONE, in_passwords=True)] = None
+    gender: Annotated[Gender | None, Field(ITS_TYPE)] = None
+    avatar: Annotated[str | None, Field(AVATAR)] = None
+    status: Annotated[Status, Field(ITS_TYPE)] = "enabled"
+    kind: Annotated[Kind, Field(ITS_TYPE)] = "person"
+    service: Annotated[str | None, Field(service_fault)] = None
 
 
 @dataclass(frozen=True, slots=True)

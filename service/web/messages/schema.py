@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from service.kernel.clock import rfc3339
+from service.kernel.value_rules import TextRule
 
 MAX_ID: Final = 2**63 - 1
 """The largest id: PostgreSQL's bigint."""
@@ -195,8 +196,9 @@ def whole(pattern: str) -> str:
     return rf"^(?:{pattern})(?![\s\S])"
 
 
-ONE_LINE: Final = whole(r"[^\s\x00-\x1f\x7f](?:[^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f])?")
-"""The pattern of display names: one line, no space at either end."""
+def text_by(rule: TextRule) -> Meta:
+    """Return the bounds of texts that ``rule`` allows: their length, and their pattern if there is one."""
+    return Meta(max_length=rule.most, pattern=whole(rule.pattern) if rule.pattern else None)
 
 
 def is_protocol(kind: Any) -> bool:

@@ -1,0 +1,113 @@
+"""The fields of records, each declared once: its rule, and what the audit and the passwords do with it.
+
+@declared
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoleValues:
+    role_name: Annotated[str, Field(text_fault)]
+    enabled: Annotated[bool, Field(ITS_TYPE)] = True
+
+``declared`` fails, and with it every start, for a field that says nothing of itself: nothing is stored
+unchecked, or changed without a trace, because somebody forgot it in a list elsewhere.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType, UnionType
+from typing import Annotated, Any, Final, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from service.kernel.field_names import camel
+
+Rule = Callable[[Any], str | None]
+"""Returns why a field can't have a value, which is never None, as half a sentence; None if it can."""
+
+K = TypeVar("K", bound=type)
+
+
+def ITS_TYPE(_value: object) -> None:  # noqa: N802 - a constant among rules
+    """Allow every value of the type of the field, which must have few: a ``bool`` or a ``Literal``."""
+
+
+def ITS_EDIT(_value: object) -> None:  # noqa: N802 - as above
+    """Leave the check to the edit that writes the field: it depends on more than the value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """What is declared of a field.
+
+    ``rule`` says which values it can have. ``audited``: the operation log tells its changes.
+    ``in_passwords``: nobody's password may be made of their own value.
+    """
+
+    rule: Rule
+    audited: bool = True
+    in_passwords: bool = False
+
+
+_DECLARED: Final[dict[type, Mapping[str, Field]]] = {}
+
+
+def declared(kind: K) -> K:
+    """Read the declarations of the fields of ``kind``, a dataclass, and return it.
+
+    Raises TypeError for a field without a declaration or with several, and for one that leaves its values to
+    a type that has more than a few.
+    """
+    hints = get_type_hints(kind, include_extras=True)
+    found = {
+        field.name: _declaration(kind, field.name, hints[field.name]) for field in dataclasses.fields(kind)
+    }
+    _DECLARED[kind] = MappingProxyType(found)
+    return kind
+
+
+def fields_of(kind: type) -> Mapping[str, Field]:
+    """Return the declarations of a ``declared`` dataclass, by field; TypeError for any other."""
+    if kind not in _DECLARED:
+        raise TypeError(f"{kind.__name__} is not declared")
+    return _DECLARED[kind]
+
+
+def field_faults(kind: type, values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the JSON name of each field of ``values`` that its rule refuses, and why.
+
+    ``values`` are some fields of ``kind``; None is no value. Raises TypeError for a name that ``kind`` does
+    not have: nothing is known of what it may be.
+    """
+    fields = fields_of(kind)
+    if unknown := sorted(values.keys() - fields.keys()):
+        raise TypeError(f"{kind.__name__} does not declare {', '.join(unknown)}")
+    for name, field in fields.items():
+        value = values.get(name)
+        if value is not None and (fault := field.rule(value)):
+            yield camel(name), fault
+
+
+def audited_fields(kind: type, record: object) -> dict[str, Any]:
+    """Return the fields of ``record`` that the operation log tells, by their JSON names."""
+    fields = fields_of(kind)
+    return {camel(name): getattr(record, name) for name, field in fields.items() if field.audited}
+
+
+def password_context(kind: type, record: object) -> tuple[str, ...]:
+    """Return the values of ``record`` of which its owner's password must not be made."""
+    values = (getattr(record, name) for name, field in fields_of(kind).items() if field.in_passwords)
+    return tuple(value for value in values if value is not None)
+
+
+def _declaration(kind: type, name: str, hint: Any) -> Field:
+    found = [one for one in get_args(hint) if isinstance(one, Field)]
+    if get_origin(hint) is not Annotated or len(found) != 1:
+        raise TypeError(f"{kind.__name__}.{name} has no declaration, or several: see service.kernel.fields")
+    if found[0].rule is ITS_TYPE and not _has_few_values(get_args(hint)[0]):
+        raise TypeError(f"{kind.__name__}.{name} needs a rule: its type has more values than can be listed")
+    return found[0]
+
+
+def _has_few_values(kind: Any) -> bool:
+    if get_origin(kind) in (Union, UnionType):
+        return all(one is type(None) or _has_few_values(one) for one in get_args(kind))
+    return kind is bool or get_origin(kind) is Literal

@@ -1,0 +1,131 @@
+"""Fields are declared once: what is forgotten fails at once, and the audit and passwords follow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import pytest
+
+from service.administration.value_check import check_values
+from service.errors import ValidationFailed
+from service.kernel.fields import (
+    ITS_EDIT,
+    ITS_TYPE,
+    Field,
+    audited_fields,
+    declared,
+    field_faults,
+    fields_of,
+    password_context,
+)
+from service.kernel.names import text_fault
+from service.kernel.value_rules import RangeRule, TextRule, one_line
+from service.records.users.listing import UserValues
+
+
+@declared
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Berth:
+    """A record with fields of all kinds."""
+
+    berth_name: Annotated[str, Field(text_fault, in_passwords=True)]
+    note: Annotated[str | None, Field(one_line(10))] = None
+    side: Annotated[Literal["port", "starboard"] | None, Field(ITS_TYPE)] = None
+    taken: Annotated[bool, Field(ITS_TYPE)] = False
+    above: Annotated[int | None, Field(ITS_EDIT, audited=False)] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredBerth(Berth):
+    """One with more fields, which nobody edits."""
+
+    id: int
+
+
+class Undeclared:
+    remark: str
+
+
+class WithTwo:
+    remark: Annotated[str, Field(text_fault), Field(text_fault)]
+
+
+class Unruled:
+    remark: Annotated[str | None, Field(ITS_TYPE)]
+
+
+class UnruledNumber:
+    remark: Annotated[int, Field(ITS_TYPE)]
+
+
+class UnruledPart:
+    remark: Annotated[Literal["a"] | int, Field(ITS_TYPE)]
+
+
+@pytest.mark.parametrize("kind", [Undeclared, WithTwo, Unruled, UnruledNumber, UnruledPart])
+def test_a_field_that_does_not_say_what_it_may_be_stops_every_start(kind: type) -> None:
+    with pytest.raises(TypeError, match=rf"{kind.__name__}\.remark"):
+        declared(dataclass(kind))
+
+
+def test_every_fault_is_named_as_the_api_names_its_field() -> None:
+    values = {"berth_name": " ", "note": "call me\n<b>", "side": "port", "taken": True, "above": 7}
+
+    assert dict(field_faults(Berth, values)) == {
+        "berthName": "must not begin or end with a space",
+        "note": "must be one line of 1 to 10 characters without spaces at its ends",
+    }
+
+
+def test_what_is_not_given_or_has_no_value_breaks_no_rule() -> None:
+    assert list(field_faults(Berth, {"note": None})) == []
+
+
+def test_what_a_record_does_not_declare_is_never_taken_for_allowed() -> None:
+    with pytest.raises(TypeError, match="Berth does not declare remark"):
+        check_values(Berth, {"remark": "call me <b>"})
+    with pytest.raises(TypeError, match="StoredBerth is not declared"):
+        fields_of(StoredBerth)
+
+
+def test_the_audit_tells_all_but_what_says_that_it_is_not_audited() -> None:
+    stored = StoredBerth(id=3, berth_name="North", side="port", above=7)
+
+    assert audited_fields(Berth, stored) == {
+        "berthName": "North",
+        "note": None,
+        "side": "port",
+        "taken": False,
+    }
+
+
+def test_the_context_of_a_password_has_the_values_that_say_so() -> None:
+    assert password_context(Berth, Berth(berth_name="North", note="A note")) == ("North",)
+    heron = UserValues(user_name="heron", nick_name="Grey", email="h@example.org", phone="+49 30 739")
+    assert password_context(UserValues, heron) == ("heron", "Grey", "h@example.org", "+49 30 739")
+
+
+@pytest.mark.parametrize(
+    ("rule", "allowed", "refused"),
+    [
+        (one_line(3), ["abc", "a c"], ["abcd", "a\n", " a", ""]),
+        (TextRule(3, "no"), ["", "a\nb"], ["abcd"]),
+        (TextRule(9, "no", "[ab]+"), ["ab"], ["abc", "ab\n", ""]),
+        (RangeRule(-1, 1), [-1, 0, 1], [-2, 2]),
+    ],
+)
+def test_a_rule_is_about_the_whole_value(rule: Any, allowed: list[Any], refused: list[Any]) -> None:
+    assert [rule(value) for value in allowed] == [None] * len(allowed)
+    assert all(rule(value) for value in refused)
+
+
+def test_all_faults_are_told_together() -> None:
+    with pytest.raises(ValidationFailed) as raised:
+        check_values(
+            UserValues, {"user_name": "", "email": "nowhere", "phone": "ring me", "avatar": "ftp://x"}
+        )
+
+    assert [error["field"] for error in raised.value.extra["errors"]] == [
+        *("userName", "email", "phone", "avatar")
+    ]
