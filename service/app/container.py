@@ -36,9 +36,9 @@ from service.authn.api_keys.callers import ApiKeyCallers
 from service.authn.assertions import Assertions
 from service.authn.authenticate import Authenticator
 from service.authn.current_rights import CurrentRights
-from service.authn.login import Login
 from service.authn.login_log import LoginLog
 from service.authn.login_service import LoginService
+from service.authn.opening import SessionOpening
 from service.authn.password_change import PasswordChange
 from service.authn.password_rules import PasswordRules
 from service.authn.passwords import Passwords
@@ -154,7 +154,11 @@ class Container:
             self.database, self.store, self.throttle, self.store.synchronized.now
         )
         self.attempts = LoginService(
-            self.database, Login(self.database, self.store, self.passwords, pairs), self.throttle, log
+            self.database,
+            self.passwords,
+            SessionOpening(self.database, self.store, pairs),
+            self.throttle,
+            log,
         )
         self.refresh = Refresh(self.database, self.store, tokens, pairs, log)
         self.sessions = Sessions(self.store, log)

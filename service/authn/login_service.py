@@ -8,8 +8,10 @@ from typing import Final
 
 import structlog
 
-from service.authn.login import Login
 from service.authn.login_log import LoginLog, reason_of
+from service.authn.opening import Origin, SessionOpening
+from service.authn.passwords import Passwords
+from service.authn.proving import PasswordProof
 from service.authn.throttle import ACCOUNT, Throttle
 from service.authn.token_issuer import TokenPair
 from service.errors import (
@@ -42,11 +44,19 @@ _log = structlog.get_logger(__name__)
 
 
 class LoginService:
-    """Runs ``Login`` as often as ``throttle`` allows, and records each attempt."""
+    """Logs in as often as ``throttle`` allows, and records each attempt."""
 
-    def __init__(self, database: Database, login: Login, throttle: Throttle, log: LoginLog) -> None:
+    def __init__(
+        self,
+        database: Database,
+        passwords: Passwords,
+        opening: SessionOpening,
+        throttle: Throttle,
+        log: LoginLog,
+    ) -> None:
         self._database = database
-        self._login = login
+        self._passwords = passwords
+        self._opening = opening
         self._throttle = throttle
         self._entries = log
         self.outcomes = Counter(dict.fromkeys([SUCCESS, *(refusal.code for refusal in _REFUSALS)], 0))
@@ -55,10 +65,14 @@ class LoginService:
     async def login(
         self, user_name: str, password: str, device: str | None, address: str, user_agent: str
     ) -> TokenPair:
-        """Return the tokens of a new device session; raises what ``Login`` does, and ``RateLimited``."""
+        """Return the tokens of a new device session; without ``device`` it follows from the User-Agent.
+
+        Raises what ``SessionOpening.open`` does, ``ValidationFailed`` for a device, and ``RateLimited``.
+        """
         try:
             attempt = await self._throttle.login(user_name, address, user_agent)
-            pair = await self._login.login(user_name, password, device, address, user_agent)
+            proof = PasswordProof(self._database, self._passwords, user_name, password)
+            pair = await self._opening.open(proof, Origin.of(device, address, user_agent))
         except Exception as error:
             self.outcomes[reason_of(error)] += 1
             await self._enter_failure(error, user_name, device_from(user_agent) if device is None else device)

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from service.authn import signing_keys
 from service.authn.api_keys.callers import ApiKeyCallers
 from service.authn.authenticate import Authenticator
-from service.authn.login import Login
+from service.authn.opening import SessionOpening
 from service.authn.passwords import Passwords
 from service.authn.refresh import Refresh
 from service.authn.throttle import Throttle
@@ -40,7 +40,7 @@ class Container:
     passwords: Passwords
     tokens: Tokens
     pairs: TokenIssuer
-    login: Login
+    opening: SessionOpening
     refresh: Refresh
     api_keys: ApiKeyCallers
     authenticator: Authenticator
@@ -96,7 +96,7 @@ async def parts(
         passwords,
         tokens,
         pairs,
-        Login(users, store, passwords, pairs),
+        SessionOpening(users, store, pairs),
         Refresh(users, store, tokens, pairs),
         callers,
         Authenticator(auth, tokens, store, callers),

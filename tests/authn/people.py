@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from sqlalchemy import text
 
+from service.authn.opening import Origin
+from service.authn.proving import PasswordProof
 from service.authn.token_issuer import TokenPair
 from tests.authn.conftest import Container
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
@@ -17,6 +19,12 @@ async def execute(parts: Container, statement: str, **values: object) -> None:
 
 
 async def log_in(
-    parts: Container, device: str | None = "web", password: str = ADMINISTRATOR_PASSWORD
+    parts: Container,
+    device: str | None = "web",
+    password: str = ADMINISTRATOR_PASSWORD,
+    *,
+    user_name: str = ADMINISTRATOR,
+    user_agent: str = USER_AGENT,
 ) -> TokenPair:
-    return await parts.login.login(ADMINISTRATOR, password, device, "10.0.0.1", USER_AGENT)
+    proof = PasswordProof(parts.database, parts.passwords, user_name, password)
+    return await parts.opening.open(proof, Origin.of(device, "10.0.0.1", user_agent))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 from sqlalchemy import text
 
-from service.authn.login import Login
+from service.authn.opening import SessionOpening
 from service.authn.passwords import Passwords
 from service.errors import (
     AccountBanned,
@@ -23,7 +24,7 @@ from service.records.database.transactions import Database
 from service.records.menus import menus
 from service.settings import Password, Redis
 from tests.authn.conftest import Container
-from tests.authn.people import USER_AGENT, execute, log_in
+from tests.authn.people import execute, log_in
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
 
 pytestmark = pytest.mark.anyio
@@ -80,7 +81,7 @@ async def test_a_code_that_the_map_in_force_does_not_know_yet_is_in_the_token(pa
 async def test_unknown_users_and_wrong_passwords_are_answered_alike(parts: Container) -> None:
     for user_name, password in WRONG:
         with pytest.raises(LoginFailed) as raised:
-            await parts.login.login(user_name, password, "web", "10.0.0.1", USER_AGENT)
+            await log_in(parts, password=password, user_name=user_name)
         assert (raised.value.detail, raised.value.extra) == (LoginFailed.title, {})
 
 
@@ -110,7 +111,7 @@ async def test_a_banned_user_is_told_until_when_only_with_the_right_password(par
 
 
 async def test_without_a_device_the_user_agent_tells_it(parts: Container) -> None:
-    pair = await parts.login.login(ADMINISTRATOR, ADMINISTRATOR_PASSWORD, None, "", "okhttp/4.9")
+    pair = await log_in(parts, device=None, user_agent="okhttp/4.9")
 
     assert pair.device == "android"
 
@@ -124,8 +125,7 @@ async def test_another_device_string_is_refused(parts: Container) -> None:
 @pytest.mark.usefixtures("own_database")
 async def test_a_hash_of_lower_parameters_is_renewed_at_login(parts: Container) -> None:
     stronger = Passwords(Password(argon2_time=3))
-    login = Login(parts.database, parts.store, stronger, parts.pairs)
-    await login.login(ADMINISTRATOR, ADMINISTRATOR_PASSWORD, "web", "", "")
+    await log_in(replace(parts, passwords=stronger))
     async with parts.database.transaction() as connection:
         stored = (await connection.execute(text("SELECT password_hash FROM sys.user"))).scalar_one()
 
@@ -194,18 +194,18 @@ async def test_a_password_changed_during_a_login_ends_it(
 
 async def test_a_login_without_the_session_store_is_refused(parts: Container) -> None:
     away = SessionStore(Redis(url="redis://127.0.0.1:1/0"), parts.settings)
-    login = Login(parts.database, away, parts.passwords, parts.pairs)
+    opening = SessionOpening(parts.database, away, parts.pairs)
 
     with pytest.raises(Unavailable):
-        await login.login(ADMINISTRATOR, ADMINISTRATOR_PASSWORD, "web", "", "")
+        await log_in(replace(parts, opening=opening))
     await away.close()
 
 
 async def test_a_login_without_the_database_is_refused_and_leaves_no_session(parts: Container) -> None:
     away = Database("postgresql://nobody@127.0.0.1:1/none")
-    login = Login(away, parts.store, parts.passwords, parts.pairs)
+    opening = SessionOpening(away, parts.store, parts.pairs)
 
     with pytest.raises(Unavailable):
-        await login.login(ADMINISTRATOR, ADMINISTRATOR_PASSWORD, "web", "", "")
+        await log_in(replace(parts, opening=opening))
     assert (await parts.store.online.page()).total == 0
     await away.close()

@@ -29,8 +29,9 @@ from service.keyspace import SessionStore
 from service.records.users import accounts as users
 from service.records.users import listing
 from service.settings import Password, Redis
+from tests.authn import people
 from tests.authn.conftest import Container
-from tests.authn.people import USER_AGENT, execute
+from tests.authn.people import execute
 from tests.support.seeded import ADMINISTRATOR, create_user
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("own_database")]
@@ -58,7 +59,7 @@ async def new_user(parts: Container, name: str, *roles: str) -> int:
 
 
 async def log_in(parts: Container, name: str, permission_map: PermissionMap) -> Caller:
-    pair = await parts.login.login(name, PASSWORD, "ios", "10.0.0.1", USER_AGENT)
+    pair = await people.log_in(parts, "ios", PASSWORD, user_name=name)
     return (await parts.authenticator.authenticate(pair.access_token, permission_map)).caller
 
 
@@ -66,7 +67,7 @@ async def test_a_disabled_user_is_out_at_once_and_stays_banned_after_a_logout(
     parts: Container, accounts: Accounts, permission_map: PermissionMap
 ) -> None:
     user_id = await new_user(parts, "heron")
-    pair = await parts.login.login("heron", PASSWORD, "ios", "10.0.0.1", USER_AGENT)
+    pair = await people.log_in(parts, "ios", PASSWORD, user_name="heron")
     heron = (await parts.authenticator.authenticate(pair.access_token, permission_map)).caller
 
     await accounts.set_status(ROOT, user_id, "disabled")
@@ -85,7 +86,7 @@ async def test_an_enabled_user_may_log_in_again_and_no_old_token_works(
     parts: Container, accounts: Accounts, permission_map: PermissionMap
 ) -> None:
     user_id = await new_user(parts, "heron")
-    old = await parts.login.login("heron", PASSWORD, "ios", "10.0.0.1", USER_AGENT)
+    old = await people.log_in(parts, "ios", PASSWORD, user_name="heron")
     await accounts.set_status(ROOT, user_id, "disabled")
 
     await accounts.set_status(ROOT, user_id, "enabled")

@@ -17,7 +17,7 @@ from service.kernel.permission_map import PermissionMap
 from service.settings import Password
 from service.settings import Throttle as Limits
 from tests.authn.conftest import Container
-from tests.authn.people import USER_AGENT, execute, log_in
+from tests.authn.people import execute, log_in
 from tests.support.seeded import create_user
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("own_database")]
@@ -54,14 +54,14 @@ async def test_a_reset_ends_every_session_of_the_user(
     parts: Container, resets: PasswordReset, permission_map: PermissionMap
 ) -> None:
     user_id = await new_user(parts, "heron", "auditor")
-    await parts.login.login("heron", "old but long", "ios", "10.0.0.1", USER_AGENT)
+    await log_in(parts, "ios", "old but long", user_name="heron")
 
     await resets.reset(await caller_of(parts, permission_map), user_id, NEW)
 
     assert await parts.store.sessions(str(user_id)) == {}
     with pytest.raises(LoginFailed):
-        await parts.login.login("heron", "old but long", "ios", "10.0.0.1", USER_AGENT)
-    assert (await parts.login.login("heron", NEW, "ios", "10.0.0.1", USER_AGENT)).user_id == user_id
+        await log_in(parts, "ios", "old but long", user_name="heron")
+    assert (await log_in(parts, "ios", NEW, user_name="heron")).user_id == user_id
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ async def test_nobody_resets_the_password_of_a_user_who_holds_more(
             await resets.reset(caller, user_id, NEW)
 
     password = NEW if allowed else "old but long"
-    assert (await parts.login.login("heron", password, "ios", "10.0.0.1", USER_AGENT)).user_id == user_id
+    assert (await log_in(parts, "ios", password, user_name="heron")).user_id == user_id
 
 
 async def test_resetting_the_password_of_nobody_is_not_found(

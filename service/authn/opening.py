@@ -1,0 +1,106 @@
+"""Opening device sessions: from a proof of who logs in to tokens with the rights of that moment."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from dataclasses import dataclass, replace
+from typing import Final, Self, TypeVar
+
+from service.authn.agents import MAX_USER_AGENT, describe
+from service.authn.denials import Denials
+from service.authn.proving import Proof
+from service.authn.refusals import banned, banned_by
+from service.authn.token_issuer import Account, TokenIssuer, TokenPair
+from service.errors import AccountDisabled, LoginFailed, Unavailable, ValidationFailed
+from service.kernel.device import device_from, is_device
+from service.keyspace import SessionFacts, SessionStore
+from service.records.database.transactions import Database
+from service.records.users import accounts
+from service.records.users.accounts import Standing
+
+S = TypeVar("S", bound=Standing)
+
+ATTEMPTS: Final = 5
+PAUSE: Final = 0.005  # seconds: a marker set in the same millisecond looks like a later one
+
+
+def new_rid() -> str:
+    """Return a new refresh id: 24 characters, 144 bits."""
+    return secrets.token_urlsafe(18)
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a session is opened from: its device type, the client's address, and its ``User-Agent``."""
+
+    device: str
+    address: str
+    user_agent: str
+
+    @classmethod
+    def of(cls, device: str | None, address: str, user_agent: str) -> Self:
+        """Return an origin; without ``device`` it follows from the User-Agent. ``ValidationFailed``."""
+        device = device_from(user_agent) if device is None else device
+        if not is_device(device):
+            raise ValidationFailed(("device", "must be a device type: [a-z0-9][a-z0-9_-]{0,31}"))
+        return cls(device, address, user_agent)
+
+
+class SessionOpening:
+    """Opens device sessions for those who have proved who they are, in whatever way."""
+
+    def __init__(self, database: Database, store: SessionStore, pairs: TokenIssuer) -> None:
+        self._database = database
+        self._store = store
+        self._pairs = pairs
+        self._denials = Denials(database, store)
+
+    async def open(self, proof: Proof, origin: Origin) -> TokenPair:
+        """Return the tokens of a new device session.
+
+        Raises ``LoginFailed`` (unknown user or wrong proof: same answer, same time), ``AccountDisabled`` and
+        ``AccountBanned`` (with the right proof), and ``Unavailable``.
+        """
+        for _ in range(ATTEMPTS):
+            # Read before the user is: a later marker makes this login stale.
+            as_of = await self._store.clock()
+            stored = await accounts.credentials(self._database, proof.user_name)
+            await proof.compare(stored)
+            known = _allowed(stored)
+            await proof.renew(known)
+            entitled = _allowed(await accounts.entitled(self._database, known.user_id))
+            pair = await self._open(self._pairs.account(entitled), origin, as_of=as_of)
+            if pair is not None:
+                return pair
+            await asyncio.sleep(PAUSE)
+        raise Unavailable("The user is being changed")
+
+    async def _open(self, account: Account, origin: Origin, *, as_of: int) -> TokenPair | None:
+        """Open the session; None if the user changed after ``as_of``, or the store had an outdated ban."""
+        agent = origin.user_agent[:MAX_USER_AGENT]
+        browser, system = describe(agent)
+        facts = SessionFacts(account.user_name, account.nick_name, origin.address, agent, browser, system)
+        rid = new_rid()
+        opened = await self._store.open_session(str(account.user_id), origin.device, rid, facts, as_of=as_of)
+        if opened.outcome == "banned":
+            # The database had no ban when it was read: there is one by now, or the store is outdated.
+            await self._denials.settle(account.user_id)
+            if (ban := await self._store.ban_of(str(account.user_id))) is not None:
+                raise banned(ban.until)
+            return None
+        if opened.outcome == "stale":
+            return None
+        pair = self._pairs.issue(account, origin.device, rid, issued=opened.issued, ends=opened.ends)
+        return replace(pair, ended=opened.ended)
+
+
+def _allowed(stored: S | None) -> S:
+    """Return an account that may log in; raises what ``SessionOpening.open`` does for one that may not."""
+    if stored is None:  # deleted since the proof was compared
+        raise LoginFailed
+    if stored.status != "enabled":
+        raise AccountDisabled
+    if stored.banned:
+        raise banned_by(stored)
+    return stored
