@@ -46,6 +46,8 @@ def visitor(house: House) -> Iterator[Callable[[], Visit]]:
         return visits[-1]
 
     yield new
+    for visit in visits:
+        visit.find_focus()
     troubles = [visit.troubles for visit in visits]
     for visit in visits:
         visit.end()

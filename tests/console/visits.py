@@ -9,7 +9,15 @@ from pathlib import Path
 from typing import Any, Final
 
 import axe_playwright_python
-from playwright.sync_api import BrowserContext, ConsoleMessage, Page, ViewportSize, expect
+from playwright.sync_api import (
+    BrowserContext,
+    ConsoleMessage,
+    Page,
+    Request,
+    TimeoutError,  # noqa: A004 - that of the browser
+    ViewportSize,
+    expect,
+)
 
 from tests.console.house import PATIENCE, House
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
@@ -66,6 +74,7 @@ _HAND_OVER: Final = """({ accessToken, refreshToken, expiresIn }) => {
   channel.postMessage({ kind: "proof", proof });
   channel.close();
 }"""
+_FOCUSED: Final = "() => document.activeElement !== document.body"
 _REPORTS: Final = """
 addEventListener("securitypolicyviolation", (event) =>
   reportTrouble(`${event.effectiveDirective} forbids ${event.blockedURI}: ${event.sample}`));
@@ -109,11 +118,21 @@ class Visit:
         self.page.add_init_script(_REPORTS)
         self.page.on("console", self._note)
         self.page.on("pageerror", lambda error: self._noted.append(f"{error.name}: {error.message}"))
+        self.page.on("request", self._note_act)
+        self._acted = False
 
     @property
     def troubles(self) -> list[str]:
         """What went wrong so far."""
         return [text for text in self._noted if not any(part in text for part in self.expected)]
+
+    def find_focus(self) -> None:
+        """Note a trouble if the focus is on the body after an act: the keyboard would begin anew."""
+        if self._acted:
+            try:
+                self.page.wait_for_function(_FOCUSED)
+            except TimeoutError:
+                self._noted.append("after an act, the focus is on the body")
 
     def hear(self, event: Any, listener: Callable[[Any], Any]) -> None:
         """Call ``listener`` at each ``event`` of the page, until the test ends."""
@@ -137,6 +156,7 @@ class Visit:
         self.context.clear_cookies()
         for noted in (self._heard, self.expected, self._noted):
             noted.clear()
+        self._acted = False
 
     def tab(self) -> Visit:
         """Open another tab of the same browser; the caller looks at its ``troubles``."""
@@ -203,6 +223,10 @@ class Visit:
             session = self.context.new_cdp_session(self.page)
             taken = session.send("Page.captureScreenshot", {"format": "webp", "quality": 80})
             (PICTURES / f"{name}.webp").write_bytes(base64.b64decode(taken["data"]))
+
+    def _note_act(self, request: Request) -> None:
+        if request.method != "GET" and "/api/auth/" not in request.url and "dryRun" not in request.url:
+            self._acted = True
 
     def _report(self, text: str) -> None:
         self._noted.append(text)

@@ -243,6 +243,9 @@ async def test_the_text_of_a_command_is_for_people(command: Ask, tmp_path: Path)
         "Another resource decides GET /api/user/{id}",
         "3 roles, 2 users.",
     ]
+    for more in ((), ("--users",)):
+        lost = await command("who", "get", "/api/roles", *more)
+        assert lost.splitlines()[-1] == "No route serves it: nobody passes."
     page = tmp_path / "roles.html"
     assert (await command("matrix", "--output", str(page))).startswith("4 roles and ")
     assert "<th scope=row>GET /api/user/7</th>" in page.read_text("utf-8")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
+from typing import Final
 
 from service.authz.engine.errors import PolicyError
 from service.authz.engine.rules import METHODS
 from service.authz.review.access import who
+from service.authz.review.explain import Explanation
 from service.authz.review.sources import READ_WITHIN, Source
 from service.cli.output import aligned, show
 from service.cli.policy.reviewing import Review, add_review, review_one
@@ -36,21 +38,30 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
         method=options.method, path=options.path, service=options.service, page=1, size=WHOLE_LIST
     )
 
-    async def ask(review: Review, source: Source) -> tuple[Who | Page[PassingUser], bool]:
+    async def ask(review: Review, source: Source) -> tuple[Who | Page[PassingUser], str]:
         place = query.place
         standing = await review.standing(source)
         found = who(standing, query.method, place, query.service)
         if not options.users:
-            return who_answer(found, standing.policy.revision, query), review.database is not None
+            answer = who_answer(found, standing.policy.revision, query)
+            return answer, _text(answer, review.database is not None)
         if review.database is None:
             raise PolicyError("Users are in the database: name one by --data or the settings")
         async with review.database.snapshot(within=READ_WITHIN) as connection:
             held = await holdings.read(connection)  # roles may have been given since the sets were judged
             users = await holdings.holders(connection, found.role_sets, held.users, page=1, size=WHOLE_LIST)
-        return page_answer(query, users, PassingUser), True
+        page = page_answer(query, users, PassingUser)
+        return page, _users(page) if _is_served(found.asked) else _UNSERVED
 
-    answer, known = review_one(options, environ, ask)
-    show(options, answer, lambda: _text(answer, known) if isinstance(answer, Who) else _users(answer))
+    answer, text = review_one(options, environ, ask)
+    show(options, answer, lambda: text)
+
+
+_UNSERVED: Final = "No route serves it: nobody passes."
+
+
+def _is_served(asked: Explanation) -> bool:
+    return asked.elsewhere or asked.endpoint is not None
 
 
 def _text(answer: Who, roles_known: bool) -> str:
@@ -58,7 +69,7 @@ def _text(answer: Who, roles_known: bool) -> str:
     lines = [f"{answer.method} {answer.path}"]
     lines += [f"  {name}: {line}" for name, layer in layers if layer for line in layer.lines or ["no line"]]
     if answer.endpoint is None and is_own(answer.resource.object):
-        return "\n".join([*lines, "No route serves it: nobody passes."])
+        return "\n".join([*lines, _UNSERVED])
     rows = [("ROLE", "USERS", "RESOURCE", "ENDPOINT")]
     rows += [
         (one.role_code, str(one.users), by(one.resource), by(one.endpoint) if answer.endpoint else "-")

@@ -3,7 +3,8 @@
 import { S } from "../strings.js";
 import { trouble } from "../parts/trouble.js";
 import { button, h, icon, link, mark } from "./dom.js";
-import { match, start, stop } from "./router.js";
+import { keepFocus, leaveFocus } from "./focus.js";
+import { match, page, reconsider, start, stop } from "./router.js";
 import * as session from "./session.js";
 import { viewOf } from "./views.js";
 
@@ -12,7 +13,9 @@ const OWN = [["/account", S.frame.account, "user"], ["/account/devices", S.frame
 /** @type {HTMLElement} */ let list;
 /** @type {HTMLElement} */ let account;
 /** Shows the navigation over the view, or takes it away, where the screen is narrow. @type {(on: boolean) => void} */ let toggle;
-let held = "";
+/** The rights of the caller, and all that the frame shows of them. */
+let [held, drawn] = ["", ""];
+/** @type {Promise<void> | null} */ let refreshing = null;
 
 /** Show the frame, and in it the view of the address. */
 export async function open() {
@@ -37,33 +40,45 @@ export async function open() {
     h("div", { class: "layout" }, side, shade, outlet),
     ...document.querySelectorAll("dialog"));
   document.addEventListener("keydown", pressed);
+  addEventListener("focus", returned);
+  keepFocus(() => page()?.heading ?? outlet);
   session.hooks.changed = () => { refresh().catch(() => {}); };
   await refresh();
   await start(outlet, (title, path) => {
     document.title = path === "/" ? S.product : `${title} · ${S.product}`;
     current(path);
-  });
+  }, refresh);
 }
 
 /** Take the frame away: the session has ended. */
 export function close() {
   stop();
+  leaveFocus();
+  removeEventListener("focus", returned);
   document.removeEventListener("keydown", pressed);
-  held = "";
+  [held, drawn, refreshing] = ["", "", null];
   document.body.replaceChildren(...document.querySelectorAll("#messages"));
   document.body.classList.remove("drawn");
 }
 
 /** Read who the caller is and what they may do, and show the navigation for that. */
-export async function refresh() {
+export function refresh() {
+  refreshing ??= refreshed().finally(() => { refreshing = null; });
+  return refreshing;
+}
+
+async function refreshed() {
   const before = session.me;
   await session.identify();
-  const { me, menus } = session;
+  const { me, menus, operations } = session;
   if (!me) return;
   if (before && before.id !== me.id) await session.restart(); // another tab has signed in as somebody else
-  const rights = JSON.stringify([me.roles, me.permissions, menus]);
+  const rights = JSON.stringify([me.roles, me.permissions, menus, [...operations]]);
   const changed = held !== "" && rights !== held;
   held = rights;
+  const all = JSON.stringify([me, rights]);
+  if (all === drawn) return;
+  drawn = all;
   list.replaceChildren(entry("/", S.frame.home, "home"), ...items(menus));
   account.replaceChildren(
     h("details", { class: "menu" },
@@ -81,7 +96,14 @@ export async function refresh() {
           }
         }, { icon: "log-out", kind: "plain" })))));
   current(location.hash.slice(1).split("?")[0] || "/");
-  if (changed) (await import("../parts/dialog.js")).tell(S.frame.changes);
+  if (!changed) return;
+  (await import("../parts/dialog.js")).tell(S.frame.changes);
+  await reconsider();
+}
+
+/** Look at what the caller may do when they come back to the window: somebody may have given them a role. */
+function returned() {
+  refresh().catch(() => {});
 }
 
 /**

@@ -6,13 +6,15 @@
 import { S } from "../strings.js";
 import { trouble } from "../parts/trouble.js";
 import { Problem } from "./api.js";
-import { h, link, unsaved } from "./dom.js";
+import { button, h, link, unsaved } from "./dom.js";
+import { focusIn, focusOn, forgetFocus } from "./focus.js";
 import * as session from "./session.js";
 import { VIEWS } from "./views.js";
 
 /** @typedef {{view: import("./views.js").View, params: Record<string, string>}} Match */
 
-/** What is kept of an entry of the history while the reader is elsewhere. @type {Map<number, {focus: string | null, top: number}>} */
+/** Where the reader was: the focus, and how far the page was scrolled. @typedef {{focus: import("./focus.js").Mark | null, top: number}} Spot */
+/** The spots of the entries of the history while the reader is elsewhere. @type {Map<number, Spot>} */
 const left = new Map();
 
 /** The views that have been loaded. @type {Set<import("./views.js").View>} */
@@ -22,6 +24,7 @@ const reached = new Set();
 /** @type {(() => void) | null} */ let leave = null;
 /** @type {HTMLElement} */ let outlet;
 /** @type {(title: string, path: string) => void} */ let announced;
+/** @type {() => Promise<void>} */ let identified;
 /** @type {Page | null} */ let shown = null;
 let hash = "";
 let entry = 0;
@@ -43,6 +46,9 @@ export class Page {
     this.actions = h("div", { class: "actions" });
     this.above = h("nav", { class: "crumbs", "aria-label": S.action.back, hidden: true });
     this.body = h("div", { class: "body" });
+    /** Whether the view was kept from the caller. */
+    this.refused = false;
+    /** @type {Set<Promise<any>>} */ this.loads = new Set();
   }
 
   get me() {
@@ -77,32 +83,49 @@ export class Page {
     this.body.replaceChildren(.../** @type {Node[]} */ (nodes.flat(9).filter((one) => one instanceof Node)));
   }
 
-  /** Go to another view; `{replace: true}` leaves no entry in the history. @param {string} path @param {{replace?: boolean}} [options] */
-  go(path, { replace = false } = {}) {
-    if (replace) location.replace(`#${path}`);
-    else location.hash = path;
+  /** Say that a part of the view is still loading. @param {Promise<any>} load */
+  during(load) {
+    this.loads.add(load);
+    const done = () => this.loads.delete(load);
+    load.then(done, done);
+  }
+
+  /** Wait until all parts of the view have loaded; each may show further ones. */
+  async complete() {
+    while (this.loads.size) await Promise.allSettled(this.loads);
+  }
+
+  /** Go to another view, unless the reader has gone already. @param {string} path */
+  go(path) {
+    if (!this.signal.aborted) location.hash = path;
   }
 
   /**
    * Replace members of the query in the address, and show the view again; empty values remove them. With
-   * `{show: false}` only the address changes.
+   * `{show: false}` only the address changes, and with `{push: true}` the way back leads to the address before.
+   * Nothing happens once the view has been left: the address is that of another one.
    * @param {Record<string, any>} changes
-   * @param {{show?: boolean}} [options]
+   * @param {{show?: boolean, push?: boolean}} [options]
    */
-  setQuery(changes, { show: again = true } = {}) {
+  setQuery(changes, { show: again = true, push = false } = {}) {
+    if (this.signal.aborted) return;
     for (const [name, value] of Object.entries(changes)) {
       const text = Array.isArray(value) ? value.join(",") : value;
       if (text === undefined || text === null || text === "" || text === false) this.query.delete(name);
       else this.query.set(name, String(text));
     }
     hash = `#${this.path}${this.query.size ? `?${this.query}` : ""}`;
-    history.replaceState({ entry }, "", hash);
+    if (push) {
+      left.set(entry, spot());
+      entry = ++latest;
+      history.pushState({ entry }, "", hash);
+    } else history.replaceState({ entry }, "", hash);
     if (again) show({ same: true });
   }
 
-  /** Show the view again, as after a change. */
-  reload() {
-    return show({ same: true });
+  /** Show the view again, as after a change, unless the reader has left it. */
+  async reload() {
+    if (!this.signal.aborted) await show({ same: true });
   }
 }
 
@@ -136,10 +159,13 @@ export function match(path) {
  * Show the view of the address in `place` from now on.
  * @param {HTMLElement} place
  * @param {(title: string, path: string) => void} titled Is told the title of each view, and its path.
+ * @param {() => Promise<void>} identify Finds out anew what the caller may do.
  */
-export function start(place, titled) {
+export function start(place, titled, identify) {
   outlet = place;
   announced = titled;
+  identified = identify;
+  history.scrollRestoration = "manual"; // what is scrolled to has to be loaded first
   entry = history.state?.entry ?? 0;
   latest = Math.max(latest, entry);
   hash = location.hash;
@@ -172,7 +198,7 @@ async function moved() {
     else history.forward();
     return;
   }
-  left.set(entry, { focus: focused(), top: scrollY });
+  left.set(entry, spot());
   const back = known !== undefined && left.has(known);
   entry = known ?? ++latest;
   hash = target;
@@ -187,7 +213,8 @@ async function confirmed() {
 
 /** @param {{same?: boolean, back?: boolean, first?: boolean}} how */
 async function show({ same = false, back = false } = {}) {
-  const focus = same ? focused() : null;
+  const before = same ? { focus: null, top: scrollY } : back ? left.get(entry) : undefined;
+  if (!same) forgetFocus();
   controller.abort();
   controller = new AbortController();
   unsaved.clear();
@@ -210,8 +237,11 @@ async function show({ same = false, back = false } = {}) {
   }, same ? 600 : 150);
   try {
     if (!found) refuse(made, S.frame.nothingHere, S.frame.nothingHereText);
-    else if (!session.may(found.view.operation)) refuse(made, S.frame.notYours, S.frame.notYoursText(found.view.operation ?? ""));
-    else {
+    else if (!(await may(found.view.operation))) {
+      if (signal.aborted) return;
+      made.refused = true;
+      refuse(made, S.frame.notYours, S.frame.notYoursText(found.view.operation ?? ""), button(S.frame.again, () => again(made), { icon: "refresh" }));
+    } else {
       const { show: view } = await loaded(found.view);
       if (signal.aborted) return;
       const ending = (await view(made)) ?? null;
@@ -228,12 +258,36 @@ async function show({ same = false, back = false } = {}) {
   if (signal.aborted) return;
   place();
   made.body.removeAttribute("aria-busy");
-  const kept = back ? left.get(entry) : undefined;
-  if (kept) scrollTo(0, kept.top);
-  const wanted = same ? focus : kept?.focus;
-  const restored = wanted ? outlet.querySelector(wanted) : null;
-  if (restored instanceof HTMLElement) restored.focus({ preventScroll: true });
-  else if (!same && !document.querySelector("dialog[open], body.drawn") && !outlet.querySelector(":focus")) made.heading.focus({ preventScroll: true });
+  if (!same && !document.querySelector("dialog[open], body.drawn") && !outlet.querySelector(":focus")) made.heading.focus({ preventScroll: true });
+  if (before) await comeBack(made, before);
+}
+
+/** Return where the reader is. @returns {Spot} */
+function spot() {
+  return { focus: focusIn(outlet), top: scrollY };
+}
+
+/** Put the reader where they were once the whole view is there, unless they go elsewhere meanwhile. @param {Page} made @param {Spot} before */
+async function comeBack(made, { focus, top }) {
+  const waiting = new AbortController();
+  const signal = AbortSignal.any([made.signal, waiting.signal]);
+  for (const event of ["wheel", "touchmove", "keydown", "pointerdown"]) addEventListener(event, () => waiting.abort(), { signal, passive: true });
+  await made.complete();
+  if (signal.aborted) return;
+  waiting.abort();
+  scrollTo(0, top);
+  if (focus) focusOn(focus, outlet);
+}
+
+/** Return whether the caller may see a view; what they may do is found out anew before they are refused. @param {string | undefined} operation */
+async function may(operation) {
+  if (!session.may(operation)) await identified();
+  return session.may(operation);
+}
+
+/** Show the view that is kept from the caller, if they may see it now. */
+export async function reconsider() {
+  if (shown?.refused && session.may(match(shown.path)?.view.operation)) await shown.reload();
 }
 
 /**
@@ -255,21 +309,18 @@ async function loaded(view) {
   }
 }
 
-/** @param {Page} made @param {string} title @param {string} text */
-function refuse(made, title, text) {
+/** @param {Page} made @param {string} title @param {string} text @param {HTMLElement} [action] */
+function refuse(made, title, text, action) {
   made.title(title);
-  made.put(h("p", null, text), h("p", null, link("/", S.frame.home)));
+  made.put(h("p", null, text), action && h("p", null, action), h("p", null, link("/", S.frame.home)));
 }
 
-/** Return a selector of the focused element in the view, null if it has none that stays. */
-function focused() {
-  const element = document.activeElement;
-  if (!element || !outlet.contains(element)) return null;
-  for (const name of ["data-key", "name", "href", "id"]) {
-    const value = element.getAttribute(name);
-    if (value) return `[${name}="${CSS.escape(value)}"]`;
-  }
-  return null;
+/** Look again whether the caller may see the view that was refused, and say so if not. @param {Page} made */
+async function again(made) {
+  const { tell } = await import("../parts/dialog.js");
+  const { attempt } = await import("../parts/preview.js");
+  await attempt(S.frame.again, identified);
+  if (!made.signal.aborted) tell(S.frame.stillNotYours);
 }
 
 /** @param {string} text */

@@ -21,9 +21,9 @@ const EARLY = 5000; // ms before its end an access token is renewed
 /** @type {Promise<any> | null} */ let renewing = null;
 /** @type {Promise<void> | null} */ let asking = null;
 /** @type {Set<() => void>} */ const waiting = new Set();
-/** @type {Set<string>} */ let operations = new Set();
 const channel = new BroadcastChannel("portcullis");
 
+/** What the caller may send, such as `GET /api/user/{id}`. @type {Set<string>} */ export let operations = new Set();
 /** @type {Me | null} */ export let me = null;
 /** @type {Menu[]} */ export let menus = [];
 

@@ -71,7 +71,7 @@ function setEnabled(page, menu) {
     const done = await previewed({ title, text, confirm: on ? T.enable : T.disable, danger: !on,
       write: (dryRun) => page.call("PATCH", ONE, { path, body: { enabled: on }, ifMatch: `"${menu.version}"`, dryRun }) });
     if (!done) return;
-    tell(on ? T.enabled(menu.title) : T.disabled(menu.title), { undo: undoing("PATCH", ONE, { path, body: { enabled: !on }, ifMatch: done.etag }) });
+    tell(on ? T.enabled(menu.title) : T.disabled(menu.title), { undo: undoing(page, ["PATCH", ONE, { path, body: { enabled: !on }, ifMatch: done.etag }]) });
     await page.reload();
   });
 }
@@ -98,7 +98,7 @@ async function resources(page, menu) {
     const saved = await previewed({ title, text: T.bindText, confirm,
       write: (dryRun) => page.call("PUT", BOUND, { path, body: { resourceIds }, ifMatch: etag, dryRun }) });
     if (!saved) return;
-    tell(done, { undo: undoing("PUT", BOUND, { path, body: { resourceIds: data.resourceIds }, ifMatch: saved.etag }) });
+    tell(done, { undo: undoing(page, ["PUT", BOUND, { path, body: { resourceIds: data.resourceIds }, ifMatch: saved.etag }]) });
     await page.reload();
   });
   const shown = data.resources.map((/** @type {Resource} */ one) => [

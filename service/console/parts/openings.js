@@ -17,7 +17,7 @@ const ONE = "/api/opening/{id}";
 
 /** Return the openings of a service, with what the caller may do about them. @param {Page} page @param {string} service */
 export function openings(page, service) {
-  const list = listing({
+  const list = listing(page, {
     caption: T.openings,
     filters: [{ name: "code", label: T.whom, type: "select", options: Object.entries(T.words) }],
     columns: [
@@ -71,7 +71,7 @@ async function open(page, service) {
     },
   });
   if (!done) return;
-  tell(T.opened(nameOf(done.data)), { undo: undoing("DELETE", ONE, { path: { id: done.data.id } }) });
+  tell(T.opened(nameOf(done.data)), { undo: undoing(page, ["DELETE", ONE, { path: { id: done.data.id } }]) });
   await page.reload();
 }
 
@@ -105,7 +105,7 @@ function close(page, opening) {
     const done = await previewed({ title, text: T.closeText, confirm: T.closeConfirm, danger: true,
       write: (dryRun) => page.call("DELETE", ONE, { path: { id }, dryRun }) });
     if (!done) return;
-    tell(T.closed(name), { undo: undoing("POST", ALL, { body: { service, resourceId, code } }) });
+    tell(T.closed(name), { undo: undoing(page, ["POST", ALL, { body: { service, resourceId, code } }]) });
     await page.reload();
   });
 }

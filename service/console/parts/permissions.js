@@ -133,7 +133,7 @@ class Editor {
         });
         if (!done) return;
         unsaved.delete(this);
-        tell(T.saved(roleName), { undo: undoing("PUT", GIVEN, { path: this.path, body: { menuIds: [...this.stored.ids] }, ifMatch: done.etag }) });
+        tell(T.saved(roleName), { undo: undoing(this.page, ["PUT", GIVEN, { path: this.path, body: { menuIds: [...this.stored.ids] }, ifMatch: done.etag }]) });
         await this.page.reload();
       } catch (problem) {
         if (!(problem instanceof Problem) || problem.status !== 412) throw problem;

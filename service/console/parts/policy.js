@@ -96,16 +96,19 @@ export function asking(page, query) {
  * @param {HTMLElement} place
  * @param {() => Promise<import("../core/dom.js").Child>} work Returns the answer.
  */
-export async function answering(page, form, place, work) {
-  place.replaceChildren(h("p", { class: "loading" }, S.frame.loading));
-  try {
-    place.replaceChildren(...pieces([await work()]));
-  } catch (problem) {
-    if (page.signal.aborted) return;
-    place.replaceChildren();
-    if (problem instanceof Problem && problem.violations.length) form.refuse(problem);
-    else place.replaceChildren(trouble(problem, () => answering(page, form, place, work)));
-  }
+export function answering(page, form, place, work) {
+  const answer = async () => {
+    place.replaceChildren(h("p", { class: "loading" }, S.frame.loading));
+    try {
+      place.replaceChildren(...pieces([await work()]));
+    } catch (problem) {
+      if (page.signal.aborted) return;
+      place.replaceChildren();
+      if (problem instanceof Problem && problem.violations.length) form.refuse(problem);
+      else place.replaceChildren(trouble(problem, answer));
+    }
+  };
+  page.during(answer());
 }
 
 /**

@@ -101,16 +101,14 @@ export async function attempt(title, work) {
 }
 
 /**
- * Return what takes a change back, for `tell`: it sends a request from whichever view is shown by then, and shows the
- * view of the change anew if it still is.
- * @param {string} method
- * @param {string} template
- * @param {import("../core/api.js").Options} options
+ * Return what takes a change back, for `tell`: it sends requests one after the other, whichever view is shown by then, and
+ * shows the view of the change anew if it still is.
+ * @param {import("../core/router.js").Page} page The view of the change.
+ * @param {...[method: string, template: string, options: import("../core/api.js").Options]} requests
  */
-export function undoing(method, template, options) {
-  const { path } = current();
+export function undoing(page, ...requests) {
   return async () => {
-    await current().call(method, template, { ...options, signal: undefined });
-    if (current().path === path) await current().reload();
+    for (const [method, template, options] of requests) await page.call(method, template, { ...options, signal: undefined });
+    if (current().path === page.path) await current().reload();
   };
 }

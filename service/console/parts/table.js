@@ -1,9 +1,11 @@
 // @ts-check
 /** Long lists: filters, order and paging in the address; the server sends one page at a time. */
 import { button, empty, h, icon, link, pieces } from "../core/dom.js";
-import { page as current } from "../core/router.js";
 import { S } from "../strings.js";
 import { trouble } from "./trouble.js";
+
+/** The page before one that has a cursor, by that cursor. @type {Map<string, {page: string | null, cursor: string | null}>} */
+const before = new Map();
 
 /** @typedef {{title: string, cell: (row: any) => import("../core/dom.js").Child, sort?: string, kind?: string}} Column `sort` is a key of the server; `kind` may be number. */
 /** @typedef {{name: string, label: string, type?: string, options?: (string | [string, string])[], value?: string, more?: boolean}} Filter */
@@ -25,16 +27,16 @@ import { trouble } from "./trouble.js";
  */
 
 /**
- * Return a list that loads itself, with `reload()` and, while rows are shown, `rows()`.
+ * Return a list of a view that loads itself, with `reload()` and, while rows are shown, `rows()`. Its filters are those of
+ * the view's address.
+ * @param {import("../core/router.js").Page} page
  * @param {Listing} config
  * @returns {HTMLElement & {reload: () => Promise<void>, rows: () => any[]}}
  */
-export function listing(config) {
+export function listing(page, config) {
   const { caption, columns, filters = [], load, row, actions = [], buttons, select, chosen, size = 20, most = 200 } = config;
-  const page = current();
   const keys = new Set();
   /** @type {any[]} */ let rows = [];
-  /** @type {string[]} */ const before = [];
   let turn = 0;
   const body = h("tbody");
   const head = h("tr");
@@ -59,11 +61,15 @@ export function listing(config) {
   }, { kind: "quiet", hidden: true });
   const bar = filters.length > 0 || actions.length > 0 ? h("div", { class: "bar" }, search(), h("div", { class: "actions" }, actions)) : null;
 
-  /** @param {Record<string, any>} changes */
-  function set(changes) {
-    if (!("cursor" in changes)) before.length = 0;
-    page.setQuery({ page: null, cursor: null, ...changes }, { show: false });
+  /** @param {Record<string, any>} changes @param {{push?: boolean}} [options] */
+  function set(changes, { push = false } = {}) {
+    page.setQuery({ page: null, cursor: null, ...changes }, { show: false, push });
     return refresh();
+  }
+
+  /** Show another page; the way back leads to this one. @param {Record<string, any>} place */
+  function turnTo(place) {
+    return set(place, { push: true });
   }
 
   function search() {
@@ -151,13 +157,11 @@ export function listing(config) {
       : S.table.range(Math.min(total, (at - 1) * long + 1), Math.min(total, at * long), found.totalIsExact === false ? S.table.atLeast(total) : total.toLocaleString());
     status.textContent = text;
     const next = () => {
-      if ((cursor || total === undefined || at * long >= 10_000) && found.nextCursor) {
-        before.push(cursor ?? "");
-        return set({ cursor: found.nextCursor });
-      }
-      return set({ page: at + 1 });
+      if (!((cursor || total === undefined || at * long >= 10_000) && found.nextCursor)) return turnTo({ page: at + 1 });
+      before.set(found.nextCursor, { page: page.query.get("page"), cursor });
+      return turnTo({ cursor: found.nextCursor });
     };
-    const back = () => (cursor ? set({ cursor: before.pop() || null }) : set({ page: at > 2 ? at - 1 : null }));
+    const back = () => turnTo(cursor ? before.get(cursor) ?? {} : { page: at > 2 ? at - 1 : null });
     pager.replaceChildren(
       h("span", { class: "range" }, text),
       h("label", null, S.table.size, " ", h("select", { name: "size", value: String(long), onchange: (/** @type {Event} */ event) => set({ size: /** @type {HTMLSelectElement} */ (event.target).value }) },
@@ -169,7 +173,6 @@ export function listing(config) {
 
   async function refresh() {
     const mine = ++turn;
-    const focus = pager.contains(document.activeElement) || head.contains(document.activeElement) ? document.activeElement?.getAttribute("data-key") : null;
     place.setAttribute("aria-busy", "true");
     const { sort, ...wanted } = { sort: config.sort, size, ...Object.fromEntries(page.query) };
     if (Number(wanted.size) > most) wanted.size = most;
@@ -188,13 +191,12 @@ export function listing(config) {
     } finally {
       if (mine === turn) place.removeAttribute("aria-busy");
     }
-    if (focus) /** @type {HTMLElement | null} */ (element.querySelector(`[data-key="${focus}"]:not(:disabled)`) ?? pager.querySelector("select"))?.focus();
   }
 
   const element = Object.assign(h("div", { class: "listing" }, bar, place, status, pager), { reload: refresh, rows: () => rows });
   place.append(h("p", { class: "loading" }, S.frame.loading));
   element.dataset.loading = "";
-  refresh();
+  page.during(refresh());
   return element;
 }
 

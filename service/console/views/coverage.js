@@ -24,7 +24,7 @@ export async function show(page) {
   page.title(T.coverageTitle, registers && register);
   const free = (/** @type {RouteGuard} */ route) => route.guard !== "outside" && bindingOf(route) === "unregistered";
   if (page.query.get("show") === "lost") return page.put(card("", glance(data)), card(T.lost, h("p", null, T.lostText), lost(page)));
-  page.put(card("", h("p", null, T.coverageText), glance(data)), listing({
+  page.put(card("", h("p", null, T.coverageText), glance(data)), listing(page, {
     caption: T.coverageCaption,
     filters: [
       { name: "guard", label: T.guard, type: "select", options: Object.entries(T.guards) },
@@ -57,7 +57,7 @@ export async function show(page) {
 
 /** Return all resources without a route, page by page. @param {import("../core/router.js").Page} page */
 function lost(page) {
-  return listing({
+  return listing(page, {
     caption: T.lost,
     columns: [{ title: T.request, cell: ({ name }) => h("code", null, name) }],
     buttons: ({ name }) => resource(name),

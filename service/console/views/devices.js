@@ -12,7 +12,7 @@ const T = S.devices;
 /** @param {import("../core/router.js").Page} page */
 export async function show(page) {
   page.title(T.title, button(T.all, everywhere, { icon: "log-out" }));
-  const list = listing({
+  const list = listing(page, {
     caption: T.caption,
     columns: [
       { title: T.device, cell: (one) => h("span", { class: "badges" }, one.device, one.current && badge(T.current, "info")) },

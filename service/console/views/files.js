@@ -26,7 +26,7 @@ export async function show(page) {
   const transfers = h("div", { class: "transfers" });
   const chosen = h("input", { type: "file", multiple: true, hidden: true, tabindex: "-1", "aria-label": T.upload, onchange: () => uploadAll([...(chosen.files ?? [])]) });
   page.title(T.title, mayUpload && [chosen, button(T.upload, () => chosen.click(), { icon: "upload", kind: "primary" })]);
-  const list = listing({
+  const list = listing(page, {
     caption: T.caption,
     columns: [
       { title: T.name, cell: (one) => one.name, sort: "name" },

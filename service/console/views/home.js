@@ -17,7 +17,7 @@ export async function show(page) {
     card(S.home.you, definition([[S.home.userName, me.name], [S.home.nickName, me.nickName], [S.home.email, me.email],
       [S.home.roles, me.roles.length > 0 ? h("span", { class: "badges" }, me.roles.map((role) => badge(role))) : S.home.noRoles]])),
     card(S.home.may, rights(page)));
-  if (findings) attention(page, findings);
+  if (findings) page.during(attention(page, findings));
 }
 
 /** What the caller may do, by the menus that they see, in the words of their Buttons. @param {import("../core/router.js").Page} page */

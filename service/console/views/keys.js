@@ -15,7 +15,7 @@ export async function show(page) {
   const name = page.may("GET /api/user/{id}") ? (await page.call("GET", "/api/user/{id}", { path: { id } })).data.userName : id;
   page.title(T.title(name), page.may("POST /api/user/{id}/keys") && button(T.make, make, { icon: "plus", kind: "primary" }));
   if (page.may("GET /api/user/{id}")) page.crumbs([`/users/${id}`, name]);
-  const list = listing({
+  const list = listing(page, {
     caption: T.caption,
     columns: [
       { title: T.name, cell: (one) => one.name },

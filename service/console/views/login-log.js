@@ -15,7 +15,7 @@ const L = S.operations;
 export async function show(page) {
   const live = following(page, async (query) => (await page.call("GET", "/api/login-log/list", { query })).data, () => list.reload());
   const mayRead = page.may("GET /api/user/{id}");
-  const list = listing({
+  const list = listing(page, {
     caption: L.logins,
     columns: [
       { title: T.time, cell: (one) => time(one.createTime) },

@@ -30,7 +30,7 @@ export async function show(page) {
     const done = await ask({ title: T.chooseRoles, confirm: T.applyRoles, extra: [{ name: "roles", label: T.rolesShown, type: "custom", control, required: true }] });
     if (done) page.setQuery({ roles: done.roles });
   });
-  const shown = listing({
+  const shown = listing(page, {
     caption: T.matrixCaption,
     size: 50,
     most: MOST,

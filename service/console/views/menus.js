@@ -1,11 +1,10 @@
 // @ts-check
 /** The tree of Menus and Buttons, and one of them. */
 import { badge, empty, h, icon, linkButton } from "../core/dom.js";
-import { page as current } from "../core/router.js";
 import { ask, tell } from "../parts/dialog.js";
 import { menuCard } from "../parts/menu-card.js";
 import { Forest, moves, pathOf, readMenus, within } from "../parts/menus.js";
-import { attempt } from "../parts/preview.js";
+import { attempt, undoing } from "../parts/preview.js";
 import { searching, tree } from "../parts/tree.js";
 import { S } from "../strings.js";
 
@@ -141,16 +140,13 @@ class Moving {
     return attempt(T.moveTitle(place.menu.title), async () => {
       const { parentId, sort } = place.menu;
       const edits = moves(place, parent, this.children(parent).filter((one) => one !== place), index);
-      const before = edits.map(({ place: { menu } }) => ({ id: menu.id, body: { parentId: menu.parentId, sort: menu.sort } }));
+      const before = edits.map(({ place: { menu } }) => /** @type {[string, string, any]} */ (["PATCH", ONE, { path: { id: menu.id }, body: { parentId: menu.parentId, sort: menu.sort } }]));
       if (edits.length === 1 && (parent?.menu.id ?? null) === parentId && edits[0].body.sort === sort) return;
       // The siblings first: should one be refused, the menu is still where it was.
       for (const { place: { menu }, body } of edits.reverse()) {
         await this.page.call("PATCH", ONE, { path: { id: menu.id }, body, ifMatch: `"${menu.version}"` });
       }
-      tell(T.moved(place.menu.title), { undo: async () => {
-        for (const { id, body } of before) await current().call("PATCH", ONE, { path: { id }, body, signal: undefined });
-        if (current().path === this.page.path) await current().reload();
-      } });
+      tell(T.moved(place.menu.title), { undo: undoing(this.page, ...before) });
       await this.page.reload();
     });
   }

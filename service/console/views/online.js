@@ -2,6 +2,7 @@
 /** Who is signed in: sessions can be ended, and users banned. */
 import { badge, button, h, link } from "../core/dom.js";
 import * as session from "../core/session.js";
+import { ban } from "../parts/bans.js";
 import { ask, tell } from "../parts/dialog.js";
 import { listing } from "../parts/table.js";
 import { time } from "../parts/time.js";
@@ -12,7 +13,7 @@ const T = S.online;
 /** @param {import("../core/router.js").Page} page */
 export async function show(page) {
   page.title(T.title, button(S.action.reload, () => list.reload(), { icon: "refresh" }));
-  const list = listing({
+  const list = listing(page, {
     caption: T.caption,
     columns: [
       { title: T.user, cell: (one) => h("span", { class: "badges" }, page.may("GET /api/user/{id}") ? link(`/users/${one.loginId}`, one.userName) : one.userName, own(one) && badge(T.you, "info")) },
@@ -26,7 +27,7 @@ export async function show(page) {
     buttons: (one) => [
       page.may("DELETE /api/online/{loginId}/{device}") && button(T.end, () => end(one), { "aria-label": `${T.end}: ${one.userName}, ${one.device}` }),
       page.may("DELETE /api/online/{loginId}") && button(T.endAll, () => endAll(one), { "aria-label": `${T.endAll}: ${one.userName}` }),
-      page.may("POST /api/online/{loginId}/ban") && !own(one) && button(T.ban, () => ban(one), { kind: "quiet", "aria-label": `${T.ban}: ${one.userName}` }),
+      page.may("POST /api/online/{loginId}/ban") && !own(one) && button(T.ban, () => keepOut(one), { kind: "quiet", "aria-label": `${T.ban}: ${one.userName}` }),
     ],
     empty: h("p", { class: "empty" }, T.none),
   });
@@ -59,20 +60,7 @@ export async function show(page) {
   }
 
   /** @param {import("../types/api").OnlineUser} one */
-  async function ban({ loginId, userName }) {
-    const banned = await ask({
-      title: T.banTitle(userName),
-      text: T.banText,
-      confirm: T.banConfirm,
-      danger: true,
-      extra: [
-        { name: "seconds", label: T.banFor, type: "select", unset: T.banNoEnd, options: S.lifetimes },
-        { name: "reason", label: T.reason, type: "textarea", attributes: { maxlength: 500 } },
-      ],
-      act: ({ seconds, reason }) => page.call("POST", "/api/online/{loginId}/ban", { path: { loginId }, body: { seconds, reason: reason ?? "" } }),
-    });
-    if (!banned) return;
-    tell(T.banned(userName));
-    await list.reload();
+  async function keepOut({ loginId, userName }) {
+    if (await ban(page, loginId, userName)) await list.reload();
   }
 }

@@ -10,7 +10,7 @@ const T = S.policy;
 /** @param {import("../core/router.js").Page} page */
 export async function show(page) {
   page.title(T.tab.openings);
-  page.put(tabs(page), h("p", null, T.openingsText), listing({
+  page.put(tabs(page), h("p", null, T.openingsText), listing(page, {
     caption: T.openingsCaption,
     size: 50,
     columns: [

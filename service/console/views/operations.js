@@ -13,7 +13,7 @@ const T = S.operations;
 /** @param {import("../core/router.js").Page} page */
 export async function show(page) {
   const live = following(page, async (query) => (await page.call("GET", "/api/operation-log/list", { query })).data, () => list.reload());
-  const list = listing({
+  const list = listing(page, {
     caption: T.caption,
     columns: [
       { title: T.time, cell: (one) => time(one.createTime) },

@@ -25,7 +25,7 @@ export async function show(page) {
     card(T.model, h("p", null, T.modelText), definition(T.modelTerms),
       h("details", null, h("summary", null, h("code", null, "model.conf")), h("pre", { class: "model", tabindex: "0", role: "region", "aria-label": T.model },
         data.model.split("\n").map((/** @type {string} */ line) => [line.startsWith("#") ? h("span", { class: "comment" }, line) : line, "\n"])))),
-    listing({
+    listing(page, {
       caption: T.linesCaption,
       size: 50,
       filters: [

@@ -62,7 +62,7 @@ function bindings(page, one, bound, etag) {
       text: [names(T.adds, added, "good"), names(T.takes, removed, "bad")],
       write: (dryRun) => page.call("PUT", BOUND, { path, body: { menuIds }, ifMatch: etag, dryRun }) });
     if (!done) return undefined;
-    tell(T.bound(one.resourceName), { undo: undoing("PUT", BOUND, { path, body: { menuIds: ids }, ifMatch: done.etag }) });
+    tell(T.bound(one.resourceName), { undo: undoing(page, ["PUT", BOUND, { path, body: { menuIds: ids }, ifMatch: done.etag }]) });
     return page.reload();
   });
   const known = (/** @type {number} */ id) => bound.find((button_) => button_.id === id)?.authMark ?? String(id);
@@ -94,7 +94,7 @@ function setEnabled(page, one, etag) {
     const done = await previewed({ title, text: on ? T.enableText : T.disableText, confirm: on ? T.enable : T.disable, danger: !on,
       write: (dryRun) => page.call("PUT", STATE, { path, body: { enabled: on }, ifMatch: etag, dryRun }) });
     if (!done) return;
-    tell(on ? T.enabled(name) : T.disabled(name), { undo: undoing("PUT", STATE, { path, body: { enabled: !on }, ifMatch: done.etag }) });
+    tell(on ? T.enabled(name) : T.disabled(name), { undo: undoing(page, ["PUT", STATE, { path, body: { enabled: !on }, ifMatch: done.etag }]) });
     await page.reload();
   });
 }

@@ -17,7 +17,7 @@ export async function show(page) {
     page.may("POST /api/resource") && linkButton("/resources/new", T.add, { icon: "plus" }),
     page.may("POST /api/resource") && linkButton("/resources/import", T.import, { icon: "upload" }));
   const coverage = page.may("GET /api/policy/coverage") && h("div", null);
-  page.put(coverage && card("", coverage), listing({
+  page.put(coverage && card("", coverage), listing(page, {
     caption: T.caption,
     filters: [
       { name: "service", label: T.service, type: services ? "select" : "text", options: services ?? [] },

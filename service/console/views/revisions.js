@@ -14,7 +14,7 @@ export async function show(page) {
   /** @type {number[]} */ let chosen = [];
   const compare = button(T.compareTwo, () => page.go(`/policy/compare?from=${Math.min(...chosen)}&to=${Math.max(...chosen)}`), { disabled: true });
   page.title(T.tab.revisions, compares && compare);
-  page.put(tabs(page), h("p", null, T.revisionsText), listing({
+  page.put(tabs(page), h("p", null, T.revisionsText), listing(page, {
     caption: T.revisionsCaption,
     filters: [
       { name: "userName", label: T.by_ },

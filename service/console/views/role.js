@@ -54,7 +54,7 @@ function setEnabled(page, role, etag) {
     const done = await previewed({ title, text: on ? T.enableText : T.disableText, confirm: on ? T.enable : T.disable, danger: !on,
       write: (dryRun) => page.call("PATCH", ONE, { path, body: { enabled: on }, ifMatch: etag, dryRun }) });
     if (!done) return;
-    tell(on ? T.enabled(role.roleName) : T.disabled(role.roleName), { undo: undoing("PATCH", ONE, { path, body: { enabled: !on }, ifMatch: done.etag }) });
+    tell(on ? T.enabled(role.roleName) : T.disabled(role.roleName), { undo: undoing(page, ["PATCH", ONE, { path, body: { enabled: !on }, ifMatch: done.etag }]) });
     await page.reload();
   });
 }

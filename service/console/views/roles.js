@@ -14,7 +14,7 @@ export async function show(page) {
     page.may("POST /api/role") && linkButton("/roles/new", T.add, { icon: "plus", kind: "primary" }),
     page.may("POST /api/role/import") && linkButton("/roles/import", S.transfer.import, { icon: "upload" }),
     page.may("GET /api/role/export") && exporting(page, "/api/role/export", "roles"));
-  page.put(listing({
+  page.put(listing(page, {
     caption: T.caption,
     filters: [
       { name: "roleName", label: T.name },

@@ -10,7 +10,7 @@ const T = S.services;
 /** @param {import("../core/router.js").Page} page */
 export async function show(page) {
   page.title(T.title, page.may("POST /api/service") && linkButton("/services/new", T.add, { icon: "plus", kind: "primary" }));
-  page.put(h("p", null, T.text), listing({
+  page.put(h("p", null, T.text), listing(page, {
     caption: T.title,
     filters: [{ name: "name", label: T.name }],
     columns: [

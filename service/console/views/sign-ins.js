@@ -10,7 +10,7 @@ const T = S.logins;
 /** @param {import("../core/router.js").Page} page */
 export async function show(page) {
   page.title(T.title);
-  page.put(listing({
+  page.put(listing(page, {
     caption: T.caption,
     columns: [
       { title: T.time, cell: (one) => time(one.createTime) },

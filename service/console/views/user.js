@@ -1,6 +1,7 @@
 // @ts-check
 /** One user: what is stored, whether they may log in, their sessions, and what can be done about them. */
 import { badge, button, card, definition, empty, h, link, linkButton } from "../core/dom.js";
+import { ban, unban } from "../parts/bans.js";
 import { ask, tell } from "../parts/dialog.js";
 import { attempt, previewed, undoing } from "../parts/preview.js";
 import { entries, related, what } from "../parts/related.js";
@@ -11,7 +12,6 @@ import { S } from "../strings.js";
 
 const T = S.users;
 const STATUS = "/api/user/{id}/status";
-const BAN = "/api/online/{loginId}/ban";
 
 /** @param {import("../core/router.js").Page} page */
 export async function show(page) {
@@ -23,7 +23,7 @@ export async function show(page) {
   page.title(user.userName,
     page.may("PATCH /api/user/{id}") && linkButton(`/users/${user.id}/edit`, S.action.edit, { icon: "edit" }),
     !self && page.may("PUT /api/user/{id}/status") && button(user.status === "enabled" ? T.disable : T.enable, () => setStatus(page, user, etag)),
-    !self && page.may("POST /api/online/{loginId}/ban") && (user.ban ? button(T.unban, () => unban(page, user)) : button(T.ban, () => ban(page, user))),
+    !self && page.may("POST /api/online/{loginId}/ban") && (user.ban ? button(T.unban, () => letIn(page, user)) : button(T.ban, () => keepOut(page, user))),
     user.kind === "service" && page.may("GET /api/user/{id}/keys") && linkButton(`/users/${user.id}/keys`, T.keys, { icon: "key" }),
     !self && user.kind === "person" && page.may("PUT /api/user/{id}/password") && button(T.reset, () => reset(page, user), { icon: "key" }),
     !self && page.may("DELETE /api/user/{id}") && button(S.action.delete, () => remove(page, user, etag), { kind: "danger", icon: "trash" }));
@@ -78,32 +78,22 @@ function setStatus(page, user, etag) {
     const done = await previewed({ title, text: on ? T.enableText : T.disableText, confirm: on ? T.enable : T.disable, danger: !on,
       write: (dryRun) => page.call("PUT", STATUS, { path, body: { status: on ? "enabled" : "disabled" }, ifMatch: etag, dryRun }) });
     if (!done) return;
-    tell(on ? T.enabled(user.userName) : T.disabled(user.userName), { undo: undoing("PUT", STATUS, { path, body: { status: user.status }, ifMatch: done.etag }) });
+    tell(on ? T.enabled(user.userName) : T.disabled(user.userName), { undo: undoing(page, ["PUT", STATUS, { path, body: { status: user.status }, ifMatch: done.etag }]) });
     await page.reload();
   });
 }
 
 /** @param {import("../core/router.js").Page} page @param {import("../parts/users.js").User} user */
-async function ban(page, user) {
-  const path = { loginId: user.id };
-  const done = await ask({
-    title: T.banTitle(user.userName), text: T.banText, confirm: T.banConfirm, danger: true,
-    extra: [
-      { name: "seconds", label: T.banFor, type: "select", unset: T.banNoEnd, options: T.banTimes },
-      { name: "reason", label: T.reason, help: T.reasonHelp, attributes: { maxlength: 200 } },
-    ],
-    act: ({ seconds, reason }) => page.call("POST", BAN, { path, body: { seconds, reason: reason ?? "" } }),
+function keepOut(page, user) {
+  return attempt(T.ban, async () => {
+    if (await ban(page, user.id, user.userName)) await page.reload();
   });
-  if (!done) return;
-  tell(T.banDone(user.userName), { undo: undoing("DELETE", BAN, { path }) });
-  await page.reload();
 }
 
 /** @param {import("../core/router.js").Page} page @param {import("../parts/users.js").User} user */
-function unban(page, user) {
+function letIn(page, user) {
   return attempt(T.unban, async () => {
-    await page.call("DELETE", BAN, { path: { loginId: user.id } });
-    tell(T.unbanDone(user.userName));
+    await unban(page, user.id, user.userName);
     await page.reload();
   });
 }

@@ -16,7 +16,7 @@ export async function show(page) {
     page.may("POST /api/user") && linkButton("/users/new", T.add, { icon: "plus", kind: "primary" }),
     page.may("POST /api/user/import") && linkButton("/users/import", S.transfer.import, { icon: "upload" }),
     page.may("GET /api/user/export") && exporting(page, "/api/user/export", "users"));
-  page.put(listing({
+  page.put(listing(page, {
     caption: T.caption,
     filters: [
       { name: "userName", label: T.userName, type: "text" },

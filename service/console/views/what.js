@@ -65,7 +65,7 @@ async function found(page, name) {
       [S.users.status, data.userStatus && badge(S.users.statuses[data.userStatus] ?? data.userStatus, data.userStatus === "enabled" ? "good" : "bad")],
       [T.holds, data.permissions.length ? codes(data.permissions) : T.holdsNothing],
     ])),
-    listing({
+    listing(page, {
       caption: T.whatCaption,
       size: ROWS,
       filters: [{ name: "kind", label: T.kind, type: "select", options: Object.entries(T.kinds) }],

@@ -62,6 +62,7 @@ async function passing(page) {
   const byUser = query.get("by") === "users" && page.may("GET /api/policy/who/users");
   const read = async (/** @type {Record<string, any>} */ { page: number, size }) => (await page.call("GET", "/api/policy/who", { query: { ...asked, page: number, size } })).data;
   const data = await read(byUser ? { size: 1 } : Object.fromEntries(query));
+  if (!data.endpoint && !asked.service) return card(T.answer, h("p", { class: "note warn" }, T.noRoute));
   const filters = new URLSearchParams([...query].filter(([name]) => !["by", "page", "size"].includes(name)));
   const choice = (/** @type {string} */ by, /** @type {string} */ text, /** @type {boolean} */ on) => {
     const one = link(`/policy/who?${filters}&by=${by}`, text);
@@ -71,7 +72,7 @@ async function passing(page) {
   return [
     card(T.answer,
       data.visitors ? h("p", { class: "note" }, T.everybody) : data.anyLogin && h("p", { class: "note" }, T.anyLogin),
-      !data.endpoint && !asked.service && h("p", { class: "note warn" }, T.noRoute),
+      data.resource.object === `${asked.service} @unregistered` && h("p", { class: "note" }, T.unregisteredThere(asked.service)),
       h("p", null, T.usersMay(data.users)),
       definition([
         [T.resourceLine, [h("code", null, data.resource.object), " ", codes(data.resource.required)]],
@@ -80,7 +81,7 @@ async function passing(page) {
         [T.others, data.others.length ? h("ul", null, data.others.map((/** @type {string} */ one) => h("li", null, h("code", null, one)))) : null],
       ])),
     h("nav", { class: "tabs small", "aria-label": T.show }, choice("roles", T.byRoles, !byUser), page.may("GET /api/policy/who/users") && choice("users", T.byUsers, byUser)),
-    byUser ? listing({
+    byUser ? listing(page, {
       caption: T.whoUsers,
       columns: [
         { title: T.userName, cell: (one) => one.userName },
@@ -90,7 +91,7 @@ async function passing(page) {
       buttons: (one) => why(page, { userName: one.userName, ...asked }, one.userName),
       empty: empty(T.noUser),
       load: async ({ page: number, size }) => (await page.call("GET", "/api/policy/who/users", { query: { ...asked, page: number, size } })).data,
-    }) : listing({
+    }) : listing(page, {
       caption: T.whoRoles,
       columns: [
         { title: T.roleCode, cell: (one) => one.roleCode },

@@ -1,0 +1,158 @@
+"""The way back: to the page of a list, to where it was scrolled, and to what had the focus."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from playwright.sync_api import Route, expect
+
+from tests.console.house import House
+from tests.console.test_users import button, headed
+from tests.console.visits import Visit, settled
+
+MANY: Final = 45
+SECOND: Final = re.compile(f"^21.40 of {MANY}$")
+LATE: Final = """async () => {
+  const base = document.querySelector("script[type=module]").src;
+  const { page } = await import(new URL("core/router.js", base));
+  const { listing } = await import(new URL("parts/table.js", base));
+  const left = page();
+  location.hash = "/users?userName=of-another-view";
+  while (page() === left) await new Promise((resolve) => setTimeout(resolve, 5));
+  const asked = [];
+  const shown = listing(left, {
+    caption: "Late", columns: [{ title: "Name", cell: (one) => one }],
+    filters: [{ name: "userName", label: "Name" }],
+    load: async (query) => { asked.push(query); return { items: [], total: 0 }; },
+  });
+  const field = shown.querySelector("input");
+  field.value = "typed";
+  field.dispatchEvent(new Event("change"));
+  await new Promise((resolve) => setTimeout(resolve));
+  return [asked[0], location.hash];
+}"""
+"""Leaves a view, makes its list only then, as after a slow request, and types in a filter of it; returns what
+the list has asked for, and the address."""
+
+
+def birds(house: House, word: str) -> None:
+    """Make enough users for three pages, whose email has ``word``."""
+    table = [
+        {"userName": f"{word}{n:02}", "nickName": word, "email": f"{word}{n}@{word}.example", "roles": []}
+        for n in range(MANY)
+    ]
+    assert house.api.post("/api/user/import", json={"users": table}).status_code == 200
+
+
+def test_the_way_back_leads_to_the_row_and_the_scroll_of_a_long_list(visit: Visit, house: House) -> None:
+    birds(house, "curlew")
+    page = visit.page
+    page.set_viewport_size({"width": 1000, "height": 500})
+    visit.sign_in(address="/users?email=curlew.example&sort=userName&size=50")
+    rows = page.get_by_role("table").get_by_role("row")
+    expect(rows).to_have_count(1 + MANY)
+    row = page.get_by_role("link", name="curlew40")
+    row.focus()
+    before = page.evaluate("scrollY")
+    assert before > 500
+    row.press("Enter")
+    headed(page, "curlew40")
+    assert page.evaluate("scrollY") == 0
+
+    # Also when the rows come long after the view.
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/api/user/list**", hold)
+    with page.expect_request("**/api/user/list**"):
+        page.go_back()
+    expect(page.get_by_role("heading", level=1)).to_be_focused()
+    held[0].continue_()
+    expect(row).to_be_focused()
+    page.wait_for_function("before => scrollY === before", arg=before)
+
+
+def test_a_reader_who_scrolls_meanwhile_is_not_taken_back(visit: Visit, house: House) -> None:
+    birds(house, "godwit")
+    page = visit.page
+    page.set_viewport_size({"width": 1000, "height": 500})
+    visit.sign_in(address="/users?email=godwit.example&sort=userName&size=50")
+    page.get_by_role("link", name="godwit40").press("Enter")
+    headed(page, "godwit40")
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/api/user/list**", hold)
+    with page.expect_request("**/api/user/list**"):
+        page.go_back()
+    page.keyboard.press("ArrowDown")
+    held[0].continue_()
+    expect(page.get_by_role("link", name="godwit40")).to_be_visible()
+    settled(page)
+    assert page.evaluate("scrollY") < 200
+    expect(page.get_by_role("heading", level=1)).to_be_focused()
+
+
+def test_a_next_page_is_an_entry_of_the_history(visit: Visit, house: House) -> None:
+    birds(house, "knot")
+    page = visit.page
+    visit.sign_in(address="/account")
+    visit.go("/users?email=knot.example&sort=userName")
+    first, range_ = page.get_by_role("link", name="knot00"), page.locator(".range")
+    expect(first).to_be_visible()
+    next_ = button(page, "Next")
+    next_.press("Enter")
+    expect(range_).to_have_text(SECOND)
+    expect(next_).to_be_focused()
+    next_.press("Enter")
+    expect(range_).to_have_text(re.compile(f"^41.{MANY} of"))
+    expect(page.get_by_role("combobox", name="Rows")).to_be_focused()  # there is no next page
+
+    page.go_back()
+    expect(range_).to_have_text(SECOND)
+    expect(next_).to_be_focused()
+    page.go_back()
+    expect(first).to_be_visible()
+    assert "page=" not in page.url
+    page.go_forward()
+    expect(range_).to_have_text(SECOND)
+    page.go_back()
+    expect(first).to_be_visible()
+    page.go_back()
+    headed(page, "Your account")
+
+
+def test_the_pages_of_a_log_lead_back_one_by_one(visit: Visit, house: House) -> None:
+    for name in ("a", "b", "c"):
+        body = {"roleCode": f"dunlin-{name}", "roleName": f"Dunlin {name}"}
+        assert house.api.post("/api/role", json=body).status_code == 201
+    house.wait_for_log("operation", 3, module="role", kind="INSERT")
+    page = visit.page
+
+    def cut(route: Route) -> None:
+        route.continue_(url=re.sub("size=[0-9]+", "size=1", route.request.url))
+
+    page.route("**/api/operation-log/list**", cut)
+    visit.sign_in(address="/logs/operations?module=role&kind=INSERT")
+    seen = []
+    for move in ("Next", "Next", "Previous", "Previous"):
+        seen.append(page.get_by_role("row").nth(1).inner_text())
+        with page.expect_response("**/api/operation-log/list**"):
+            button(page, move).press("Enter")
+        settled(page)
+    seen.append(page.get_by_role("row").nth(1).inner_text())
+    assert len(set(seen)) == 3
+    assert seen[3:] == [seen[1], seen[0]]
+
+
+def test_a_list_keeps_to_the_view_that_it_was_made_for(visit: Visit) -> None:
+    visit.sign_in(address="/users?userName=of-its-own-view")
+    settled(visit.page)
+    asked, address = visit.page.evaluate(LATE)
+    assert asked["userName"] == "of-its-own-view"
+    assert address == "#/users?userName=of-another-view"
