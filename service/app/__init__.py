@@ -30,32 +30,32 @@ __all__ = ["Container", "Lifespan", "check_routes", "create_app", "describe_rout
 def create_app(settings: Settings, shipped: Shipped, slot: Slot | None = None) -> RequestMiddleware:
     """Return the ASGI application of one worker; it connects when its lifespan starts."""
     container = Container(settings, shipped, slot)
-    container.metrics.add(partial(worker_samples, container))
+    container.node.metrics.add(partial(worker_samples, container))
     app = Application()
     routes = add_routes(app, container, shipped.extensions)
     routes.check(shipped.endpoints, codes_by_endpoint(shipped.catalogue))
     app.add_middleware(Lifespan(container))
     address_of = address_behind(settings.server.trusted_proxies)
-    stop = partial(container.readiness.withdraw, "The service is stopping")
+    stop = partial(container.node.readiness.withdraw, "The service is stopping")
     return RequestMiddleware(
         app,
         address_of,
         _finished(container),
-        container.collector.operation,
-        begin=container.traffic.begin,
+        container.trail.collector.operation,
+        begin=container.node.traffic.begin,
         stop=stop,
         cross_origin=container.cross_origin,
         takes_path=routes.takes_path,
         folders=routes.folders,
-        tracing=container.tracing,
+        tracing=container.node.tracing,
     )
 
 
 def _finished(container: Container) -> Callable[[RequestContext], None]:
     """Return what is called with each finished request."""
-    count = container.traffic.count
-    events = None if container.decision_log is None else DecisionEvents(container.decision_log)
-    note = container.surroundings.forwarding.note
+    count = container.node.traffic.count
+    events = None if container.trail.decisions is None else DecisionEvents(container.trail.decisions)
+    note = container.node.surroundings.forwarding.note
 
     def finished(context: RequestContext) -> None:
         count(context)
@@ -92,5 +92,5 @@ def check_routes(shipped: Shipped) -> Routes:
         routes = add_routes(Application(), container, shipped.extensions)
         routes.check(shipped.endpoints, codes_by_endpoint(shipped.catalogue))
     finally:
-        container.passwords.close()
+        container.sign_in.passwords.close()
     return routes

@@ -42,7 +42,7 @@ def add_extensions(routes: Routes, container: Container, extensions: Sequence[Ex
 
     Raises RoutesError for what is not below a prefix, and for a prefix that others have endpoints below.
     """
-    offered = Dependencies(container.database, container.live)
+    offered = Dependencies(container.stores.database, container.policy.live)
     known = [one.template for one in (*routes.operations, *routes.outside)]
     taken = [one for one in extensions if any(map(one.owns_path, known))]
     if taken:

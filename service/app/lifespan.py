@@ -36,32 +36,32 @@ class Lifespan:
         await asyncio.gather(*self._running, return_exceptions=True)
         try:
             if self._running:
-                await self._container.watch.leave()
-                self._container.metrics.leave()
+                await self._container.policy.watch.leave()
+                self._container.node.metrics.leave()
         finally:
             await self._container.close()
 
     async def _start(self) -> None:
-        await self._container.clock_watch.look()
-        await self._container.watch.look()
-        await self._container.journal.start()
-        await self._container.readiness.look()
+        await self._container.stores.clock_watch.look()
+        await self._container.policy.watch.look()
+        await self._container.trail.journal.start()
+        await self._container.node.readiness.look()
         container = self._container
-        if container.decision_log is not None:
-            container.decision_log.start()
-        if container.tracing is not None:
-            container.tracing.start()
+        if container.trail.decisions is not None:
+            container.trail.decisions.start()
+        if container.node.tracing is not None:
+            container.node.tracing.start()
         work = (
-            container.watch,
-            container.clock_watch,
-            container.scheduler,
-            container.exporter,
-            container.metrics,
+            container.policy.watch,
+            container.stores.clock_watch,
+            container.node.scheduler,
+            container.trail.exporter,
+            container.node.metrics,
         )
         self._running = [asyncio.create_task(one.run()) for one in work]
-        self._running.append(asyncio.create_task(container.readiness.run(SLOWLY)))
-        self._running.append(asyncio.create_task(container.store.follow_primary()))
-        container.process.serves()
+        self._running.append(asyncio.create_task(container.node.readiness.run(SLOWLY)))
+        self._running.append(asyncio.create_task(container.stores.sessions.follow_primary()))
+        container.node.process.serves()
         # Objects created so far are permanent: keep the garbage collector from scanning them during requests.
         gc.collect()
         gc.freeze()

@@ -7,33 +7,34 @@ from collections.abc import Iterator
 import msgspec
 
 from service.app.container import Container
+from service.app.parts.stores import Stores
 from service.audit.export.exporter import Exporter
 from service.kernel.metrics import Sample, counted
 
 
 def worker_samples(container: Container) -> Iterator[Sample]:
     """Yield all samples of a worker; every counter with a closed list of labels is there from the start."""
-    yield from container.process.samples()
-    yield from container.traffic.samples()
+    yield from container.node.process.samples()
+    yield from container.node.traffic.samples()
     yield from _policy(container)
-    offset = container.store.synchronized.offset
+    offset = container.stores.sessions.synchronized.offset
     if offset is not None:
         yield Sample("portcullis_clock_offset_seconds", offset, {})
     yield from _sign_ins(container)
-    yield from _stores(container)
-    for (job, outcome), count in container.scheduler.counts.items():
+    yield from _stores(container.stores)
+    for (job, outcome), count in container.node.scheduler.counts.items():
         yield Sample("portcullis_job_runs_total", count, {"job_name": job, "outcome": outcome})
-    collector = container.collector
+    collector = container.trail.collector
     yield from counted("portcullis_log_entries_total", "fate", msgspec.structs.asdict(collector.counts))
     yield Sample("portcullis_log_entries_waiting", collector.waiting, {})
     yield Sample("portcullis_log_entries_waiting_bytes", collector.held, {})
-    yield from container.readiness.samples()
-    yield from container.surroundings.samples()
-    if container.decision_log is not None:
-        yield from container.decision_log.samples()
-    if container.tracing is not None:
-        yield from container.tracing.samples()
-    yield from _export(container.exporter)
+    yield from container.node.readiness.samples()
+    yield from container.node.surroundings.samples()
+    if container.trail.decisions is not None:
+        yield from container.trail.decisions.samples()
+    if container.node.tracing is not None:
+        yield from container.node.tracing.samples()
+    yield from _export(container.trail.exporter)
 
 
 def _export(exporter: Exporter) -> Iterator[Sample]:
@@ -46,19 +47,19 @@ def _export(exporter: Exporter) -> Iterator[Sample]:
 
 
 def _sign_ins(container: Container) -> Iterator[Sample]:
-    yield from counted("portcullis_logins_total", "outcome", container.attempts.outcomes)
-    yield from counted("portcullis_refreshes_total", "outcome", container.refresh.outcomes)
-    yield from counted("portcullis_throttled_total", "limit", container.throttle.refused)
-    yield from counted("portcullis_session_events_total", "event", container.login_log.counts)
+    yield from counted("portcullis_logins_total", "outcome", container.sign_in.logins.outcomes)
+    yield from counted("portcullis_refreshes_total", "outcome", container.sign_in.refresh.outcomes)
+    yield from counted("portcullis_throttled_total", "limit", container.sign_in.throttle.refused)
+    yield from counted("portcullis_session_events_total", "event", container.trail.logins.counts)
 
 
-def _stores(container: Container) -> Iterator[Sample]:
-    yield Sample("portcullis_database_failures_total", container.database.failures, {"pool": "requests"})
-    yield Sample("portcullis_database_failures_total", container.log_database.failures, {"pool": "logs"})
+def _stores(stores: Stores) -> Iterator[Sample]:
+    yield Sample("portcullis_database_failures_total", stores.database.failures, {"pool": "requests"})
+    yield Sample("portcullis_database_failures_total", stores.log_database.failures, {"pool": "logs"})
     for pool, usage in (
-        ("requests", container.database.transactions),
-        ("reads", container.database.reads),
-        ("logs", container.log_database.transactions),
+        ("requests", stores.database.transactions),
+        ("reads", stores.database.reads),
+        ("logs", stores.log_database.transactions),
     ):
         labels = {"pool": pool}
         yield Sample("portcullis_database_connections", usage.pool.in_use, {**labels, "state": "in_use"})
@@ -66,23 +67,23 @@ def _stores(container: Container) -> Iterator[Sample]:
         yield Sample("portcullis_database_connections_limit", usage.pool.size, labels)
         yield Sample("portcullis_database_calls_waiting", usage.pool.waiting, labels)
         yield from usage.calls.samples("portcullis_database_call_duration_seconds", labels)
-    for call, pipeline in container.store.pipelines.items():
+    for call, pipeline in stores.sessions.pipelines.items():
         labels = {"call": call}
         yield Sample("portcullis_session_store_failures_total", pipeline.failures, labels)
         yield from pipeline.durations.samples("portcullis_session_store_call_duration_seconds", labels)
-    for (call, outcome), count in container.objects.calls.items():
+    for (call, outcome), count in stores.objects.calls.items():
         yield Sample("portcullis_object_store_calls_total", count, {"call": call, "outcome": outcome})
-    for call, durations in container.objects.durations.items():
+    for call, durations in stores.objects.durations.items():
         yield from durations.samples("portcullis_object_store_call_duration_seconds", {"call": call})
 
 
 def _policy(container: Container) -> Iterator[Sample]:
-    policy, watch = container.live.current, container.watch
+    policy, watch = container.policy.live.current, container.policy.watch
     yield Sample("portcullis_policy_revision", policy.revision, {})
     yield Sample("portcullis_policy_lag_seconds", watch.lag, {})
     yield Sample("portcullis_policy_faulty", int(watch.fault is not None), {})
-    if container.live.loaded:
-        yield Sample("portcullis_policy_load_time_seconds", container.live.loaded, {})
+    if container.policy.live.loaded:
+        yield Sample("portcullis_policy_load_time_seconds", container.policy.live.loaded, {})
     own_parts = watch.own_parts
     yield Sample("portcullis_policy_own_info", 1, {"digest": own_parts.digest})
     yield Sample("portcullis_policy_workers_differing", own_parts.differing, {})

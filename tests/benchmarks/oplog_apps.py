@@ -46,4 +46,4 @@ def _app(*, real: bool, logged: bool) -> RequestMiddleware:
         routes = Routes(app, parts.guard)
         routes.add(TEMPLATE, Guarded())
     app.add_middleware(Lifespan(parts))
-    return RequestMiddleware(app, record=parts.collector.operation if logged else None)
+    return RequestMiddleware(app, record=parts.trail.collector.operation if logged else None)

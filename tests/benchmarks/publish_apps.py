@@ -31,7 +31,7 @@ class _Publishing(Lifespan):
 
     async def _publish(self) -> None:
         while True:
-            async with self._container.changes.begin("bench") as change:
+            async with self._container.policy.changes.begin("bench") as change:
                 await change.connection.execute(CHANGE)
 
 

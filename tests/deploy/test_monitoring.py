@@ -57,7 +57,7 @@ def values() -> dict[tuple[str, str], set[str]]:
         for sample in worker_samples(container):
             for label, value in sample.labels.items():
                 found[family_of(sample.name), label].add(value)
-        for job in container.scheduler.jobs:
+        for job in container.node.scheduler.jobs:
             found["portcullis_job_failing", "job_name"].add(job.name)
     return found
 

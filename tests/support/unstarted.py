@@ -29,4 +29,4 @@ def unstarted() -> Iterator[Container]:
     try:
         yield container
     finally:
-        container.passwords.close()
+        container.sign_in.passwords.close()

@@ -28,10 +28,10 @@ async def test_a_part_that_can_not_end_keeps_no_other_one_open(monkeypatch: pyte
         async def database() -> None:
             ended.append("database")
 
-        monkeypatch.setattr(container.journal, "finish", broken)
-        monkeypatch.setattr(container.exporter, "finish", broken)
-        monkeypatch.setattr(container.store, "close", store)
-        monkeypatch.setattr(container.database, "close", database)
+        monkeypatch.setattr(container.trail.journal, "finish", broken)
+        monkeypatch.setattr(container.trail.exporter, "finish", broken)
+        monkeypatch.setattr(container.stores.sessions, "close", store)
+        monkeypatch.setattr(container.stores.database, "close", database)
         with pytest.raises(Broken):
             await container.close()
         assert ended == ["store", "database"]
@@ -44,7 +44,7 @@ async def test_a_start_that_fails_releases_what_it_has_opened(monkeypatch: pytes
         async def close() -> None:
             closed.append(True)
 
-        monkeypatch.setattr(container.clock_watch, "look", broken)
+        monkeypatch.setattr(container.stores.clock_watch, "look", broken)
         monkeypatch.setattr(container, "close", close)
         with pytest.raises(Broken):
             await Lifespan(container).process_startup({}, {})

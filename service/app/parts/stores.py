@@ -1,0 +1,70 @@
+"""The stores that a worker uses: the database, the session store, and the objects of files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from service.audit.journal import LOG_CONNECTIONS, WITHIN
+from service.files.object_store import ObjectStore, object_store
+from service.keyspace import ClockWatch, SessionStore
+from service.records.database.replica import FreshSnapshots
+from service.records.database.transactions import Database
+from service.records.logs.reader import LogReader
+from service.settings import Database as DatabaseSettings
+from service.settings import Settings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stores:
+    """What the worker connects to.
+
+    ``log_database`` has connections of its own, so that entries of the logs are written however busy requests
+    are; ``log_snapshots`` may be of a standby.
+    """
+
+    database: Database
+    log_database: Database
+    log_snapshots: FreshSnapshots
+    logs: LogReader
+    sessions: SessionStore
+    clock_watch: ClockWatch
+    objects: ObjectStore
+
+
+def make(settings: Settings) -> Stores:
+    """Return the stores that ``settings`` name."""
+    auth, readers = settings.auth, max(1, settings.database.pool_size // 2)
+    database = pool(
+        settings.database,
+        settings.database.pool_size,
+        settings.database.timeout,
+        traced=bool(settings.tracing.endpoint),
+    )
+    sessions = SessionStore(settings.redis, auth)
+    snapshots = FreshSnapshots(database, _replica(settings.database, readers))
+    return Stores(
+        database=database,
+        log_database=pool(settings.database, LOG_CONNECTIONS, WITHIN),
+        log_snapshots=snapshots,
+        logs=LogReader(snapshots, at_once=readers),
+        sessions=sessions,
+        clock_watch=ClockWatch(sessions, leeway=auth.jwt_leeway, access_timeout=auth.access_timeout),
+        objects=object_store(settings.objstore, settings.server.data / "files"),
+    )
+
+
+def pool(settings: DatabaseSettings, size: int, timeout: float, *, traced: bool = False) -> Database:
+    """Return a database with ``size`` connections of its own; ``timeout`` in seconds."""
+    return Database(
+        settings.url,
+        pool_size=size,
+        timeout=timeout,
+        pooled=bool(settings.direct_url),
+        traced=traced,
+    )
+
+
+def _replica(settings: DatabaseSettings, pool_size: int) -> Database | None:
+    if not settings.replica_url:
+        return None
+    return Database(settings.replica_url, pool_size=pool_size, timeout=settings.timeout, writes=False)
