@@ -13,6 +13,7 @@ import json
 import socket
 import ssl
 from collections.abc import Sequence
+from pathlib import Path
 from time import monotonic
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -43,11 +44,7 @@ class Syslog:
         self._host = host_name(socket.gethostname())
         self._trusted: ssl.SSLContext | None = None
         if self._transport == "syslog+tls":
-            ca_file = destination.ca_file
-            try:
-                self._trusted = ssl.create_default_context(cafile=None if ca_file is None else str(ca_file))
-            except (OSError, ssl.SSLError) as error:
-                raise Failed(f"the ca_file can't be used: {type(error).__name__}") from None
+            self._trusted = _trusted(destination.ca_file)
 
     async def send(self, entries: Sequence[Entry]) -> None:
         """Send ``entries``; see ``Receiver``."""
@@ -60,9 +57,11 @@ class Syslog:
             raise Failed(f"the syslog server has not taken it within {self._timeout:g} s") from None
         except ssl.SSLCertVerificationError as error:
             raise Failed(f"the server's certificate is not accepted: {error.verify_message}") from None
-        except ssl.SSLEOFError:
-            raise Failed("the syslog server ended the connection without close_notify (RFC 5425)") from None
         except OSError as error:
+            if _is_cut(error):
+                raise Failed(
+                    "the syslog server ended the connection without close_notify (RFC 5425)"
+                ) from None
             reason = error.strerror or type(error).__name__
             raise Failed(f"the syslog server has not taken it: {reason}") from None
 
@@ -98,6 +97,27 @@ class Syslog:
                 stream.settimeout(self._timeout)
                 stream.connect(self._path)
                 _exchange(stream, messages)
+
+
+def _trusted(ca_file: Path | None) -> ssl.SSLContext:
+    """Return a context in which an end of the connection is no end of TLS; raises ``Failed``."""
+    try:
+        context = ssl.create_default_context(cafile=None if ca_file is None else str(ca_file))
+    except (OSError, ssl.SSLError) as error:
+        raise Failed(f"the ca_file can't be used: {type(error).__name__}") from None
+    # Python 3.11.2 has OpenSSL 3 take the one for the other.
+    context.options &= ~getattr(ssl, "OP_IGNORE_UNEXPECTED_EOF", 0)
+    return context
+
+
+def _is_cut(error: OSError) -> bool:
+    """Tell whether ``error`` is an end of the connection before close_notify.
+
+    Python 3.11.2 has no class of its own for what OpenSSL 3 says of it.
+    """
+    return isinstance(error, ssl.SSLEOFError) or (
+        isinstance(error, ssl.SSLError) and error.reason == "UNEXPECTED_EOF_WHILE_READING"
+    )
 
 
 def _exchange(stream: socket.socket, messages: Sequence[bytes]) -> None:
