@@ -39,7 +39,7 @@ tell()
 tell()
 (directory / "filler").unlink()
 tell()
-mount("-o", "remount,ro")
+mount("-o", "remount,bind,ro")  # without bind the options of the file system would be given, its owner too
 tell()
 """
 
