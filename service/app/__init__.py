@@ -75,19 +75,21 @@ def describe_routes() -> None:
         check_routes(read_shipped())
 
 
-def check_routes(shipped: Shipped) -> Routes:
+def check_routes(shipped: Shipped, settings: Settings | None = None) -> Routes:
     """Return all routes; raises RoutesError unless marks, policy lines and catalogue agree.
 
-    It uses a container of its own, which is never started and connects to nothing.
+    It uses a container of its own, which is never started and connects to nothing. With ``settings`` it is
+    the one of a worker, and raises what a worker would: stores and secret may still be missing.
     """
-    settings = Settings()
-    nowhere = replace(
-        settings,
-        database=replace(settings.database, url="postgresql:///"),
-        redis=replace(settings.redis, url="unix:///dev/null"),
-        auth=replace(settings.auth, jwt_secret=secrets.token_hex(32)),
+    given = settings or Settings()
+    database, redis, auth = given.database, given.redis, given.auth
+    filled = replace(
+        given,
+        database=replace(database, url=database.url or "postgresql:///"),
+        redis=replace(redis, url=redis.url or "unix:///dev/null"),
+        auth=replace(auth, jwt_secret=auth.jwt_secret or secrets.token_hex(32)),
     )
-    container = Container(nowhere, shipped)
+    container = Container(filled, shipped)
     try:
         routes = add_routes(Application(), container, shipped.extensions)
         routes.check(shipped.endpoints, codes_by_endpoint(shipped.catalogue))

@@ -41,13 +41,16 @@ def ask_publicly(url: str, token: str) -> Findings:
 
     ``token`` is that of the metrics; it is sent by https only, or to this machine, and may be empty.
     """
-    parts = urlsplit(url)
-    host = parts.hostname
-    if parts.scheme not in ("http", "https") or not host:
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host = None
+    if host is None or parts.scheme not in ("http", "https"):
         return [("public-url", fault(f"{printable(url)} is no https:// or http:// URL", "correct --url"))]
     safe = parts.scheme == "https" or is_local(host)
     try:
-        answer = _get(parts.scheme, host, parts.port, token if safe else "")
+        answer = _get(parts.scheme, host, port, token if safe else "")
     except ssl.SSLCertVerificationError as error:
         return [("public-url", fault(f"its certificate: {error.verify_message}", "renew or replace it"))]
     except (OSError, http.client.HTTPException) as error:

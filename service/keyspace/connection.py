@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from typing import Any
+import re
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any, Final
 
 from redis.asyncio import BlockingConnectionPool
 from redis.asyncio.connection import AbstractConnection
@@ -14,9 +15,16 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
 from service.errors import Unavailable
-from service.keyspace.sentinel import Primary, PrimaryConnection, SecurePrimaryConnection, read_url
+from service.kernel.operator_error import OperatorError
+from service.keyspace.sentinel import Primary, PrimaryConnection, SecurePrimaryConnection, group_of
 
 POOL_SIZE = 16
+# The value may be a secret, so nothing else of what redis-py says is shown.
+_PARAMETER: Final = re.compile(r"(?:Invalid value for|unexpected keyword argument) '(\w{1,40})'")
+
+
+class StoreUrlError(OperatorError, ValueError):
+    """The URL of the session store can't be used; the message has at most the name of a parameter."""
 
 
 def open_pool(url: str, timeout: float, primary: Primary | None = None) -> BlockingConnectionPool:
@@ -25,7 +33,7 @@ def open_pool(url: str, timeout: float, primary: Primary | None = None) -> Block
     ``url`` is redis://, rediss:// or unix://, or that of a store behind Sentinel, with its ``primary``. The
     pool waits for a free connection, up to ``timeout`` seconds; redis-py's default pool raises at its limit.
     No retries: a script whose answer was lost may have run, and ``within`` bounds the whole call. RESP2,
-    because the handshake of RESP3 asks for notifications that Valkey doesn't have.
+    because the handshake of RESP3 asks for notifications that Valkey doesn't have. Raises ``StoreUrlError``.
     """
     arguments: dict[str, Any] = {
         "max_connections": POOL_SIZE,
@@ -36,18 +44,36 @@ def open_pool(url: str, timeout: float, primary: Primary | None = None) -> Block
         "protocol": 2,
         "driver_info": None,
     }
-    if primary is None:
-        return BlockingConnectionPool.from_url(url, **arguments)
-    kind = SecurePrimaryConnection if primary.url.tls else PrimaryConnection
-    return BlockingConnectionPool(
-        connection_class=kind, primary=primary, **arguments, **primary.url.of_primary
-    )
+    with _readable():
+        if primary is None:
+            pool = BlockingConnectionPool.from_url(url, **arguments)
+        else:
+            kind = SecurePrimaryConnection if primary.group.tls else PrimaryConnection
+            given = {**arguments, **primary.group.of_primary}
+            pool = BlockingConnectionPool(connection_class=kind, primary=primary, **given)
+        pool.connection_class(**pool.connection_kwargs)  # now, not at the first command
+        return pool
+
+
+@contextmanager
+def _readable() -> Iterator[None]:
+    """Raise ``StoreUrlError`` where redis-py can't read the URL of the block."""
+    try:
+        yield
+    except (TypeError, ValueError, RedisError) as error:
+        named = _PARAMETER.search(str(error))
+        reason = f"its parameter {named[1]} is unknown or has a wrong value" if named else "it can't be read"
+        raise StoreUrlError(f"redis.url can't be used: {reason}") from None
 
 
 def primary_of(url: str, timeout: float) -> Primary | None:
-    """Return what finds the primary of the store at ``url``; None if the URL is that of one server."""
-    behind = read_url(url)
-    return None if behind is None else Primary(behind, timeout)
+    """Return what finds the primary of the store at ``url``; None if the URL is that of one server.
+
+    Raises ``StoreUrlError``.
+    """
+    with _readable():
+        group = group_of(url)
+        return None if group is None else Primary(group, timeout)
 
 
 def new_connection(pool: BlockingConnectionPool) -> AbstractConnection:

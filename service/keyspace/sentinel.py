@@ -7,10 +7,11 @@ another for the address, then ask the server there whether it is the primary.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
-from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+from urllib.parse import unquote, urlencode
 from weakref import WeakSet
 
 import structlog
@@ -21,9 +22,10 @@ from redis.backoff import NoBackoff
 from redis.exceptions import ConnectionError as Disconnected
 from redis.exceptions import ReadOnlyError, RedisError
 
+from service.settings.hosts import sentinel_url
+
 EVERY: Final = 1.0
 """Seconds between two questions whether another server is the primary."""
-_SCHEMES: Final = {"redis+sentinel": "redis", "rediss+sentinel": "rediss"}
 _PORT: Final = 26379
 _ADDRESS: Final = "SENTINEL GET-MASTER-ADDR-BY-NAME"  # redis-py knows the command by this name
 
@@ -31,68 +33,61 @@ _log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class SentinelUrl:
-    """The parts of ``redis+sentinel://user:password@host1:port1,host2/name?db=0``.
+class Group:
+    """A primary and its replicas, which sentinels watch under a ``name``.
 
-    ``sentinels`` are hosts and ports, ``group`` is the name of the primary. ``of_sentinels`` and
-    ``of_primary`` are redis-py's arguments for the connections to each of them.
+    ``sentinels`` are hosts and ports. ``of_sentinels`` and ``of_primary`` are redis-py's arguments for the
+    connections to each of them.
     """
 
     sentinels: tuple[tuple[str, int], ...]
-    group: str
+    name: str
     tls: bool
     of_sentinels: dict[str, Any] = field(repr=False)
     of_primary: dict[str, Any] = field(repr=False)
 
 
-def read_url(url: str) -> SentinelUrl | None:
-    """Return the parts of the URL of a store behind Sentinel; None for any other URL.
+def group_of(url: str) -> Group | None:
+    """Return the group that the URL of a store behind Sentinel names; None for any other URL.
 
     User and password are those of the primary; the query has ``sentinel_username`` and
     ``sentinel_password``, ``db``, and redis-py's arguments for TLS, which hold for both.
     """
-    parts = urlsplit(url)
-    if parts.scheme not in _SCHEMES:
+    read = sentinel_url(url)
+    if read is None:
         return None
-    scheme = _SCHEMES[parts.scheme]
-    user, at, hosts = parts.netloc.rpartition("@")
-    query = dict(parse_qsl(parts.query))
-    credentials = [quote(query.pop(f"sentinel_{name}", ""), safe="") for name in ("username", "password")]
+    query = dict(read.query)
+    of_sentinels = [query.pop(f"sentinel_{name}", "") for name in ("username", "password")]
+    of_primary = [unquote(part) for part in read.user.partition(":")[::2]]
     number = query.pop("db", "0")
-    options = urlencode(query)
-    return SentinelUrl(
-        sentinels=tuple(map(_address, hosts.split(","))),
-        group=parts.path.strip("/"),
-        tls=scheme == "rediss",
-        of_sentinels=_arguments(f"{scheme}://{':'.join(credentials)}@sentinel?{options}"),
-        of_primary=_arguments(f"{scheme}://{user}{at}primary?db={number}&{options}"),
+    return Group(
+        sentinels=tuple((one.name or "localhost", one.port or _PORT) for one in read.hosts),
+        name=read.group,
+        tls=read.scheme == "rediss",
+        of_sentinels=_arguments(query, *of_sentinels),
+        of_primary=_arguments({**query, "db": number}, *of_primary),
     )
 
 
-def _address(text: str) -> tuple[str, int]:
-    parts = urlsplit(f"//{text}")
-    return parts.hostname or "localhost", parts.port or _PORT
-
-
-def _arguments(url: str) -> dict[str, Any]:
-    found: dict[str, Any] = dict(parse_url(url))
-    for name in ("host", "connection_class"):
-        found.pop(name, None)
-    return found
+def _arguments(query: Mapping[str, str], username: str, password: str) -> dict[str, Any]:
+    """Return redis-py's arguments for a connection; it reads those of the query itself."""
+    found: dict[str, Any] = {**parse_url(f"redis://?{urlencode(query)}")}
+    found.pop("connection_class", None)
+    return found | {name: text for name, text in (("username", username), ("password", password)) if text}
 
 
 class Primary:
     """The primary of one group, as the sentinels name it. All connections to it are known here."""
 
-    def __init__(self, url: SentinelUrl, timeout: float) -> None:
+    def __init__(self, group: Group, timeout: float) -> None:
         """``timeout`` (seconds) is shared by the sentinels, so that each can be asked in time."""
-        self.url: Final = url
-        share = timeout / (len(url.sentinels) + 1)
+        self.group: Final = group
+        share = timeout / (len(group.sentinels) + 1)
         self._sentinels = [
             Redis(
                 host=host,
                 port=port,
-                ssl=url.tls,
+                ssl=group.tls,
                 decode_responses=True,
                 protocol=2,
                 driver_info=None,
@@ -100,9 +95,9 @@ class Primary:
                 socket_connect_timeout=share,
                 socket_timeout=share,
                 retry=Retry(NoBackoff(), 0),
-                **url.of_sentinels,
+                **group.of_sentinels,
             )
-            for host, port in url.sentinels
+            for host, port in group.sentinels
         ]
         self._known: tuple[str, int] | None = None
         self._open: WeakSet[asyncio.StreamWriter] = WeakSet()
@@ -115,12 +110,12 @@ class Primary:
         """
         for sentinel in list(self._sentinels):
             with suppress(RedisError, OSError):
-                found = await sentinel.execute_command(_ADDRESS, self.url.group)  # type: ignore[no-untyped-call]  # redis-py's gap
+                found = await sentinel.execute_command(_ADDRESS, self.group.name)  # type: ignore[no-untyped-call]  # redis-py's gap
                 if found is not None:
                     self._sentinels.sort(key=lambda one: one is not sentinel)
                     self._follow(found)
                     return found[0], found[1]
-        raise Disconnected(f"no sentinel knows the primary of {self.url.group}")
+        raise Disconnected(f"no sentinel knows the primary of {self.group.name}")
 
     async def follow(self) -> None:
         """Ask every ``EVERY`` seconds until cancelled."""

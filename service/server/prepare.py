@@ -12,7 +12,6 @@ import structlog
 from service.app import check_routes
 from service.authn.password_rules import PasswordRules
 from service.authn.passwords import Passwords
-from service.authn.signing_keys import signing_keys
 from service.authz.engine.policy import Policy
 from service.authz.publishing.invariant_guard import broken_invariants
 from service.authz.publishing.lockout import locked_out
@@ -36,7 +35,6 @@ from service.server.parent import end_with_parent
 from service.server.prepared import FirstLogin, Prepared, Refused
 from service.settings import FIRST_PASSWORD, Settings
 from service.web.observability.log_format import configure_logging
-from service.web.observability.tracing import check_installed
 
 _PUBLISH_PATIENCE = 120.0  # seconds: others may be publishing, and large policies take a while
 
@@ -71,16 +69,12 @@ def run(launcher: Connection, settings: Settings) -> None:
 
 
 def check(settings: Settings) -> Shipped:
-    """Check keys, lines and routes; return the shipped model and lines.
+    """Check lines and routes, and all that a worker makes of the settings; return model and lines.
 
-    Raises ``SettingsError``, ``PolicyError`` and ``RoutesError``.
+    Raises ``SettingsError``, ``PolicyError``, ``RoutesError``, and what else a worker would raise.
     """
-    # A worker would refuse faulty keys too, but the launcher would restart it again and again.
-    if settings.auth.jwt_secret or not settings.auth.jwt_algorithm.startswith("HS"):
-        signing_keys(settings.auth)
-    check_installed(settings.tracing)
     shipped = configured(settings.policy)
-    check_routes(shipped)
+    check_routes(shipped, settings)
     return shipped
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import urlsplit
 
+from service.settings.hosts import hosts_of, sentinel_url
 from service.settings.table import Check
 from service.settings.values import Networks
 
@@ -12,9 +13,6 @@ _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}")
 _UNGUESSED = re.compile(r"[\x21-\x7e]{32,512}")
 _HTTPS = re.compile(r"https://(?:\[[0-9a-f:.]{2,45}\]|[a-z0-9-]+(?:\.[a-z0-9-]+)*)(?::[1-9][0-9]{0,4})?")
 _POSTGRES = re.compile(r"(?:postgres|postgresql(?:\+psycopg)?)://(?:[^@/]*@)?(?P<hosts>[^@/?]*)(?:[/?].*)?")
-_SENTINEL = re.compile(r"rediss?\+sentinel://(?:[^@/?#]*@)?(?P<hosts>[^@/?#]+)/[^/?#]+(?:\?[^#]*)?")
-_HOST = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[^\[\]:]*)(?::(?P<port>[0-9]{0,5}))?")
-_HIGHEST_PORT = 65535
 _PREFIX = re.compile(r"[\x21-\x7e]{1,31} ?|")
 
 
@@ -47,35 +45,33 @@ def url(*schemes: str) -> Check:
 
 def postgres_url(value: str) -> str | None:
     """Accept URLs of PostgreSQL with any number of hosts (PostgreSQL manual §32.1.1.2), and an empty text."""
-    fits = not value or (
-        (read := _POSTGRES.fullmatch(value)) and all(map(_is_host, read["hosts"].split(",")))
-    )
-    return (
-        None
-        if fits
-        else "must be a URL such as postgresql://user@host:5432/name, or with host1:5432,host2:5432"
-    )
+    message = "must be a URL such as postgresql://user@host:5432/name, or with host1:5432,host2:5432"
+    read = _POSTGRES.fullmatch(value)
+    if read is None:
+        return message if value else None
+    try:
+        hosts_of(read["hosts"])
+    except ValueError:
+        return message
+    return None
 
 
 def store_url(value: str) -> str | None:
     """Accept URLs of one session store or of a group that Sentinel watches, and an empty text."""
-    if read := _SENTINEL.fullmatch(value):
-        fits = all(map(_is_host, read["hosts"].split(",")))
-        return None if fits else "must be a URL such as redis+sentinel://host1:26379,host2:26379/name"
-    return _one_store(value)
+    try:
+        behind = sentinel_url(value)
+    except ValueError:
+        return "must be a URL such as redis+sentinel://host1:26379,host2:26379/name"
+    return None if behind else _one_store(value)
 
 
-def _is_host(text: str) -> bool:
-    read = _HOST.fullmatch(text)
-    return read is not None and (not read["port"] or 0 < int(read["port"]) <= _HIGHEST_PORT)
-
-
-_one_store = url("redis", "rediss", "unix", "redis+sentinel", "rediss+sentinel")
+_one_store = url("redis", "rediss", "unix")
+_public = url("https")
 
 
 def public_base(value: str) -> str | None:
     """Accept a host reached by https, with or without a port, and an empty text."""
-    fits = not value or _HTTPS.fullmatch(value)
+    fits = not value or (_HTTPS.fullmatch(value) and not _public(value))
     return None if fits else "must be https:// and a host, such as https://access.example.com, without a path"
 
 

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
 
 from service.settings.destinations import Destination, is_header_value, signing_keys
 from service.settings.errors import Fault
 from service.settings.secrecy import check_secret, mounted_text
 from service.settings.sections import Settings
 from service.settings.tracing import file_faults
+
+_LABELS: Final = re.compile(r"[A-Za-z0-9._-]+")
+_ADDRESS: Final = re.compile(r"[0-9.]+|.*:.*")  # of IPv4, and of IPv6 without its brackets
 
 Rule = Callable[[Settings, Collection[str]], Iterator[Fault]]
 
@@ -101,6 +107,15 @@ def _bucket(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]:
         yield Fault(f"objstore.{missing}", "is missing: set both keys, or neither")
 
 
+def _addressing(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]:
+    store = settings.objstore
+    if store.addressing == "virtual" and store.bucket:
+        if not _LABELS.fullmatch(store.bucket):
+            yield Fault("objstore.bucket", "must be part of a host name, as objstore.addressing is virtual")
+        if _ADDRESS.fullmatch(urlsplit(store.endpoint).hostname or ""):
+            yield Fault("objstore.addressing", "must be path: the host of objstore.endpoint is no name")
+
+
 def _presigned(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]:
     store = settings.objstore
     if store.presigned_links and not (store.bucket and store.access_key):
@@ -155,6 +170,7 @@ def _tracing_files(settings: Settings, _faulty: Collection[str]) -> Iterator[Fau
 
 _RULES: dict[tuple[str, ...], Rule] = {
     ("objstore.bucket", "objstore.endpoint", "objstore.access_key", "objstore.secret_key"): _bucket,
+    ("objstore.addressing", "objstore.bucket", "objstore.endpoint"): _addressing,
     ("objstore.presigned_links", "objstore.bucket", "objstore.access_key"): _presigned,
     ("upload.link_life", "upload.link_max_life"): _link_lives,
     ("auth.jwt_algorithm", "auth.jwt_secret"): _signing_secret,

@@ -97,6 +97,8 @@ def test_a_certificate_that_nobody_trusts_is_a_fault_and_gets_no_token(tmp_path:
     assert "certificate" in finding.message
 
 
-@pytest.mark.parametrize("url", ["ftp://example.com", "https://", "http://127.0.0.1:1"])
+@pytest.mark.parametrize(
+    "url", ["ftp://example.com", "https://", "http://127.0.0.1:1", "http://[::1", "https://example.com:x"]
+)
 def test_an_address_that_is_wrong_or_does_not_answer_is_a_fault(url: str) -> None:
     assert states(url) == {"public-url": "fault"}

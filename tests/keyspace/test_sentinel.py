@@ -13,7 +13,8 @@ import pytest
 
 from service.errors import Unavailable
 from service.keyspace import SessionStore
-from service.keyspace.sentinel import Primary, read_url
+from service.keyspace.connection import StoreUrlError
+from service.keyspace.sentinel import Primary, group_of
 from service.settings import Auth, Redis
 from tests.support.sentinel import GROUP, SentinelGroup
 
@@ -119,13 +120,30 @@ async def test_only_a_primary_that_a_sentinel_names_is_used_and_missing_replicas
 
 
 def test_a_url_names_sentinels_the_group_and_both_passwords() -> None:
-    read = read_url(
+    read = group_of(
         "rediss+sentinel://user:p%40ss@s1:1,s2,[::1]:3/portcullis?db=3&sentinel_password=q%26x&ssl_ca_certs=%2Fca.pem"
     )
     assert read is not None
     assert read.sentinels == (("s1", 1), ("s2", 26379), ("::1", 3))
-    assert (read.group, read.tls) == (GROUP, True)
+    assert (read.name, read.tls) == (GROUP, True)
     assert read.of_primary == {"username": "user", "password": "p@ss", "db": 3, "ssl_ca_certs": "/ca.pem"}
     assert read.of_sentinels == {"password": "q&x", "ssl_ca_certs": "/ca.pem"}
     assert "p@ss" not in repr(read)
-    assert read_url("redis://host") is None
+    assert group_of("redis://host") is None
+
+
+@pytest.mark.parametrize(
+    ("url", "parameter"),
+    [
+        ("redis://h/0?socket_timeout=s3cret", "socket_timeout"),
+        ("redis://h/0?unheard_of=s3cret", "unheard_of"),
+        ("redis+sentinel://s1,[::1]:3/portcullis?db=s3cret", "db"),
+        ("redis+sentinel://s1,s2/portcullis?socket_keepalive=1&unheard_of=s3cret", "unheard_of"),
+    ],
+)
+def test_a_url_with_a_parameter_that_can_not_be_used_is_refused_before_the_first_command(
+    url: str, parameter: str
+) -> None:
+    with pytest.raises(StoreUrlError, match=f"parameter {parameter} ") as caught:
+        SessionStore(Redis(url=url), Auth())
+    assert "s3cret" not in str(caught.value)

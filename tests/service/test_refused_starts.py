@@ -138,6 +138,22 @@ def test_a_database_that_is_out_of_reach_is_refused_in_one_sentence(tmp_path: Pa
     assert re.fullmatch(r"The database is out of reach: connection failed: .* Connection refused\n", said)
 
 
+@pytest.mark.parametrize(
+    ("variable", "url", "reason"),
+    [
+        ("REDIS_URL", "redis://:s3cret@localhost:1/0?unheard_of=1", "parameter unheard_of is unknown"),
+        ("REDIS_URL", "redis+sentinel://:s3cret@s1,[::1]:1/name?db=x", "parameter db is unknown or has a wr"),
+        ("DATABASE_REPLICA_URL", "postgresql://u:s3cret@localhost:1/x?unheard_of=1", "can't be read"),
+    ],
+)
+def test_what_only_a_worker_would_find_is_refused_before_the_first_one(
+    tmp_path: Path, variable: str, url: str, reason: str
+) -> None:
+    said = refusal(tmp_path, **variables_for(NOWHERE["DATABASE_URL"], NOWHERE["REDIS_URL"]) | {variable: url})
+    assert reason in said
+    assert "s3cret" not in said
+
+
 def test_a_taken_port_is_refused_before_anything_is_started(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])

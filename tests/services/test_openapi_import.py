@@ -92,6 +92,7 @@ def test_the_base_path_of_swagger_2_counts_and_a_named_one_wins() -> None:
         {"paths": {}},
         document({}, servers=[{"url": "/a"}, {"url": "/b"}]),
         document({}, servers=[{"url": "/{version}"}]),
+        document({}, servers=[{"url": "https://[::1/v1"}]),
     ],
 )
 def test_other_documents_are_refused(broken: object) -> None:
@@ -100,11 +101,15 @@ def test_other_documents_are_refused(broken: object) -> None:
 
 
 def test_an_operation_with_servers_of_its_own_is_listed() -> None:
-    paths = {"/a": {"get": {"servers": [{"url": "/other"}]}}, "/b": {"get": {"servers": [{"url": "/v1"}]}}}
+    paths = {
+        "/a": {"get": {"servers": [{"url": "/other"}]}},
+        "/b": {"get": {"servers": [{"url": "/v1"}]}},
+        "/c": {"get": {"servers": [{"url": "https://[::1/v1"}]}},
+    }
     found = operations_of(document(paths, servers=[{"url": "/v1"}]), ORDERS)
 
     assert [one.object for one in found.imported] == ["orders GET /v1/b"]
-    assert [one.operation for one in found.unusable] == ["GET /a"]
+    assert [one.operation for one in found.unusable] == ["GET /a", "GET /c"]
 
 
 def test_a_router_that_ignores_case_gets_one_resource_for_two_spellings() -> None:

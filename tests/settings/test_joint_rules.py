@@ -34,6 +34,22 @@ def test_without_external_stores_the_secret_may_be_missing() -> None:
     assert faults({}) == {}
 
 
+@pytest.mark.parametrize(
+    ("bucket", "endpoint", "faulty"),
+    [
+        ("files", "http://[::1]:9000", ["objstore.addressing"]),
+        ("files", "http://127.0.0.1:9000", ["objstore.addressing"]),
+        ("team/files", "https://s3.example.com", ["objstore.bucket"]),
+        ("files", "https://s3.example.com:9000", []),
+        ("files", "", []),
+    ],
+)
+def test_a_bucket_stands_only_before_a_name_of_a_host(bucket: str, endpoint: str, faulty: list[str]) -> None:
+    given = {"OBJSTORE_BUCKET": bucket, "OBJSTORE_ENDPOINT": endpoint}
+    assert list(faults({**given, "PORTCULLIS_OBJSTORE__ADDRESSING": "virtual"})) == faulty
+    assert faults(given) == {}
+
+
 def test_a_weak_secret_is_refused_with_embedded_stores_as_well() -> None:
     assert "32 bytes" in faults({"JWT_SECRET": "secret"})["auth.jwt_secret"]
 

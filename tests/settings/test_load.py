@@ -154,6 +154,11 @@ def test_a_line_break_is_refused_in_every_setting_by_each_of_its_variables() -> 
         ("DATABASE_URL", "postgresql://h1:5432,h2:70000/d", "database.url"),
         ("DATABASE_URL", "postgresql://u:p@ss@h/d", "database.url"),
         ("REDIS_URL", "redis://h:port", "redis.url"),
+        ("REDIS_URL", "redis+sentinel://h1", "redis.url"),
+        ("REDIS_URL", "redis+sentinel://h1,[::1/name", "redis.url"),
+        ("REDIS_URL", "rediss+sentinel://h1:0,h2/name", "redis.url"),
+        ("PORTCULLIS_SERVER__PUBLIC_URL", "https://access.example.com:99999", "server.public_url"),
+        ("PORTCULLIS_SERVER__PUBLIC_URL", "https://[::::]", "server.public_url"),
         ("OBJSTORE_ENDPOINT", "s3.example", "objstore.endpoint"),
     ],
 )
@@ -176,6 +181,12 @@ def test_a_value_of_the_wrong_form_is_a_fault_of_its_setting(variable: str, text
 def test_every_form_of_a_database_url_that_libpq_reads_is_accepted(url: str) -> None:
     secret = {"JWT_SECRET": "Zq8rT1xV5nB3kM7wP9sD2fG6hJ4lC0yX"}
     assert load({"DATABASE_URL": url} | secret).database.url == url
+
+
+@pytest.mark.parametrize("hosts", ["s1:26379,[::1]:26379", "[::1]", "s1,s2:1,[fe80::1]:3"])
+def test_a_store_behind_sentinel_may_have_any_list_of_hosts(hosts: str) -> None:
+    url = f"redis+sentinel://u:p%40@{hosts}/portcullis?db=1"
+    assert load({"REDIS_URL": url, "JWT_SECRET": SECRET}).redis.url == url
 
 
 def test_networks_are_read_from_a_list_in_the_file_and_from_commas_in_the_environment(tmp_path: Path) -> None:

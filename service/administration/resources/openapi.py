@@ -89,20 +89,25 @@ def operations_of(document: object, service: Service, base: str | None = None) -
 def _base(document: Mapping[str, Any]) -> str:
     if "swagger" in document:
         return str(document.get("basePath") or "").rstrip("/")
-    paths = {_path_of(one) for one in document.get("servers") or []}
+    read = [_path_of(one) for one in document.get("servers") or []]
+    paths = sorted({one for one in read if one is not None})
+    if None in read:
+        raise DocumentError("The URL of a server can't be read: name the path of the servers by --base")
     if len(paths) > 1:
-        raise DocumentError(
-            f"The servers have different paths, {', '.join(sorted(paths))}: name one by --base"
-        )
-    found = paths.pop() if paths else ""
+        raise DocumentError(f"The servers have different paths, {', '.join(paths)}: name one by --base")
+    found = paths[0] if paths else ""
     if "{" in found:
         raise DocumentError(f"The path of the servers, {found}, has variables: name it by --base")
     return found
 
 
-def _path_of(server: object) -> str:
+def _path_of(server: object) -> str | None:
+    """Return the path of a server; None if its URL can't be read."""
     url = str(server.get("url", "")) if isinstance(server, dict) else ""
-    return urlsplit(url).path.rstrip("/")
+    try:
+        return urlsplit(url).path.rstrip("/")
+    except ValueError:
+        return None
 
 
 def _operations(item: object) -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -27,12 +27,6 @@ def is_installed() -> bool:
         return False
 
 
-def check_installed(settings: TracingSettings) -> None:
-    """Raise SettingsError if traces are on, and the packages that they need are missing."""
-    if settings.endpoint and not is_installed():
-        raise SettingsError([Fault("tracing.endpoint", f"needs more packages: install {EXTRA}")])
-
-
 def collector_of(settings: TracingSettings) -> Collector:
     """Return the collector of the settings; the packages must be installed."""
     from service.web.observability.tracing.export import Collector  # noqa: PLC0415 - see above
@@ -41,10 +35,14 @@ def collector_of(settings: TracingSettings) -> Collector:
 
 
 def request_tracing(settings: TracingSettings, worker: str) -> RequestTracing | None:
-    """Return the tracing of the worker ``worker``; None if it is off. Raises like ``check_installed``."""
+    """Return the tracing of the worker ``worker``; None if it is off.
+
+    SettingsError if it is on, and the packages that it needs are missing.
+    """
     if not settings.endpoint:
         return None
-    check_installed(settings)
+    if not is_installed():
+        raise SettingsError([Fault("tracing.endpoint", f"needs more packages: install {EXTRA}")])
     from service.web.observability.tracing.export import SpanExport  # noqa: PLC0415 - the same
     from service.web.observability.tracing.requests import RequestTracing  # noqa: PLC0415 - the same
 
