@@ -13,15 +13,15 @@ import signal
 import socket
 import tempfile
 from multiprocessing.connection import Connection
-from multiprocessing.synchronize import Event
 from typing import Final
 
 from service.server.shares import Share
+from service.server.stop_order import StopOrder
 from service.settings import Settings
 from service.web.observability.board import Slot
 
 processes: Final = multiprocessing.get_context("forkserver")
-"""Makes the processes, pipes and events of the launcher."""
+"""Makes the processes and pipes of the launcher."""
 processes.set_forkserver_preload(["service.server.template"])
 
 _LONGEST: Final = 107 - len("/pymp-12345678/listener-12345678")  # sun_path of unix(7), less its closing NUL
@@ -39,19 +39,19 @@ def use_short_sockets() -> None:
 def work(
     listener: socket.socket,
     launcher: Connection,
-    service_stops: Event,
     settings: Settings,
     slot: Slot,
     *,
+    order: StopOrder,
     share: Share,
 ) -> None:
     """Run a worker: see ``service.server.worker.run``. Returns at once if the service stops already."""
     _obey_signals()
-    if service_stops.is_set():
+    if order.is_given:
         return
     from service.server.worker import run
 
-    run(listener, launcher, service_stops, settings, slot, share=share)
+    run(listener, launcher, settings, slot, order=order, share=share)
 
 
 def prepare(launcher: Connection, settings: Settings) -> None:

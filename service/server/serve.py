@@ -10,7 +10,7 @@ from contextlib import ExitStack
 
 from service import settings as table
 from service.installation import check_installation
-from service.operator.stores import Stores, running
+from service.operator.stores import running
 from service.server.allocator import MALLOC
 from service.server.banner import banner
 from service.server.capacity import raise_file_limit
@@ -18,7 +18,7 @@ from service.server.children import use_short_sockets
 from service.server.hardening import OWNER_ONLY, close_to_others, forget_variable
 from service.server.listening import listener
 from service.server.preparation import Preparation
-from service.server.stop_times import DRAIN, STOP_MARGIN
+from service.server.stop_times import longest_stop, with_stop_grace
 from service.server.supervisor import Supervisor
 from service.web.observability.log_format import configure_logging
 
@@ -33,7 +33,7 @@ def serve(environ: Mapping[str, str]) -> None:
     password = environ.get(table.FIRST_PASSWORD) or None
     forget_variable(table.FIRST_PASSWORD)  # it is not needed any more
     os.umask(OWNER_ONLY)
-    settings = table.load(environ)
+    settings = with_stop_grace(table.load(environ))
     configure_logging(settings.log.format, settings.log.level)
     use_short_sockets()
     # Before the first child: the process that all are forked from inherits both.
@@ -57,14 +57,9 @@ def serve(environ: Mapping[str, str]) -> None:
             "policy": prepared.policy,
         }
         print(banner(_address(bound), rows, prepared.first_login), file=sys.stderr, flush=True)
-        _run_workers(stores, bound)
+        Supervisor(bound, stores.settings, longest_stop(stores.settings)).run()
 
 
 def _address(bound: socket.socket) -> str:
     host, port = bound.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-
-
-def _run_workers(stores: Stores, bound: socket.socket) -> None:
-    server = stores.settings.server
-    Supervisor(bound, stores.settings, server.stop_grace + DRAIN + STOP_MARGIN).run()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from ctypes import Array, c_uint32
 from typing import Final
+
+from service.server.shared_numbers import SharedNumbers
 
 CLOSED: Final = 2**32 - 1
 """The count of a worker that accepts nothing: it is starting, stopping, or gone."""
@@ -16,7 +17,7 @@ class Share:
     count is written by its worker alone, and read by the others a moment later: it steers, and is no lock.
     """
 
-    def __init__(self, counts: Array[c_uint32], place: int) -> None:
+    def __init__(self, counts: SharedNumbers, place: int) -> None:
         self._counts = counts
         self._place = place
         self._accepts = False
@@ -43,4 +44,4 @@ class Share:
 
 def alone() -> Share:
     """Return the share of a worker that has no others beside it."""
-    return Share((c_uint32 * 1)(CLOSED), 0)
+    return Share(SharedNumbers(1, CLOSED), 0)

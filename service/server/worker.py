@@ -3,47 +3,71 @@
 from __future__ import annotations
 
 import socket
-import threading
+from functools import partial
 from multiprocessing.connection import Connection
-from multiprocessing.synchronize import Event
-from time import sleep
+from typing import TYPE_CHECKING, Final
 
+import structlog
 import uvicorn
+from uvicorn.lifespan.on import LifespanOn
 
 from service.app import create_app
 from service.authz.publishing.shipped import configured
+from service.kernel.operator_error import OperatorError
 from service.server.http import HttpProtocol
 from service.server.parent import end_with_parent
 from service.server.shares import Share
+from service.server.signs import Signs
+from service.server.stop_order import StopOrder
 from service.server.stop_times import DRAIN
 from service.server.worker_server import WorkerServer
 from service.settings import Settings
 from service.web.observability.board import Slot
 from service.web.observability.log_format import configure_logging
 
-BEAT = 1.0
-"""Seconds between two heartbeats of a worker."""
+if TYPE_CHECKING:
+    from uvicorn.lifespan.on import LifespanSendMessage
+
+_FAILED: Final = "lifespan.startup.failed"  # ASGI lifespan specification
+_log = structlog.get_logger()
 
 
 def run(
     listener: socket.socket,
     launcher: Connection,
-    service_stops: Event,
     settings: Settings,
     slot: Slot | None,
     *,
+    order: StopOrder,
     share: Share,
 ) -> None:
     """Serve ``listener`` until a signal; ``slot`` is the place of this worker in its node, if it has one.
 
-    ``share`` is how many of the connections it has.
-
-    ``service_stops`` is set before all workers get the signal. Writes a heartbeat to ``launcher`` once a
-    second. Exits with status 3 if the application does not start.
+    ``share`` is how many of the connections it has, ``order`` what the launcher says to all workers. Tells
+    ``launcher`` that it lives, that it serves, and why it fails. SystemExit if it can't start.
     """
     end_with_parent()
     configure_logging(settings.log.format, settings.log.level)
-    threading.Thread(target=_beat, args=(launcher,), daemon=True).start()
+    signs = Signs(launcher)
+    signs.beat()
+    try:
+        _serve(listener, settings, slot, signs, order=order, share=share)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the launcher is told
+        words = str(error) if isinstance(error, OperatorError) else f"{type(error).__name__}: {error}"
+        signs.fails(words)
+        _log.critical("a worker fails", exc_info=not isinstance(error, OperatorError), reason=words)
+        raise SystemExit(1) from None
+
+
+def _serve(
+    listener: socket.socket,
+    settings: Settings,
+    slot: Slot | None,
+    signs: Signs,
+    *,
+    order: StopOrder,
+    share: Share,
+) -> None:
     app = create_app(settings, configured(settings.policy), slot)
     config = uvicorn.Config(
         app,
@@ -57,13 +81,20 @@ def run(
         proxy_headers=False,
         timeout_graceful_shutdown=DRAIN,
     )
-    WorkerServer(config, listener, settings, app.stop, service_stops.is_set, share=share).run()
+    config.load()
+    config.lifespan_class = partial(_Lifespan, signs)
+    WorkerServer(config, listener, settings, app.stop, signs.serves, order=order, share=share).run()
 
 
-def _beat(launcher: Connection) -> None:
-    while True:
-        try:
-            launcher.send_bytes(b".")
-        except OSError:  # the launcher has ended, and this process will too
-            return
-        sleep(BEAT)
+class _Lifespan(LifespanOn):
+    """Uvicorn's, which also tells the launcher why the application does not start."""
+
+    def __init__(self, signs: Signs, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self._signs = signs
+
+    async def send(self, message: LifespanSendMessage) -> None:
+        """Take what the application says of its start and end."""
+        if message["type"] == _FAILED:  # a traceback, whose last line is the error
+            self._signs.fails(message.get("message", "").strip().rpartition("\n")[2])
+        await super().send(message)

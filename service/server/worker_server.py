@@ -18,6 +18,7 @@ from service.server.allocator import use_huge_pages
 from service.server.capacity import most_connections
 from service.server.http import HttpProtocol, Limits, WorkerState
 from service.server.shares import Share
+from service.server.stop_order import Obedience, StopOrder
 from service.settings import Settings
 
 _LOOK = 10  # ticks of a tenth of a second each, as uvicorn counts them
@@ -29,7 +30,8 @@ class WorkerServer(uvicorn.Server):
     """Serves ``listener``, which it closes.
 
     At SIGTERM the grace begins: requests are still served, and each connection closes after its answer. Then
-    the listener is closed, and requests in flight have ``DRAIN`` seconds. SIGINT skips the grace.
+    the listener is closed, and requests in flight have ``DRAIN`` seconds. SIGINT skips the grace, and a
+    second one the drain; so does the order of the launcher.
     """
 
     server_state: WorkerState
@@ -40,34 +42,42 @@ class WorkerServer(uvicorn.Server):
         listener: socket.socket,
         settings: Settings,
         announce_stop: Callable[[], None],
-        service_stops: Callable[[], bool],
+        announce_start: Callable[[], None] = lambda: None,
         *,
+        order: StopOrder,
         share: Share,
     ) -> None:
-        """``share`` is the one of this worker. ``announce_stop`` is called once, when the stop begins.
+        """``share`` is the one of this worker, and ``order`` that of the launcher to all workers.
 
-        ``service_stops`` returns True if all workers stop, False if only this one does.
+        ``announce_stop`` is called once, when the stop begins, ``announce_start`` when it begins to accept.
         """
+        self._obedience = Obedience(order)
         super().__init__(config)
         self.server_state = WorkerState(_limits(settings), share.tell)
         most = most_connections(settings)
         self._acceptor = Acceptor(listener, self._protocol, self._connections, most, share)
-        self._grace = settings.server.stop_grace
+        self._grace = settings.server.stop_grace or 0.0
         self._grace_ends: float | None = None
         self._announce_stop = announce_stop
-        self._service_stops = service_stops
+        self._announce_start = announce_start
         self._must_look = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Begin to stop; called at SIGTERM and SIGINT."""
-        if sig == signal.SIGINT:
-            self._grace = 0.0
-            if self._grace_ends is not None:
-                self._grace_ends = 0.0
-        super().handle_exit(sig, frame)
+        self._obedience.hear(sig)
+        super().handle_exit(signal.SIGTERM, frame)  # with SIGINT, uvicorn would skip the drain at once
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._must_look.set)
+
+    @property
+    def force_exit(self) -> bool:
+        """Whether requests in flight are broken off; uvicorn asks ten times a second."""
+        return self._obedience.skips_drain
+
+    @force_exit.setter
+    def force_exit(self, _value: bool) -> None:
+        """Do nothing: signals and orders say it."""
 
     async def main_loop(self) -> None:
         """Look around once a second and at a signal; ten times a second while stopping.
@@ -89,6 +99,7 @@ class WorkerServer(uvicorn.Server):
         await super().startup(sockets or [])
         use_huge_pages(wanted=True)  # what lives for ever has its memory now: see the template
         self._acceptor.start()
+        self._announce_start()
 
     async def on_tick(self, counter: int) -> bool:
         """Enforce deadlines, at each tenth tick; True once the grace of a stop has ended."""
@@ -102,12 +113,12 @@ class WorkerServer(uvicorn.Server):
             return False
         if self._grace_ends is None:
             self._begin_stop(now)
-        return now >= cast(float, self._grace_ends)
+        return self._obedience.skips_grace or now >= cast(float, self._grace_ends)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop accepting, and return when the requests in flight are answered."""
         self._begin_stop(0.0)
-        await self._acceptor.close(others_accept=not self._service_stops())
+        await self._acceptor.close(others_accept=not self._obedience.order.is_given)
         await super().shutdown(sockets)
 
     def _begin_stop(self, now: float) -> None:

@@ -17,8 +17,8 @@ _PREFIX = re.compile(r"[\x21-\x7e]{1,31} ?|")
 
 
 def between(low: float, high: float) -> Check:
-    """Accept numbers from ``low`` to ``high``, both included."""
-    return lambda value: None if low <= value <= high else f"must be {low} to {high}"
+    """Accept numbers from ``low`` to ``high``, both included, and None where a setting has no number."""
+    return lambda value: None if value is None or low <= value <= high else f"must be {low} to {high}"
 
 
 def not_empty(value: str) -> str | None:

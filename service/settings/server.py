@@ -17,7 +17,7 @@ from service.settings.checks import (
     public_base,
 )
 from service.settings.table import setting
-from service.settings.values import Networks, Origins
+from service.settings.values import Networks, OptionalNumber, Origins
 
 
 def _cores(_environ: Mapping[str, str]) -> int:
@@ -115,13 +115,14 @@ class Server:
         help="Connections of one worker; further ones are answered 503 and closed. 0: 10,000, or as many as "
         "the limit for open files allows.",
     )
-    stop_grace: float = setting(
-        5.0,
+    stop_grace: OptionalNumber = setting(
+        None,
         unit="s",
+        shown="`5.0`, and `0.0` if all stores are embedded",
         check=between(0.0, 300.0),
         help="How long the service still takes connections and requests after the signal to stop, while "
         "`/health/ready` answers 503 and each answer closes its connection. Longer than a load balancer "
-        "needs to notice.",
+        "needs to notice; with embedded stores there is no other node that it could choose.",
     )
     metrics_token: str = setting(
         "",

@@ -16,6 +16,7 @@ from service.settings.destinations import Destinations, destinations_of_table, d
 
 Networks = tuple[IPv4Network | IPv6Network, ...]
 OptionalPath = Path | None
+OptionalNumber = float | None
 OptionalTime = datetime | None
 LogOutput = Literal["off", "stdout"] | Path
 """Where a log goes: nowhere, to standard output, or to a file."""
@@ -189,6 +190,7 @@ _KINDS: dict[Any, Kind] = {
     bool: Kind("true or false", _boolean, (bool,)),
     int: Kind("whole number", _whole, (int,)),
     float: Kind("number", _number, (float, int)),
+    OptionalNumber: Kind("number", _number, (float, int)),
     str: Kind("text", _text),
     Path: Kind("path", _path),
     OptionalPath: Kind("path", lambda text: _path(text) if text else None),

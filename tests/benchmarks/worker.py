@@ -9,6 +9,7 @@ import sys
 
 from service.server.listening import listener
 from service.server.shares import alone
+from service.server.stop_order import StopOrder
 from service.server.worker import run
 from service.settings import load
 
@@ -19,7 +20,7 @@ def work(port: int) -> None:
     server = dataclasses.replace(settings.server, host="127.0.0.1", port=port)
     settings = dataclasses.replace(settings, server=server)
     _heard, heartbeats = multiprocessing.Pipe(duplex=False)
-    run(listener(settings), heartbeats, multiprocessing.Event(), settings, None, share=alone())
+    run(listener(settings), heartbeats, settings, None, order=StopOrder(), share=alone())
 
 
 if __name__ == "__main__":

@@ -11,8 +11,8 @@ import pytest
 import yaml
 
 from service import __version__
-from service.server.stop_times import DRAIN, STOP_MARGIN
-from service.settings import Settings, load
+from service.server.stop_times import DRAIN, GRACE, STOP_MARGIN
+from service.settings import load
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
 TEXT = (DEPLOY / "compose.yaml").read_text(encoding="utf-8")
@@ -100,7 +100,7 @@ def test_the_nodes_are_alike_and_start_when_the_schema_is_there() -> None:
 
 def test_a_stop_has_the_time_that_it_takes() -> None:
     given = int(SERVICES["node-1"]["stop_grace_period"].removesuffix("s"))
-    assert given > Settings().server.stop_grace + DRAIN + STOP_MARGIN
+    assert given > GRACE + DRAIN + STOP_MARGIN
 
 
 def test_prometheus_asks_each_node_and_knows_the_alerts() -> None:

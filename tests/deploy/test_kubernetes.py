@@ -13,7 +13,7 @@ import yaml
 
 from service import __version__
 from service.diagnosis.store_checks import connections_of
-from service.server.stop_times import DRAIN, STOP_MARGIN
+from service.server.stop_times import longest_stop, with_stop_grace
 from service.settings import Settings, load
 
 KUBERNETES = Path(__file__).resolve().parents[2] / "deploy" / "kubernetes"
@@ -109,7 +109,7 @@ def test_the_settings_take_what_the_pods_are_given(settings: Settings) -> None:
 
 def test_a_stop_has_the_time_that_it_takes(settings: Settings) -> None:
     announced = CONTAINER["lifecycle"]["preStop"]["sleep"]["seconds"]
-    needed = announced + settings.server.stop_grace + DRAIN + STOP_MARGIN
+    needed = announced + longest_stop(with_stop_grace(settings))
     assert SERVICE["terminationGracePeriodSeconds"] >= needed
 
 

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from service.server.stop_times import DRAIN, STOP_MARGIN
-from service.settings import Settings
+from service.server.stop_times import DRAIN, GRACE, STOP_MARGIN
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
 SYSTEMD = DEPLOY / "systemd"
@@ -89,7 +88,7 @@ def test_the_service_and_its_backup_are_confined_alike() -> None:
 
 def test_a_stop_has_the_time_that_it_takes() -> None:
     given = int(value_of("portcullis.service", "TimeoutStopSec").removesuffix("s"))
-    assert given > Settings().server.stop_grace + DRAIN + STOP_MARGIN
+    assert given > GRACE + DRAIN + STOP_MARGIN
 
 
 def test_a_command_of_root_has_the_settings_and_the_account_of_the_service(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from ctypes import c_uint32
 from typing import Any
 
 import pytest
@@ -15,6 +14,7 @@ import uvicorn
 from service.server import acceptor
 from service.server.acceptor import Acceptor
 from service.server.http import HttpProtocol, Limits, WorkerState
+from service.server.shared_numbers import SharedNumbers
 from service.server.shares import CLOSED, Share
 from tests.support.waiting import eventually_here
 
@@ -31,7 +31,7 @@ class Pair:
     """A worker that accepts in this process, and the count of another one beside it."""
 
     def __init__(self, listener: socket.socket) -> None:
-        self.counts = (c_uint32 * 2)(CLOSED, CLOSED)
+        self.counts = SharedNumbers(2, CLOSED)
         self.share = Share(self.counts, 0)
         self.state = WorkerState(Limits(5, 5, 5, 5, 1), self.share.tell)
         self.address = listener.getsockname()

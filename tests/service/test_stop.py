@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import socket
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from time import sleep
 
@@ -13,7 +14,7 @@ from service.embedded import EmbeddedStores
 from tests.service.conftest import variables_for
 from tests.service.wire import Received, answers, exchange, read_all
 from tests.support.databases import database
-from tests.support.running import Running, descendants, running
+from tests.support.running import PATIENCE, Running, descendants, running
 from tests.support.store_numbers import session_store
 from tests.support.waiting import eventually
 
@@ -119,3 +120,35 @@ def test_after_the_grace_connections_are_refused_while_requests_in_flight_go_on(
 def test_nothing_is_left_after_the_stop(stop: Stop) -> None:
     assert stop.status == 0
     assert stop.left == []
+
+
+@pytest.fixture
+def patient(
+    stores: EmbeddedStores, seeded_template: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Running]:
+    """A service whose grace is longer than any test waits."""
+    with database(stores, seeded_template) as url, session_store(stores) as redis_url:
+        variables = variables_for(url, redis_url) | {"PORTCULLIS_SERVER__STOP_GRACE": "300"}
+        with running(tmp_path_factory.mktemp("patient"), "--workers", str(WORKERS), **variables) as service:
+            assert eventually(lambda: service.output.count("Application startup complete") == WORKERS)
+            yield service
+
+
+@pytest.mark.parametrize("signals", [[signal.SIGINT], [signal.SIGTERM, signal.SIGINT]])
+def test_sigint_to_the_launcher_alone_skips_the_grace(
+    patient: Running, signals: list[signal.Signals]
+) -> None:
+    for number in signals:
+        patient.process.send_signal(number)
+        assert eventually(lambda: patient.output.count('"event":"stopping"') == WORKERS)
+    assert patient.process.wait(PATIENCE) == 0
+
+
+def test_a_second_sigint_breaks_off_the_requests_in_flight(patient: Running) -> None:
+    with connect(patient) as in_flight:
+        in_flight.sendall(LOGIN + BODY[:10])
+        patient.process.send_signal(signal.SIGINT)
+        assert eventually(lambda: patient.output.count("Waiting for connections to close") == 1)
+        patient.process.send_signal(signal.SIGINT)
+        assert patient.process.wait(PATIENCE) == 0
+        assert read_all(in_flight) == b""

@@ -11,6 +11,7 @@ import uvicorn
 
 from service.server.http import HttpProtocol
 from service.server.shares import alone
+from service.server.stop_order import StopOrder
 from service.server.worker_server import WorkerServer
 from service.settings import Server, Settings
 from service.web.requests.middleware import RequestMiddleware
@@ -54,7 +55,7 @@ async def strictly_served(app: RequestMiddleware) -> AsyncIterator[int]:
     )
     settings = Settings(server=Server(stop_grace=0.0))
     listener = socket.create_server(("127.0.0.1", 0))
-    server = WorkerServer(config, listener, settings, lambda: None, lambda: True, share=alone())
+    server = WorkerServer(config, listener, settings, lambda: None, order=StopOrder(), share=alone())
     serving = asyncio.create_task(server.serve())
     try:
         yield listener.getsockname()[1]
