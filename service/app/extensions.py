@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from service.app.container import Container
 from service.authz.publishing.live import LivePolicy
 from service.kernel.extension import Extension
 from service.records.database.transactions import Database
@@ -37,12 +36,11 @@ class ExtensionRoutes:
         self._routes.add(template, endpoint)
 
 
-def add_extensions(routes: Routes, container: Container, extensions: Sequence[Extension]) -> None:
-    """Register the endpoints of ``extensions``, after all others.
+def add_extensions(routes: Routes, offered: Dependencies, extensions: Sequence[Extension]) -> None:
+    """Register the endpoints of ``extensions``, after all others; they may use what is ``offered``.
 
     Raises RoutesError for what is not below a prefix, and for a prefix that others have endpoints below.
     """
-    offered = Dependencies(container.stores.database, container.policy.live)
     known = [one.template for one in (*routes.operations, *routes.outside)]
     taken = [one for one in extensions if any(map(one.owns_path, known))]
     if taken:

@@ -9,7 +9,7 @@ from typing import Final
 from service import __version__
 from service.administration.dry_runs import DryRuns
 from service.app.container import Container
-from service.app.extensions import add_extensions
+from service.app.extensions import Dependencies, add_extensions
 from service.app.readiness import facts
 from service.authn.oauth.client_credentials import ClientCredentials
 from service.authn.oauth.introspection import Introspection
@@ -114,7 +114,7 @@ def add_routes(app: Application, container: Container, extensions: Sequence[Exte
         _add_access,
     ):
         add(routes, container)
-    add_extensions(routes, container, extensions)
+    add_extensions(routes, Dependencies(container.stores.database, container.policy.live), extensions)
     _add_outside(routes, container)
     _add_pages(routes, container, extensions)
     return routes

@@ -164,6 +164,11 @@ def read_tables(paths: Iterable[Path], own: Shipped) -> tuple[Table, ...]:
     return tuple(tables)
 
 
+def table_of(read: Document[TableFile], own: Shipped) -> Table:
+    """Return a table whose file was read; PolicyError with the reason of every fault."""
+    return _table(read, own, ResourceIndex(set(own.routes)))
+
+
 def _table(read: Document[TableFile], own: Shipped, endpoints: ResourceIndex) -> Table:
     file = read.value
     faults = [

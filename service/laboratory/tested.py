@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,9 +12,10 @@ from service.authz.engine.lines import Lines
 from service.authz.engine.rules import ENDPOINT, LAYERS, Rule
 from service.authz.invariants.checking import check
 from service.authz.publishing.shipped import Shipped
+from service.laboratory.catalogue_cases import catalogue_cases
 from service.laboratory.mutation import Bench, Coverage, Mutation
 from service.laboratory.table_run import Failure, run_tables
-from service.laboratory.tables import read_tables
+from service.laboratory.tables import Table, read_tables, table_of
 
 
 class Tested(msgspec.Struct, frozen=True, rename="camel"):
@@ -35,12 +36,16 @@ class Tested(msgspec.Struct, frozen=True, rename="camel"):
     mutation: Mutation | None
 
 
-def run_tests(own: Shipped, paths: Iterable[Path], *, coverage: bool, mutate: bool) -> Tested:
-    """Test the policy whose own part is ``own`` by the tables of ``paths`` and by its invariants.
+def own_tables(own: Shipped, folders: Iterable[Path]) -> tuple[Table, ...]:
+    """Return the tables of a policy's own ``folders``, and the one that is made from its catalogue of codes.
 
     Raises PolicyError for tables that can't be read.
     """
-    tables = read_tables(paths, own)
+    return (*read_tables(folders, own), table_of(catalogue_cases(own.catalogue), own))
+
+
+def run_tests(own: Shipped, tables: Sequence[Table], *, coverage: bool, mutate: bool) -> Tested:
+    """Test the policy whose own part is ``own`` by ``tables`` and by its invariants."""
     failures = run_tables(own.model_text, tables)
     checked = check(own.invariants, own.policy(Lines(), {}, 0))
     broken = tuple(map(str, checked.violations))

@@ -8,7 +8,8 @@ from pathlib import Path
 from service import settings as table
 from service.authz.publishing.shipped import policy_folder, read_shipped
 from service.kernel.extension import CASES
-from service.laboratory.tested import Tested, run_tests
+from service.laboratory.tables import read_tables
+from service.laboratory.tested import Tested, own_tables, run_tests
 from service.operator.paths import near
 
 
@@ -16,5 +17,8 @@ def tested(settings: table.Policy, paths: Sequence[str], *, coverage: bool, muta
     """Return the result of the tables of ``paths``, or of the policy's own; PolicyError if unreadable."""
     folder = near(policy_folder(settings.folder))
     own = read_shipped(settings.model, folder, settings.invariants, settings.extensions)
-    tables = [near(Path(path)) for path in paths] or [folder / CASES, *own.cases_of_extensions]
+    if paths:
+        tables = read_tables([near(Path(path)) for path in paths], own)
+    else:
+        tables = own_tables(own, [folder / CASES, *own.cases_of_extensions])
     return run_tests(own, tables, coverage=coverage, mutate=mutate)

@@ -155,10 +155,10 @@ def test_no_extension_has_a_name_that_begins_paths_of_the_service(shop: Extensio
     free = [name for name in sorted(names) if not list(replace(shop, name=name).faults())]
     assert "opening" in free
     routes = check_routes(read_shipped())
-    worker: Any = SimpleNamespace(database=None, live=None)
+    nothing: Any = SimpleNamespace(database=None, live=None)
     for name in free:
         with pytest.raises(RoutesError, match="the service's own"):
-            add_extensions(routes, worker, [replace(shop, name=name)])
+            add_extensions(routes, nothing, [replace(shop, name=name)])
 
 
 @pytest.mark.parametrize("package", ["no_such_package", "json"])

@@ -4,9 +4,10 @@ import pytest
 
 from service.laboratory.table_run import run_tables
 from service.laboratory.tables import Table, read_tables
+from service.laboratory.tested import own_tables
 from tests.policies.stock import EXAMPLE_TABLE, POLICIES, SHIPPED
 
-TABLES = read_tables([POLICIES / "cases"], SHIPPED)
+TABLES = own_tables(SHIPPED, [POLICIES / "cases"])
 
 
 @pytest.mark.parametrize("table", TABLES, ids=[table.path.name for table in TABLES])

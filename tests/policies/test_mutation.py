@@ -17,6 +17,7 @@ from service.laboratory.mutants import Mutant, line_mutants, matcher_mutants
 from service.laboratory.mutation import Bench
 from service.laboratory.table_run import required_of
 from service.laboratory.tables import Question, read_tables
+from service.laboratory.tested import own_tables
 from service.laboratory.witness import Universe, mutated
 from tests.policies.stock import POLICIES, SHIPPED
 
@@ -44,8 +45,7 @@ MATCHER = matcher_of(SHIPPED.model_text)
 @cache
 def noticed_without(*names: str) -> dict[str, bool]:
     """Return by its text whether each mutant of the matcher changes a case of the tables but ``names``."""
-    paths = [path for path in sorted(CASES.glob("*.yaml")) if path.name not in names]
-    bench = Bench(SHIPPED, read_tables(paths, SHIPPED))
+    bench = Bench(SHIPPED, [table for table in own_tables(SHIPPED, [CASES]) if table.path.name not in names])
     own = (*SHIPPED.base, *SHIPPED.endpoints)
     return {mutant.text: bench.noticed(mutant) for mutant in matcher_mutants(MATCHER, own)}
 
@@ -90,7 +90,7 @@ def test_the_judge_of_mutants_answers_as_the_enforcers_do(enforcer: str) -> None
 
 @pytest.mark.extended  # the command that `dev.py check` runs fails as well when something is not noticed
 def test_cases_depend_on_every_shipped_line_and_row_and_notice_every_mutant() -> None:
-    bench = Bench(SHIPPED, read_tables([CASES], SHIPPED))
+    bench = Bench(SHIPPED, own_tables(SHIPPED, [CASES]))
     coverage, mutation = bench.coverage(), bench.mutation()
 
     assert coverage.uncovered_lines == ()
@@ -113,9 +113,9 @@ ONE_CODE = "with the row holdsSubtree for all codes but system:user:delete"
 ITSELF = "wildcards widened: a * at the end may stand for no segment at all, in the layer resource"
 
 
-def test_faults_for_one_layer_or_one_code_are_noticed_by_the_cases_of_held_codes() -> None:
+def test_faults_for_one_layer_or_one_code_are_noticed_by_the_cases_of_the_catalogue() -> None:
     before = noticed_without(
-        "held_codes.yaml", "wildcards.yaml", "grants.yaml", "permissions.yaml", "services.yaml"
+        "catalogue", "wildcards.yaml", "grants.yaml", "permissions.yaml", "services.yaml"
     )
     after = noticed_without()
 
