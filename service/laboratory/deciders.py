@@ -33,7 +33,18 @@ def indexed(model_text: str, rules: Lines) -> Decide:
 
 def plain(model_text: str, rules: Lines) -> Decide:
     """Return what asks a ``casbin.Enforcer`` to which nothing but the five functions was added."""
-    enforcer = _plain_enforcer(model_text, rules)
+    model = Model()
+    model.load_model_from_text(model_text)
+    return asked_plainly(casbin.Enforcer(model, StringAdapter(as_csv(rules))))
+
+
+def asked_plainly(enforcer: Any) -> Decide:
+    """Return what asks ``enforcer``, a ``casbin.Enforcer``, once the five functions are added to it."""
+    for name, function in PREDICATES.items():
+        enforcer.add_function(name, function)
+    # Casbin would print every denial, with all held codes.
+    enforcer.logger = logging.Logger("casbin.silent")  # noqa: LOG001 - outside the tree, so nothing prints it
+    enforcer.logger.disabled = True
 
     def decide(question: Question) -> tuple[bool, Rule | None]:
         caller = ANONYMOUS if question.held is None else question.held
@@ -41,18 +52,6 @@ def plain(model_text: str, rules: Lines) -> Decide:
         return allowed, Rule(*line) if line else None
 
     return decide
-
-
-def _plain_enforcer(model_text: str, rules: Lines) -> Any:
-    model = Model()
-    model.load_model_from_text(model_text)
-    enforcer = casbin.Enforcer(model, StringAdapter(as_csv(rules)))
-    for name, function in PREDICATES.items():
-        enforcer.add_function(name, function)
-    # Casbin would print every denial, with all held codes.
-    enforcer.logger = logging.Logger("casbin.silent")  # noqa: LOG001 - outside the tree, so nothing prints it
-    enforcer.logger.disabled = True
-    return enforcer
 
 
 ENFORCERS: Final[Mapping[str, Callable[[str, Lines], Decide]]] = {"indexed": indexed, "plain": plain}

@@ -1,4 +1,4 @@
-"""``portcullis policy test``: decision tables and invariants; reads files only."""
+"""``portcullis policy test``: decision tables and invariants of files, or the published policy."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from service import settings as table
 from service.authz.engine.errors import PolicyError
-from service.cli.lazy_commands import add_json
+from service.cli.lazy_commands import add_data, add_json
 from service.cli.output import show
 from service.laboratory.tested import as_text
 from service.reporting.tested import tested
@@ -27,11 +27,22 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--mutate", action="store_true", help="name faults of lines and matcher that no case would notice"
     )
+    parser.add_argument(
+        "--published",
+        action="store_true",
+        help="in place of tables: load the published lines with a plain Casbin, and compare all answers",
+    )
+    add_data(parser)
     add_json(parser)
 
 
 def run(options: Namespace, environ: Mapping[str, str]) -> int:
-    """Test, and print the result; returns 0 if all holds, 1 if not, 2 if files can't be read."""
+    """Test, and print the result; returns 0 if all holds, 1 if not, 2 if files can't be read.
+
+    With ``--published``, raises also SchemaError and Unavailable.
+    """
+    if options.published:
+        return _published(options, environ)
     settings = table.load(environ).policy
     try:
         found = tested(settings, options.paths, coverage=options.coverage, mutate=options.mutate)
@@ -40,3 +51,14 @@ def run(options: Namespace, environ: Mapping[str, str]) -> int:
         return UNREADABLE
     show(options, found, lambda: as_text(found))
     return 0 if found.passed else 1
+
+
+def _published(options: Namespace, environ: Mapping[str, str]) -> int:
+    """Compare, and print the result; returns 0 if all answers agree, else 1. Raises PolicyError."""
+    from service.reporting.published import published_test
+
+    if options.paths or options.coverage or options.mutate:
+        raise PolicyError("--published is asked alone: no paths, no --coverage, no --mutate")
+    result = published_test(table.load(environ))
+    show(options, result, lambda: str(result))
+    return 1 if result.disagreements else 0

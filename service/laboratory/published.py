@@ -1,0 +1,124 @@
+"""The published policy, asked by a plain Casbin and compared with what the service answers.
+
+The plain one is a ``casbin.Enforcer`` with ``model.conf``, the published lines as Casbin's SQLAlchemy adapter
+loads them from ``casbin_rule``, and the lines of the files: no index, no cache and no part of the service but
+the five functions of the matcher. So a reviewer sees that nothing but Casbin decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+import casbin
+import msgspec
+from casbin.model import Model
+
+from service.authz.engine.policy import Policy
+from service.authz.engine.rules import Rule
+from service.authz.publishing.adapter import PolicyAdapter
+from service.kernel.codes import HeldCodes, is_code
+from service.kernel.text import counted
+from service.laboratory.deciders import asked_plainly
+from service.laboratory.tables import Question
+from service.records.database.transactions import SyncConnection
+
+MOST_EVALUATED: Final = 2_000_000
+"""The most lines that the plain Casbin evaluates, about half a minute: each line, for each question."""
+MOST_ROLES: Final = 10
+"""The most roles whose codes are asked about; the first ones by their code."""
+
+
+class Disagreement(msgspec.Struct, frozen=True, rename="camel"):
+    """A question with two answers: ``plain`` and ``service`` are the deciding lines, or ``denied``."""
+
+    layer: str
+    object: str
+    caller: str
+    plain: str
+    service: str
+
+    def __str__(self) -> str:
+        asked = f"{self.caller} asks {self.object} in the layer {self.layer}"
+        return f"{asked}: a plain Casbin says {self.plain}, the service {self.service}"
+
+
+class PublishedTest(msgspec.Struct, frozen=True, rename="camel"):
+    """What was asked of revision ``revision``: ``asked`` of its ``objects``, each by several callers."""
+
+    revision: int
+    published_lines: int
+    file_lines: int
+    objects: int
+    asked: int
+    questions: int
+    disagreements: tuple[Disagreement, ...]
+
+    def __str__(self) -> str:
+        lines = f"{counted(self.published_lines, 'published line')} and {self.file_lines} of the files"
+        asked = (
+            f"{counted(self.questions, 'question')} about {self.asked} of {counted(self.objects, 'object')}"
+        )
+        head = f"Revision {self.revision}, loaded by casbin-sqlalchemy-adapter: {lines}."
+        ends = f"{len(self.disagreements)} answers differ" if self.disagreements else "all answers agree"
+        return "\n".join([head, *map(str, self.disagreements), f"{asked}, by a plain Casbin: {ends}."])
+
+
+class PlainCasbin:
+    """A plain ``casbin.Enforcer`` with the published lines and those of the files."""
+
+    def __init__(self, policy: Policy, connection: SyncConnection) -> None:
+        """Load the published lines through ``connection``; ``policy`` is the service's, with the files."""
+        self._policy = policy
+        model = Model()
+        model.load_model_from_text(policy.model_text)
+        enforcer = casbin.Enforcer(model, PolicyAdapter(connection))
+        self._published = len(enforcer.get_policy())
+        enforcer.enable_auto_save(False)  # the adapter refuses to write
+        enforcer.add_policies([list(rule) for rule in policy.own])
+        self._lines = len(enforcer.get_policy())
+        self._decide = asked_plainly(enforcer)
+
+    def compared(self, codes: Mapping[str, tuple[str, ...]]) -> PublishedTest:
+        """Compare all answers; ``codes`` are what each role gives."""
+        policy = self._policy
+        objects = list(dict.fromkeys((rule.layer, rule.object) for rule in policy.rules))
+        roles = [(f"the role {role}", HeldCodes(codes[role])) for role in sorted(codes)[:MOST_ROLES]]
+        each = self._lines * (len(roles) + 4)
+        step = max(1, -(-len(objects) * each // MOST_EVALUATED))
+        chosen = objects[::step]
+        questions = 0
+        disagreements = []
+        for layer, name in chosen:
+            for caller, held in _callers(policy, layer, name, roles):
+                questions += 1
+                allowed, line = self._decide(Question(layer, name, held))
+                decision = policy.judge(layer, name, held)
+                answers = _shown(allowed, line), _shown(decision.allowed, decision.line)
+                if answers[0] != answers[1]:
+                    disagreements.append(Disagreement(layer, name, caller, *answers))
+        return PublishedTest(
+            revision=policy.revision,
+            published_lines=self._published,
+            file_lines=self._lines - self._published,
+            objects=len(objects),
+            asked=len(chosen),
+            questions=questions,
+            disagreements=tuple(disagreements),
+        )
+
+
+def _callers(
+    policy: Policy, layer: str, name: str, roles: Iterable[tuple[str, HeldCodes]]
+) -> Iterator[tuple[str, HeldCodes | None]]:
+    """Yield who asks: nobody, a login without codes, a holder of each code of the object, and the roles."""
+    yield "nobody logged in", None
+    yield "a login without codes", HeldCodes([])
+    for code in policy.rules.codes(layer, name):
+        if is_code(code):
+            yield f"a holder of {code}", HeldCodes([code])
+    yield from roles
+
+
+def _shown(allowed: bool, line: Rule | None) -> str:
+    return str(line) if allowed and line is not None else "denied"

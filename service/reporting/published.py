@@ -1,0 +1,38 @@
+"""The published policy of an installation, asked by a plain Casbin."""
+
+from __future__ import annotations
+
+from service.authz.engine.errors import PolicyError
+from service.authz.publishing.live import LivePolicy
+from service.authz.publishing.shipped import configured
+from service.authz.review.sources import READ_WITHIN
+from service.laboratory.published import PlainCasbin, PublishedTest
+from service.operator.database import with_database
+from service.operator.stores import reachable
+from service.records.database.transactions import Database
+from service.records.policy import revisions
+from service.records.roles import holdings
+from service.settings import Settings
+
+
+def published_test(settings: Settings) -> PublishedTest:
+    """Compare the answers of a plain Casbin and of the service.
+
+    Raises ``PolicyError`` if the policy can't be used, or changes meanwhile; ``SchemaError`` and
+    ``Unavailable``.
+    """
+
+    async def load(database: Database) -> tuple[PlainCasbin, dict[str, tuple[str, ...]]]:
+        live = LivePolicy(configured(settings.policy))
+        await live.load(database)
+        policy = live.current
+        async with database.snapshot(within=READ_WITHIN) as connection:
+            newest = await revisions.latest(connection)
+            if newest is None or newest.revision != policy.revision:
+                raise PolicyError("The policy was changed while it was read: try again")
+            casbin = await connection.run_sync(lambda sync: PlainCasbin(policy, sync))
+            return casbin, await holdings.read_codes(connection)
+
+    with reachable(settings) as running:
+        casbin, codes = with_database(running, load)
+    return casbin.compared(codes)

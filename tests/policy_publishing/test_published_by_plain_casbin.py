@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import json
+
+import psycopg
+import pytest
+
+from service.laboratory.published import PlainCasbin
+from service.reporting.published import published_test
+from service.settings import load
+from tests.support.databases import NewDatabase
+from tests.support.running import portcullis
+
+SECRET = "kX7-Qw2zPv9_LrT4mNb8sYc1HjD6gUfEoAi3ZxKlVtR"
+
+
+@pytest.fixture
+def variables(new_database: NewDatabase, published_template: str) -> dict[str, str]:
+    return {"DATABASE_URL": new_database(published_template), "JWT_SECRET": SECRET}
+
+
+def test_a_plain_casbin_answers_the_published_policy_as_the_service_does(
+    variables: dict[str, str], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("published")
+    variables |= {"REDIS_URL": "unix:///dev/null"}
+    ended = portcullis(folder, "policy", "test", "--published", "--json", **variables)
+
+    assert ended.status == 0, ended.errors
+    answer = json.loads(ended.output)
+    assert answer["disagreements"] == []
+    assert answer["asked"] == answer["objects"] > 200
+    assert answer["questions"] > 4 * answer["objects"]
+    with psycopg.connect(variables["DATABASE_URL"]) as connection:
+        assert connection.execute("SELECT count(*) FROM sys.casbin_rule").fetchone() == (
+            answer["publishedLines"],
+        )
+
+
+def test_a_service_that_decides_by_anything_else_is_found(
+    variables: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if the service's index had lost the lines of one object."""
+    lost = "DELETE /api/user/{id}"
+    real = PlainCasbin.compared
+
+    def compared(plain: PlainCasbin, codes: dict[str, tuple[str, ...]]) -> object:
+        judge = plain._policy.judge
+        monkeypatch.setattr(
+            plain._policy,
+            "judge",
+            lambda layer, name, held: judge(layer, "@nothing" if name == lost else name, held),
+        )
+        return real(plain, codes)
+
+    monkeypatch.setattr(PlainCasbin, "compared", compared)
+    result = published_test(load(variables | {"PORTCULLIS_CONFIG": "", "REDIS_URL": "unix:///dev/null"}))
+
+    assert {one.object for one in result.disagreements} == {lost}
+    assert {one.service for one in result.disagreements} == {"denied"}
+    assert "the service denied" in str(result)
+
+
+def test_a_large_policy_is_asked_about_in_an_even_sample(
+    variables: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("service.laboratory.published.MOST_EVALUATED", 20_000)
+    result = published_test(load(variables | {"PORTCULLIS_CONFIG": "", "REDIS_URL": "unix:///dev/null"}))
+
+    assert 0 < result.asked < result.objects
+    assert f"about {result.asked} of {result.objects} objects" in str(result)
+
+
+def test_it_is_asked_alone(variables: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("published")
+    ended = portcullis(folder, "policy", "test", "--published", "--mutate", **variables)
+
+    assert ended.status == 1
+    assert "--published is asked alone" in ended.errors
