@@ -170,7 +170,7 @@ class ArchiveReader:
             self._require_members(places)
         except BaseException as error:
             self._file.close()
-            if isinstance(error, (OSError, tarfile.TarError, msgspec.MsgspecError, ValueError, IndexError)):
+            if isinstance(error, (OSError, tarfile.TarError, ValueError, IndexError, RecursionError)):
                 raise ArchiveError(f"{path} is not a complete backup") from error
             raise
 

@@ -26,7 +26,7 @@ def list_users(settings: Settings, role_code: str | None, *, as_json: bool) -> s
     found = asyncio.run(_read(settings, role_code))
     if as_json:
         return json.dumps([_members(one) for one in found], indent=2)
-    return aligned([_HEAD, *map(_cells, found)])
+    return "\n".join(aligned([_HEAD, *map(_cells, found)]))
 
 
 async def _read(settings: Settings, role_code: str | None) -> list[Overview]:

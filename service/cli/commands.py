@@ -9,9 +9,9 @@ from __future__ import annotations
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Mapping
-from typing import TextIO
 
 from service import settings as table
+from service.cli.output import say, say_text
 from service.errors import Refusal, ValidationFailed
 from service.kernel.operator_error import OperatorError
 
@@ -25,10 +25,10 @@ def run(options: Namespace, environ: Environ) -> int:
         return command(options, environ) or 0
     except ValidationFailed as refusal:
         for error in refusal.extra["errors"]:
-            _say(f"portcullis: {error['field']}: {error['message']}", sys.stderr)
+            say(f"portcullis: {error['field']}: {error['message']}", stream=sys.stderr)
         return 1
     except (OperatorError, Refusal) as error:
-        _say(f"portcullis: {error}", sys.stderr)
+        say_text(f"portcullis: {error}", stream=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130  # the status that shells use for SIGINT
@@ -41,7 +41,7 @@ def _serve(_options: Namespace, environ: Environ) -> None:
 
 
 def _settings(_options: Namespace, _environ: Environ) -> None:
-    _say(table.markdown())
+    say_text(table.markdown())
 
 
 def _migrate(_options: Namespace, environ: Environ) -> None:
@@ -55,9 +55,8 @@ def _migrate(_options: Namespace, environ: Environ) -> None:
         shipped = configured(settings.policy)
         changed = migrate(settings.database.url, shipped.extensions)
         pending = additions(settings.database.url, covered_by(shipped.model_text), shipped.extensions)
-    _say("The database has been migrated." if changed else "The database has this version's schema already.")
-    for line in describe_additions(pending):
-        _say(line)
+    say("The database has been migrated." if changed else "The database has this version's schema already.")
+    say(*describe_additions(pending))
 
 
 def _check(_options: Namespace, environ: Environ) -> int:
@@ -67,7 +66,7 @@ def _check(_options: Namespace, environ: Environ) -> int:
 
     with reachable(table.load(environ)) as settings:
         said, status = check_database(settings.database.url, configured(settings.policy).extensions)
-    _say(said)
+    say(*said)
     return status
 
 
@@ -77,7 +76,7 @@ def _create(options: Namespace, environ: Environ) -> None:
 
     with reachable(table.load(environ)) as settings:
         user_id = create_user(settings, options.user_name, options.role)
-    _say(f"User {options.user_name} has id {user_id}.")
+    say(f"User {options.user_name} has id {user_id}.")
 
 
 def _reset(options: Namespace, environ: Environ) -> None:
@@ -86,9 +85,9 @@ def _reset(options: Namespace, environ: Environ) -> None:
 
     with reachable(table.load(environ)) as settings:
         done = reset_password(settings, options.user_name, enable=options.enable)
-    _say(f"The password of {done.user_name}, id {done.user_id}, is set; {done.ended} sessions have ended.")
+    say(f"The password of {done.user_name}, id {done.user_id}, is set; {done.ended} sessions have ended.")
     if done.kept_out:
-        _say(f"The user is still {done.kept_out}: use the option --enable to change that.")
+        say(f"The user is still {done.kept_out}: use the option --enable to change that.")
 
 
 def _list(options: Namespace, environ: Environ) -> None:
@@ -96,7 +95,7 @@ def _list(options: Namespace, environ: Environ) -> None:
     from service.operator.stores import reachable
 
     with reachable(table.load(environ)) as settings:
-        _say(list_users(settings, options.role, as_json=options.json))
+        say_text(list_users(settings, options.role, as_json=options.json))
 
 
 def _verify(options: Namespace, environ: Environ) -> None:
@@ -106,7 +105,7 @@ def _verify(options: Namespace, environ: Environ) -> None:
     with reachable(table.load(environ)) as settings:
         verify(
             settings,
-            _say,
+            say,
             begin=options.begin,
             end=options.end,
             heads=options.heads,
@@ -121,12 +120,8 @@ def _doctor(options: Namespace, environ: Environ) -> int:
     # The report says what fails, on standard output.
     configure_logging("auto", "critical", sys.stderr.buffer)
     findings = diagnose(environ, options.state, options.url)
-    _say(as_json(findings) if options.json else as_text(findings))
+    say_text(as_json(findings) if options.json else as_text(findings))
     return status_of(findings, strict=options.strict)
-
-
-def _say(text: str, stream: TextIO | None = None) -> None:
-    print(text, file=stream or sys.stdout)
 
 
 _COMMANDS: dict[tuple[str, str | None], Callable[[Namespace, Environ], int | None]] = {

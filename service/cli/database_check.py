@@ -14,13 +14,13 @@ PENDING: Final = 3
 """The exit status when there is something to migrate."""
 
 
-def check_database(url: str, extensions: Sequence[Extension]) -> tuple[str, int]:
-    """Return what a migration of the database at ``url`` would do, in words, and the exit status.
+def check_database(url: str, extensions: Sequence[Extension]) -> tuple[list[str], int]:
+    """Return what a migration of the database at ``url`` would do, in lines, and the exit status.
 
     Raises SchemaError if this version is too old for the schema, and Unavailable.
     """
     found = pending_migration(url, extensions)
-    return "\n".join(_described(found)), PENDING if found.steps or found.extensions else 0
+    return list(_described(found)), PENDING if found.steps or found.extensions else 0
 
 
 def _described(found: PendingMigration) -> Iterator[str]:
@@ -37,7 +37,7 @@ def _described(found: PendingMigration) -> Iterator[str]:
         for step in found.steps:
             yield _line(step)
             if standing.stored is not None and step.locks:
-                yield aligned(_cells(step.locks), indent="    ")
+                yield from aligned(_cells(step.locks), indent="    ")
     for name in found.extensions:
         yield f"The extension {name} has tables to migrate."
 

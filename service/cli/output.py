@@ -1,40 +1,34 @@
-"""Prints what a command has found: as text for people, or as JSON."""
+"""Prints what a command has found.
+
+Much of it others have written: names, paths, files. A control character in it could move the cursor, hide
+what stands before it or make a line that nobody has written, so all that is printed loses them here.
+"""
 
 from __future__ import annotations
 
-from argparse import Namespace
-from collections.abc import Callable, Iterable, Sequence
+import sys
+from collections.abc import Iterable, Sequence
 from itertools import starmap
-from typing import Any
+from typing import TextIO
 
-import msgspec
-
-from service.web.messages.schema import WHOLE_LIST, json_text
+from service.kernel.text import printable, printable_lines
 
 
-def say(text: str) -> None:
-    """Print ``text`` and a line feed to standard output."""
-    print(text)
+def say(*lines: str, stream: TextIO | None = None) -> None:
+    """Print each of ``lines`` to ``stream``, by default standard output, and a line feed behind it alone."""
+    for line in lines:
+        print(printable(line), file=stream or sys.stdout)
 
 
-def show(options: Namespace, answer: msgspec.Struct, as_text: Callable[[], str]) -> None:
-    """Print ``answer`` as JSON if ``--json`` was given, else what ``as_text`` returns.
-
-    The JSON is the ``data`` of the request that asks the same; a page is as long as the list.
-    """
-    if options.json:
-        shown: Any = answer
-        if getattr(shown, "size", None) == WHOLE_LIST:
-            shown.size = shown.total
-        say(msgspec.json.format(json_text(shown), indent=2).decode())
-    else:
-        say(as_text())
+def say_text(text: str, *, stream: TextIO | None = None) -> None:
+    """Print a text of several lines, such as JSON, and a line feed."""
+    print(printable_lines(text), file=stream or sys.stdout)
 
 
-def aligned(rows: Iterable[Sequence[str]], *, indent: str = "") -> str:
-    """Return ``rows`` of equally many cells as lines with aligned columns; empty without a row."""
-    listed = list(rows)
+def aligned(rows: Iterable[Sequence[str]], *, indent: str = "") -> list[str]:
+    """Return ``rows`` of equally many cells as lines with aligned columns; none without a row."""
+    listed = [tuple(map(printable, cells)) for cells in rows]
     widths = [max(map(len, column)) for column in zip(*listed, strict=True)]
-    return "\n".join(
+    return [
         (indent + "  ".join(starmap(str.ljust, zip(cells, widths, strict=True)))).rstrip() for cells in listed
-    )
+    ]

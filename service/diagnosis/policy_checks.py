@@ -34,7 +34,7 @@ def policy_files(installation: Installation) -> Finding:
     try:
         shipped = configured(policy)
         installation.routes(shipped)
-    except (PolicyError, FaultsError) as wrong:
+    except FaultsError as wrong:
         return fault("; ".join(wrong.faults), "portcullis policy check tells them one by one")
     return ok(
         f"model, {len(shipped.base)} base lines and {len(shipped.endpoints)} endpoint lines fit the code"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import http.client
-import json
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from urllib.parse import urlsplit
 
 from service.diagnosis.findings import Finding, Findings, fault, ok, unknown, warning
 from service.diagnosis.settings_checks import is_local
+from service.kernel.strict_json import strict_json
 from service.kernel.text import printable
 
 _WITHIN: Final = 5.0  # seconds
@@ -80,7 +80,7 @@ def _get(scheme: str, host: str, port: int | None, token: str) -> _Answer:
     finally:
         connection.close()
     try:
-        document = json.loads(body)
+        document = strict_json(body)
     except ValueError:
         document = None
     return _Answer(answer.status, {name.lower(): value for name, value in answer.getheaders()}, document)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from service.kernel.text import printable
+
 
 class OperatorError(Exception):
     """A fault that the operator can correct; the message says what is wrong and holds no secret."""
 
 
 class FaultsError(OperatorError):
-    """Several faults at once; ``faults`` has a sentence for each."""
+    """Several faults at once; ``faults`` has a sentence for each, on one line whatever a file says there."""
 
     def __init__(self, faults: Iterable[str]) -> None:
-        self.faults = tuple(faults)
+        self.faults = tuple(map(printable, faults))
         super().__init__("\n".join(self.faults))

@@ -1,8 +1,9 @@
 """Reads YAML files strictly, with the line of each value.
 
 PyYAML keeps the last of two equal keys without a word, a merge key (``<<``) adds keys beside those that are
-written, and an alias can repeat a value far from where it is written. Files about rights are reviewed by
-people, so all three are refused here.
+written, and an alias can repeat a value far from where it is written, also a million times. Files about
+rights are reviewed by people, and others write them: so all three are refused here, and the size of the rest
+is bounded before memory is taken for it.
 """
 
 from __future__ import annotations
@@ -17,27 +18,40 @@ from typing import Any, Final, Generic, TypeVar
 import msgspec
 import yaml
 
-from service.kernel.operator_error import OperatorError
+from service.kernel.operator_error import FaultsError
 
 T = TypeVar("T")
 Keys = tuple[str | int, ...]
 
-MOST_BYTES: Final = 4 * 1024 * 1024
-"""The longest file, in bytes."""
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """How much of a file is read: its bytes, its values and keys, and how deep they are nested.
+
+    A value takes up to a kilobyte of memory: without a bound, two bytes of a file would cost as much.
+    """
+
+    size: int = 4 * 1024 * 1024
+    values: int = 300_000
+    depth: int = 20
+
+
+OWN: Final = Bounds()
+"""The bounds of files that people write for this program."""
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_DEEPEST: Final = 20
-_DEEP: Final = "aliases and deep nesting are not read: write the value out"
 _MERGE: Final = "tag:yaml.org,2002:merge"
+_NUMBERS: Final = frozenset({"tag:yaml.org,2002:int", "tag:yaml.org,2002:float"})
+_LONGEST_NUMBER: Final = 100  # characters; the time to read 1:1:1…, in base 60, is that of their square
+_LONGEST_PLAIN: Final = 65_536  # characters without quotes; PyYAML tries on them whether they are a number
 _STEP: Final = re.compile(r"\.(\w+)|\[(\d+)\]")
 
 
-class YamlError(OperatorError):
+class YamlError(FaultsError):
     """A file can't be read; ``faults`` are sentences with file and line."""
 
     def __init__(self, *faults: str) -> None:
-        super().__init__("\n".join(faults))
-        self.faults = faults
+        super().__init__(faults)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,21 +71,38 @@ class Document(Generic[T]):
         return f"{self.path}:{_line(self.lines, keys)}"
 
 
-def read_yaml(path: Path, type_: type[T]) -> Document[T]:
+def read_yaml(path: Path, type_: type[T], bounds: Bounds = OWN) -> Document[T]:
     """Return the content of ``path`` as a ``type_``; raises YamlError with file and line.
 
-    Refused are repeated keys, merge keys, aliases, deep nesting, fields that ``type_`` does not know, and
-    files of more than ``MOST_BYTES``. The file is read once, so it may be a pipe.
+    The file is read once, so it may be a pipe. Refused is what ``document_of`` refuses, and a file that can't
+    be read or is longer than its bounds.
     """
+    return document_of(path, read_within(path, bounds.size), type_, bounds)
+
+
+def read_within(path: Path, most: int) -> bytes:
+    """Return the bytes of a file; YamlError if it can't be read, or has more than ``most`` bytes."""
     try:
         with path.open("rb") as file:
-            raw = file.read(MOST_BYTES + 1)
-        if len(raw) > MOST_BYTES:
-            raise YamlError(f"{path} has more than {MOST_BYTES} bytes")
+            raw = file.read(most + 1)
+    except OSError as error:
+        raise YamlError(f"{path} can't be read: {error.strerror or error}") from error
+    if len(raw) > most:
+        raise YamlError(f"{path} has more than {most} bytes")
+    return raw
+
+
+def document_of(path: Path, raw: bytes, type_: type[T], bounds: Bounds = OWN) -> Document[T]:
+    """Return ``raw``, the content of ``path``, as a ``type_``; raises YamlError with file and line.
+
+    Refused are repeated keys, merge keys, aliases, tags, more values and deeper nesting than ``bounds``
+    allow, and fields that ``type_`` does not know.
+    """
+    try:
         text = raw.decode("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise YamlError(f"{path} can't be read: {getattr(error, 'strerror', None) or error}") from error
-    content, lines = _parsed(path, text)
+    except UnicodeDecodeError as error:
+        raise YamlError(f"{path} can't be read: {error}") from error
+    content, lines = _parsed(path, text, bounds)
     try:
         return Document(path, msgspec.convert(content, type_), lines, hashlib.sha256(raw).hexdigest())
     except msgspec.ValidationError as error:
@@ -80,58 +111,82 @@ def read_yaml(path: Path, type_: type[T]) -> Document[T]:
         raise YamlError(f"{path}:{_line(lines, keys)}: {reason}") from error
 
 
-def _parsed(path: Path, text: str) -> tuple[Any, dict[Keys, int]]:
+def _parsed(path: Path, text: str, bounds: Bounds) -> tuple[Any, dict[Keys, int]]:
     loader = _Loader(text)
     lines: dict[Keys, int] = {}
     try:
-        _check_depth(path, text)
+        _check_events(path, text, bounds)
         node = loader.get_single_node()
         if node is None:
             raise YamlError(f"{path}: the file is empty")
-        if faults := [f"{path}:{line}: {reason}" for line, reason in _faults(node, (), lines, set())]:
+        if faults := [f"{path}:{line}: {reason}" for line, reason in _faults(node, (), lines)]:
             raise YamlError(*faults)
         return loader.construct_document(node), lines
-    except (yaml.YAMLError, ValueError, KeyError) as error:  # KeyError: ``!!bool`` before another word
+    except (yaml.YAMLError, ValueError, OverflowError) as error:
         mark = getattr(error, "problem_mark", None)
         where = f"{path}:{mark.line + 1}" if mark else str(path)
-        raise YamlError(f"{where}: {getattr(error, 'problem', None) or error}") from error
+        reason = getattr(error, "problem", None) or " ".join(str(error).split())
+        raise YamlError(f"{where}: {reason}") from error
     finally:
         loader.dispose()
 
 
-def _check_depth(path: Path, text: str) -> None:
-    """Raise YamlError for deep nesting, before the loader descends into it: its C code crashes then."""
-    depth = 0
+def _check_events(path: Path, text: str, bounds: Bounds) -> None:
+    """Raise YamlError for what must not reach the loader, whose C code crashes where nesting is deep."""
+    values = depth = 0
     for event in yaml.parse(text, Loader=_Loader):
-        if isinstance(event, yaml.CollectionStartEvent):
-            depth += 1
-            if depth > _DEEPEST:
-                line = event.start_mark.line + 1 if event.start_mark else 1
-                raise YamlError(f"{path}:{line}: {_DEEP}")
-        elif isinstance(event, yaml.CollectionEndEvent):
+        reason = None
+        if isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
+        elif isinstance(event, yaml.AliasEvent):
+            reason = "aliases are not read: write the value out"
+        elif isinstance(event, yaml.NodeEvent):
+            values += 1
+            depth += isinstance(event, yaml.CollectionStartEvent)
+            if getattr(event, "tag", None) is not None:
+                reason = "tags are not read: write the value without"
+            elif isinstance(event, yaml.ScalarEvent) and _is_endless(event):
+                reason = f"a value of more than {_LONGEST_PLAIN} characters needs quotes"
+            elif depth > bounds.depth:
+                reason = f"deep nesting is not read: more than {bounds.depth} levels"
+            elif values > bounds.values:
+                reason = f"the file has more than {bounds.values} values"
+        if reason:
+            raise YamlError(f"{path}:{event.start_mark.line + 1 if event.start_mark else 1}: {reason}")
 
 
-def _faults(node: yaml.Node, keys: Keys, lines: dict[Keys, int], seen: set[int]) -> Iterator[tuple[int, str]]:
+def _is_endless(event: yaml.ScalarEvent) -> bool:
+    return event.implicit[0] and len(event.value) > _LONGEST_PLAIN
+
+
+def _faults(node: yaml.Node, keys: Keys, lines: dict[Keys, int]) -> Iterator[tuple[int, str]]:
     """Yield what is refused in ``node``; put the line of every value into ``lines``."""
     line = lines[keys] = node.start_mark.line + 1
-    if id(node) in seen:
-        yield line, _DEEP
-        return
-    seen.add(id(node))
     if isinstance(node, yaml.SequenceNode):
         for at, item in enumerate(node.value):
-            yield from _faults(item, (*keys, at), lines, seen)
+            yield from _faults(item, (*keys, at), lines)
     elif isinstance(node, yaml.MappingNode):
-        known: set[str] = set()
-        for key, value in node.value:
-            name = str(key.value)
-            if key.tag == _MERGE:
-                yield key.start_mark.line + 1, "merge keys are not read: write the values out"
-            elif name in known:
-                yield key.start_mark.line + 1, f"the key {name!r} is there already"
-            known.add(name)
-            yield from _faults(value, (*keys, name), lines, seen)
+        yield from _faults_of_mapping(node, keys, lines)
+    elif node.tag in _NUMBERS and len(node.value) > _LONGEST_NUMBER:
+        yield line, f"a number of more than {_LONGEST_NUMBER} characters is not read"
+
+
+def _faults_of_mapping(
+    node: yaml.MappingNode, keys: Keys, lines: dict[Keys, int]
+) -> Iterator[tuple[int, str]]:
+    known: set[str] = set()
+    for key, value in node.value:
+        line = key.start_mark.line + 1
+        if not isinstance(key, yaml.ScalarNode):
+            yield line, "a key must be a single value"
+            continue
+        if key.tag == _MERGE:
+            yield line, "merge keys are not read: write the values out"
+        elif key.value in known:
+            yield line, f"the key {key.value!r} is there already"
+        known.add(key.value)
+        yield from _faults(key, (*keys, key.value), lines)
+        yield from _faults(value, (*keys, key.value), lines)
 
 
 def _line(lines: Mapping[Keys, int], keys: Keys) -> int:

@@ -14,6 +14,21 @@ def printable(text: str) -> str:
     return _CONTROLS.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), text)
 
 
+def without_controls(text: str) -> str:
+    """Return ``text`` with a space in place of each of these characters."""
+    return _CONTROLS.sub(" ", text)
+
+
+def printable_lines(text: str) -> str:
+    r"""Return ``text`` with the same characters but line feeds as escapes, such as ``\u001b``.
+
+    JSON has the same escapes (RFC 8259 §7), so a JSON text keeps its meaning.
+    """
+    return "\n".join(
+        _CONTROLS.sub(lambda match: f"\\u{ord(match[0]):04x}", line) for line in text.split("\n")
+    )
+
+
 def counted(number: int, one: str) -> str:
     """Return ``number`` and a noun, in the plural unless the number is 1: ``3 users``."""
     return f"{number} {one}" if number == 1 else f"{number} {one}s"

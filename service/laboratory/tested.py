@@ -76,12 +76,8 @@ def _breaks(own: Shipped, rules: Collection[Rule]) -> bool:
     return bool(check(own.invariants, other.policy(Lines(), {}, 0)).violations)
 
 
-def as_text(found: Tested) -> str:
-    """Return ``found`` for people, one finding a line."""
-    return "\n".join(_told(found))
-
-
-def _told(found: Tested) -> Iterator[str]:
+def as_lines(found: Tested) -> Iterator[str]:
+    """Yield ``found`` for people, one finding a line."""
     yield from map(str, found.failures)
     failed = len({(failure.place, failure.asked) for failure in found.failures})
     holding = f"{failed} fail" if failed else "all hold"

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias, get_args
 from urllib.parse import SplitResult, unquote, urlsplit
+
+from service.kernel.strict_json import strict_json
 
 ExportLog: TypeAlias = Literal["operations", "logins", "decisions"]
 ExportFormat: TypeAlias = Literal["json", "ocsf"]
@@ -75,7 +76,7 @@ def destinations_of_text(text: str) -> Destinations:
     if not text:
         return Destinations()
     try:
-        value = json.loads(text)
+        value = strict_json(text.encode())
     except ValueError:
         raise ValueError("must be a JSON object of destinations by name") from None
     return destinations_of_table(value)

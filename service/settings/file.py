@@ -25,6 +25,8 @@ def read(path: Path) -> tuple[dict[str, Any], list[Fault]]:
         reason = "it is not UTF-8"
     except ValueError as error:  # TOMLDecodeError, or a number of thousands of digits
         reason = f"it is not TOML: {error}"
+    except RecursionError:
+        reason = "it is nested too deep"
     return {}, [Fault(str(path), f"can't be read: {reason}")]
 
 

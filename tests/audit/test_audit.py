@@ -239,7 +239,12 @@ async def test_heads_that_were_kept_elsewhere_tell_what_even_the_holder_of_the_k
         heads = await chain.heads(connection, "operation_log")
         timeline = await epochs.current(connection)
     assert timeline is not None
-    lines = ['{"event":"request"}', "no JSON, head of a log"]
+    lines = [
+        '{"event":"request"}',
+        "no JSON, head of a log",
+        '{"event":"head of a log","day":' + "[" * 50_000,
+    ]
+    lines += ['{"event":"head of a log","day":"2026-03-14","number":1e999}', '["head of a log"]']
     lines += [json.dumps({"event": "head of a log", **head_facts(head, timeline)}) for head in heads]
     kept = told_lines(lines)
     assert await faults(filled, told=kept) == []

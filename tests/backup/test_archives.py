@@ -206,6 +206,17 @@ def test_a_digest_that_anybody_can_make_is_no_seal(tmp_path: Path) -> None:
         assert not origin_of(read, "").proved
 
 
+def test_a_manifest_that_is_nested_without_end_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.tar"
+    with ArchiveWriter(path) as archive:
+        archive.finish(msgspec.structs.replace(manifest(archive), operator="x" * 100_000), "")
+    content = path.read_bytes()
+    place = content.index(b"{")  # the manifest
+    path.write_bytes(content[:place] + b'{"x":' + b"[" * (len(content) - place - 5))
+    with pytest.raises(ArchiveError, match="is not a complete backup"):
+        ArchiveReader(path)
+
+
 def test_an_archive_of_a_later_format_is_refused_in_words(tmp_path: Path) -> None:
     path = tmp_path / "a.tar"
     with ArchiveWriter(path) as archive:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -163,6 +162,6 @@ async def test_a_line_is_ascii_with_sorted_codes_and_reads_back_as_the_same_even
 
 def test_a_line_of_another_log_is_told_from_one_that_can_not_be_read() -> None:
     assert decoded(b'{"event": "request", "status": 200}\n') is None
-    for line in (b"no JSON", b'{"event": "decision"}', b"[]", b'{"other": 1}', b"\xff"):
-        with pytest.raises(msgspec.MsgspecError):
+    for line in (b"no JSON", b'{"event": "decision"}', b"[]", b'{"other": 1}', b"\xff", b"[" * 9999):
+        with pytest.raises(ValueError):  # noqa: PT011 - there are several, and all mean the same
             decoded(line)

@@ -209,6 +209,22 @@ def test_what_differs_is_told_by_request_and_roles_and_the_status_is_2(
     assert re.sub(DECISION, "r12-…", done.out) == TOLD
 
 
+@pytest.mark.parametrize(
+    "line", [b"[" * 200_000, b'{"a":' * 200_000, b'{"event":' + b"[" * 100_000, b"x" * 3_000_000]
+)
+def test_a_line_that_nobody_can_read_is_counted(
+    command: Command, log: Path, tmp_path: Path, line: bytes
+) -> None:
+    same = exported(tmp_path / "same", [*LINES])
+    with log.open("ab") as more:
+        more.write(line + b"\n")
+
+    done = command(str(log), "--against", same)
+
+    assert done.out.splitlines()[0] == "0 of 17 decisions would come out differently."
+    assert re.fullmatch(r"[13] lines? could not be read\.", done.out.splitlines()[1])
+
+
 def test_as_json_it_says_the_same(command: Command, log: Path, tmp_path: Path) -> None:
     other = exported(tmp_path / "other", OTHER)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from service.kernel.strict_yaml import MOST_BYTES, YamlError, read_yaml
+from service.kernel.strict_yaml import OWN, YamlError, read_yaml
 
 
 def written(folder: Path, text: str) -> Path:
@@ -22,7 +22,7 @@ def written(folder: Path, text: str) -> Path:
     ("text", "line", "reason"),
     [
         ("a:\n  <<: {x: 1}\n  x: 2", 2, "merge keys"),
-        ("a: &b [1]\nc: *b", 1, "aliases"),
+        ("a: &b [1]\nc: *b", 2, "aliases"),
         ("a:\n  " + "[" * 100_000, 2, "deep nesting"),
         ("- " * 50_000 + "x", 1, "deep nesting"),
         ("\n".join(" " * depth + "a:" for depth in range(100)), 21, "deep nesting"),
@@ -49,7 +49,7 @@ def test_a_quoted_key_may_look_like_a_merge_key(tmp_path: Path) -> None:
 
 
 def test_an_endless_file_is_refused() -> None:
-    with pytest.raises(YamlError, match=f"more than {MOST_BYTES} bytes"):
+    with pytest.raises(YamlError, match=f"more than {OWN.size} bytes"):
         read_yaml(Path("/dev/zero"), Any)
 
 

@@ -56,7 +56,7 @@ def failures_of(path: Path, text: str) -> list[tuple[str, tuple[str, ...]]]:
         (CALLERS + "cases: []\n", "cases.yaml: the table has no cases"),
         (CALLERS + ALLOWED + "case: []\n", "cases.yaml:1: Object contains unknown field `case`"),
         (CALLERS + ALLOWED + CALLERS, "cases.yaml:9: the key 'callers' is there already"),
-        (CALLERS + ALLOWED.replace("lister", "&one lister") + "    reason: *one\n", "cases.yaml:3: aliases"),
+        (CALLERS + ALLOWED.replace("lister", "&one lister") + "    reason: *one\n", "cases.yaml:9: aliases"),
         (CALLERS + ALLOWED.replace("allow", "alow"), "cases.yaml:5: Invalid enum value 'alow'"),
         (
             CALLERS + ALLOWED.replace("caller: lister", "caller: lster"),

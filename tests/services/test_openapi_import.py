@@ -93,11 +93,27 @@ def test_the_base_path_of_swagger_2_counts_and_a_named_one_wins() -> None:
         document({}, servers=[{"url": "/a"}, {"url": "/b"}]),
         document({}, servers=[{"url": "/{version}"}]),
         document({}, servers=[{"url": "https://[::1/v1"}]),
+        document({}, servers=[{"url": "/a\n\x1b[2J"}, {"url": "/b"}]),
     ],
 )
 def test_other_documents_are_refused(broken: object) -> None:
-    with pytest.raises(DocumentError):
+    with pytest.raises(DocumentError) as refusal:
         operations_of(broken, ORDERS)
+    assert str(refusal.value).isprintable()
+
+
+@pytest.mark.parametrize("servers", [7, "/v1", {"url": "/v1"}, [7, None], [{}]])
+def test_servers_that_are_none_give_no_path(servers: object) -> None:
+    found = operations_of(document({"/a": {"servers": servers, "get": {}}}, servers=servers), ORDERS)
+
+    assert [one.object for one in found.imported] == ["orders GET /a"]
+
+
+def test_a_name_has_no_characters_that_move_the_cursor_or_turn_the_text() -> None:
+    summary = "List\x1b[2J \u202eorders\x9b\u2066"
+    found = operations_of(document({"/a": {"get": {"summary": summary}}}), ORDERS)
+
+    assert [one.name for one in found.imported] == ["List [2J orders"]
 
 
 def test_an_operation_with_servers_of_its_own_is_listed() -> None:

@@ -23,6 +23,21 @@ def read(**tables: Any) -> tuple[Destination, ...]:
     return load({"PORTCULLIS_CONFIG": "", "PORTCULLIS_EXPORT__DESTINATIONS": text}).export.destinations
 
 
+@pytest.mark.parametrize(
+    "text", ["[" * 100_000, '{"siem":' * 100_000, '{"siem": {}, "siem": {}}', '{"siem": {"batch": NaN}}']
+)
+def test_a_text_that_is_no_table_by_name_is_a_fault_of_the_setting(text: str) -> None:
+    with pytest.raises(SettingsError, match="must be a JSON object of destinations by name"):
+        load({"PORTCULLIS_CONFIG": "", "PORTCULLIS_EXPORT__DESTINATIONS": text})
+
+
+def test_a_file_that_is_nested_too_deep_is_a_fault(tmp_path: Path) -> None:
+    file = tmp_path / "portcullis.toml"
+    file.write_text("a = " + "[" * 100_000)
+    with pytest.raises(SettingsError, match="can't be read: it is nested too deep"):
+        load({}, file=file)
+
+
 def test_the_file_has_a_table_for_each_and_secrets_by_reference(tmp_path: Path) -> None:
     file = tmp_path / "portcullis.toml"
     file.write_text(

@@ -10,7 +10,7 @@ import pytest
 from service.administration.state.planning import plan
 from service.administration.state.state import MenuState, ResourceState, RoleState, State
 from service.authz.invariants.statements import Invariants, OnlyRoles
-from service.cli.state.report import as_markdown, as_text
+from service.cli.state.report import as_lines, as_markdown
 from service.errors import Conflict
 from service.records.users import account_writes, user_tables
 from service.state_files.reading import read_state
@@ -72,7 +72,7 @@ async def test_what_is_stored_gives_an_empty_plan(ground: Ground) -> None:
     found = await ground.plan(await ground.state(), prune=True)
 
     assert (found.edits.edits, found.edits.left, found.refused) == ((), (), ())
-    assert as_text(found) == "What is stored is what the file says.\nNobody gains or loses anything."
+    assert as_lines(found) == ["What is stored is what the file says.", "Nobody gains or loses anything."]
 
 
 async def test_a_plan_tells_the_edits_and_who_gains_and_loses_what(ground: Ground) -> None:
@@ -99,8 +99,9 @@ async def test_a_plan_tells_the_edits_and_who_gains_and_loses_what(ground: Groun
 
     found = await ground.plan(changed)
 
+    shown_lines = "\n".join(as_lines(found))
     shown = between((ROOT / "docs/guides/state.md").read_text("utf-8"), "plan").partition("-->\n\n")[2]
-    assert f"```text\n{as_text(found)}\n```\n" == shown
+    assert f"```text\n{shown_lines}\n```\n" == shown
     assert found.refused == ()
     markdown = as_markdown(found)
     assert '  - description: `"May read' in markdown

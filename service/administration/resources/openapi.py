@@ -14,6 +14,7 @@ from service.authz.engine.rules import METHODS
 from service.kernel.codes import MAX_CODE_LENGTH
 from service.kernel.operator_error import OperatorError
 from service.kernel.services import Service, object_of
+from service.kernel.text import without_controls
 
 _LONGEST_NAME: Final = 128
 _LONGEST_CODE: Final = 64
@@ -89,16 +90,23 @@ def operations_of(document: object, service: Service, base: str | None = None) -
 def _base(document: Mapping[str, Any]) -> str:
     if "swagger" in document:
         return str(document.get("basePath") or "").rstrip("/")
-    read = [_path_of(one) for one in document.get("servers") or []]
+    read = [_path_of(one) for one in _servers(document)]
     paths = sorted({one for one in read if one is not None})
     if None in read:
         raise DocumentError("The URL of a server can't be read: name the path of the servers by --base")
     if len(paths) > 1:
-        raise DocumentError(f"The servers have different paths, {', '.join(paths)}: name one by --base")
+        raise DocumentError(
+            f"The servers have different paths, {', '.join(map(repr, paths))}: name one by --base"
+        )
     found = paths[0] if paths else ""
     if "{" in found:
-        raise DocumentError(f"The path of the servers, {found}, has variables: name it by --base")
+        raise DocumentError(f"The path of the servers, {found!r}, has variables: name it by --base")
     return found
+
+
+def _servers(described: Mapping[str, Any]) -> list[Any]:
+    servers = described.get("servers")
+    return servers if isinstance(servers, list) else []
 
 
 def _path_of(server: object) -> str | None:
@@ -122,7 +130,7 @@ def _reason(method: str, base: str, item: Mapping[str, Any], operation: Mapping[
         return "HEAD is decided as GET"
     if method not in METHODS:
         return f"resources have a method of {', '.join(METHODS)}"
-    servers = operation.get("servers") or item.get("servers") or []
+    servers = _servers(operation) or _servers(item)
     if any(_path_of(one) != base for one in servers):
         return "it has servers of its own, with another path"
     return None
@@ -144,7 +152,7 @@ def _parameter(name: str) -> str:
 
 def _imported(service: str, method: str, path: str, operation: Mapping[str, Any]) -> Imported:
     told = operation.get("summary") or operation.get("operationId") or f"{method} {path}"
-    name = " ".join(re.sub(r"[\x00-\x1f\x7f]", " ", str(told)).split())[:_LONGEST_NAME].strip()
+    name = " ".join(without_controls(str(told)).split())[:_LONGEST_NAME].strip()
     words = [service, method.lower(), *re.findall(r"[A-Za-z0-9_-]+", path)]
     return Imported(
         object_of(service, f"{method} {path}"),

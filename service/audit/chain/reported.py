@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date
@@ -12,6 +11,7 @@ from service.audit.chain.form import Chain
 from service.audit.chain.seals import is_sealed
 from service.audit.chain.walk import HEAD_EVENT, Place, ReportedHeads
 from service.kernel.restore_epoch import FIRST
+from service.kernel.strict_json import strict_object
 from service.records.restores.epochs import Timeline
 
 _LOST: Final = "lost"
@@ -44,12 +44,12 @@ def told_lines(lines: Iterable[str]) -> list[ReportedHead]:
         if HEAD_EVENT not in line:
             continue
         try:
-            head = json.loads(line)
+            head = strict_object(line.encode())
             if head["event"] == HEAD_EVENT:
                 day, number = date.fromisoformat(head["day"]), int(head["number"])
                 facts = (head["log"], day, head["key_id"], number, head["hash"])
                 found.append(ReportedHead(head.get("timeline", FIRST), *facts))
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, OverflowError):
             continue
     return found
 

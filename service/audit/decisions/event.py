@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from service.kernel.delegated import EditRequest, GrantQuestion, Needed
+from service.kernel.strict_json import strict_json
 
 Outcome = Literal["allow", "deny"]
 
@@ -106,7 +107,9 @@ def decoded(line: bytes) -> DecisionEvent | None:
     try:
         return _decode(line)
     except msgspec.MsgspecError:
-        other = msgspec.json.decode(line)
+        other = strict_json(line)
         if isinstance(other, dict) and other.get("event") not in (None, "decision"):
             return None
         raise
+    except RecursionError:
+        raise ValueError("nested too deep") from None

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from service.kernel.operator_error import OperatorError
+from service.kernel.operator_error import FaultsError
 
 
-class PolicyError(OperatorError):
+class PolicyError(FaultsError):
     """The model or the policy lines can't be used; ``faults`` are sentences for the person who fixes them."""
 
     def __init__(self, *faults: str) -> None:
-        super().__init__("\n".join(faults))
-        self.faults = faults
+        super().__init__(faults)

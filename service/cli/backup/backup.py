@@ -18,7 +18,7 @@ from service.backup.manifest import KEYS, Manifest
 from service.backup.origin import origin_of
 from service.backup.sealed_keys import KeysError, asked_passphrase, unseal, write_keys
 from service.cli.lazy_commands import add_data, add_json
-from service.cli.output import aligned, say
+from service.cli.output import aligned, say, say_text
 from service.kernel.text import counted
 from service.operator.log_entry import enter
 from service.operator.stores import reachable
@@ -139,7 +139,7 @@ def _event(options: Namespace, manifest: Manifest, begun: float) -> OperationEve
 
 def _show(options: Namespace, manifest: Manifest) -> None:
     if options.json:
-        say(msgspec.json.format(msgspec.json.encode(manifest), indent=2).decode())
+        say_text(msgspec.json.format(msgspec.json.encode(manifest), indent=2).decode())
         return
     files = manifest.files
     kept = f"{counted(files.count, 'file')}, {files.bytes / _MIB:.1f} MiB"
@@ -155,6 +155,6 @@ def _show(options: Namespace, manifest: Manifest) -> None:
         ("files", kept if files.included else f"{kept}: their contents are left out"),
         ("keys", "none" if manifest.keys is None else f"{', '.join(manifest.key_names)}, as {manifest.keys}"),
     ]
-    say(aligned(rows))
+    say(*aligned(rows))
     if files.damaged:
         say(f"Missing or damaged in the object store: {', '.join(files.damaged)}")

@@ -52,10 +52,10 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
                 authenticated=origin.proved,
                 timeline=done.timeline.number,
             )
-            say(_report(done, archive.manifest))
+            say(*_report(done, archive.manifest))
 
 
-def _report(done: Restored, manifest: Manifest) -> str:
+def _report(done: Restored, manifest: Manifest) -> list[str]:
     ended = "not known: the session store was out of reach"
     rows = [
         ("backup", f"{manifest.id} of {manifest.snapshot_time.isoformat()}"),
@@ -67,4 +67,4 @@ def _report(done: Restored, manifest: Manifest) -> str:
         ("", counted(done.secrets.links, "public link")),
         ("", ended if done.sessions is None else counted(done.sessions, "session")),
     ]
-    return f"{aligned(rows)}\nAll tokens from before are refused. Start the service, or restart it."
+    return [*aligned(rows), "All tokens from before are refused. Start the service, or restart it."]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping
 
+from service.cli.answers import show
 from service.cli.jobs.stored import all_jobs
 from service.cli.lazy_commands import add_data, add_json
-from service.cli.output import aligned, show
+from service.cli.output import aligned
 from service.endpoints.jobs.jobs import JobState, JobStates, states
 from service.operator.database import with_database
 from service.operator.stores import reachable

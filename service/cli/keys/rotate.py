@@ -59,7 +59,7 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
     tell_security(
         settings, "a new signing key was made by the operator", stolen=options.stolen, until=_text(until)
     )
-    say(_report(done, until))
+    say(*_report(done, until))
 
 
 def _rotate(settings: Settings, until: datetime | None) -> Rotated:
@@ -121,7 +121,7 @@ def _write(path: Path, content: bytes, mode: int) -> None:
         os.fsync(file.fileno())
 
 
-def _report(done: Rotated, until: datetime | None) -> str:
+def _report(done: Rotated, until: datetime | None) -> list[str]:
     lines = [done.made]
     to_set = dict(done.to_set)
     if to_set and until is not None:
@@ -129,7 +129,7 @@ def _report(done: Rotated, until: datetime | None) -> str:
     if to_set:
         lines.append("Set on all nodes:")
         rows = [(f"{PREFIX}AUTH__{name.upper()}", value) for name, value in to_set.items()]
-        lines.append(aligned(rows, indent="  "))
+        lines += aligned(rows, indent="  ")
     if until is None:
         unset = "Set no auth.jwt_previous_…, and restart" if to_set else "Restart"
         lines.append(f"{unset} all nodes now: until then, tokens of the stolen key pass. All sessions end.")
@@ -138,7 +138,7 @@ def _report(done: Rotated, until: datetime | None) -> str:
             f"Then restart, within an hour: the present key signs until then, and its tokens pass until "
             f"{_text(until)}."
         )
-    return "\n".join(lines)
+    return lines
 
 
 def _text(moment: datetime | None) -> str:

@@ -9,8 +9,8 @@ from msgspec import field
 
 from service.authz.review.diff import line_diff
 from service.authz.review.sources import NAMES, Source
+from service.cli.answers import show
 from service.cli.lazy_commands import add_data, add_json
-from service.cli.output import show
 from service.cli.policy.access_changes import gains_and_losses
 from service.cli.policy.reviewing import Review, review
 from service.endpoints.policy.access_diff import Access, access_answer
@@ -55,10 +55,10 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
         return answer, found.database is not None
 
     answer, roles = review(options, environ, (options.before, options.after), compare)
-    show(options, answer, lambda: "\n".join(_text(answer, roles=roles)))
+    show(options, answer, lambda: _lines(answer, roles=roles))
 
 
-def _text(answer: SourcesDiff, *, roles: bool) -> Iterator[str]:
+def _lines(answer: SourcesDiff, *, roles: bool) -> Iterator[str]:
     if answer.model_changed:
         yield "The models differ."
     yield from (f"- {line}" for line in answer.removed_lines)
@@ -66,7 +66,10 @@ def _text(answer: SourcesDiff, *, roles: bool) -> Iterator[str]:
     less, more = counted(len(answer.removed_lines), "line"), counted(len(answer.added_lines), "line")
     yield f"{less} removed, {more} added."
     access = answer.access
-    yield gains_and_losses(access.gains, access.loses) if roles else "Roles are unknown without a database."
+    if roles:
+        yield from gains_and_losses(access.gains, access.loses)
+    else:
+        yield "Roles are unknown without a database."
     for one in access.callers:
         name = one.name if one.layer is None else f"{one.layer} {one.name}"
         for caller, sign in ((one.loses, "-"), (one.gains, "+")):

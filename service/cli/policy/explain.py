@@ -9,7 +9,7 @@ from service.authz.engine.errors import PolicyError
 from service.authz.engine.rules import METHODS
 from service.authz.review.sources import READ_WITHIN, Source
 from service.authz.review.subjects import Subject, holder_of, subject_of
-from service.cli.output import show
+from service.cli.answers import show
 from service.cli.policy.reviewing import Review, add_review, review_one
 from service.endpoints.policy.explain import Explained, Layer, Opening, Question, asked, explained_answer
 from service.kernel.services import PORTCULLIS, is_own
@@ -60,7 +60,7 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
             return await explained_answer(connection, policy, asking, found, place)
 
     answer = review_one(options, environ, ask)
-    show(options, answer, lambda: "\n".join(_lines(answer)))
+    show(options, answer, lambda: _lines(answer))
 
 
 def _stranger(question: Question) -> Subject:

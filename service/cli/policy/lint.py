@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from service import settings as table
 from service.authz.engine.errors import PolicyError
 from service.authz.review.findings import FILE
+from service.cli.answers import show
 from service.cli.lazy_commands import add_data, add_json
-from service.cli.output import show
+from service.cli.output import say_text
 from service.kernel.text import counted
 from service.reporting.linting import Linted, acceptances, lint
 
@@ -44,15 +45,15 @@ def run(options: Namespace, environ: Mapping[str, str]) -> int:
     try:
         accepted = acceptances(settings, options.accepted)
     except PolicyError as error:
-        print(f"portcullis: {error}", file=sys.stderr)
+        say_text(f"portcullis: {error}", stream=sys.stderr)
         return UNREADABLE
     linted = lint(settings, accepted, stored=bool(settings.database.url or options.data))
-    show(options, linted, lambda: _as_text(linted))
+    show(options, linted, lambda: _lines(linted))
     return 0 if linted.passed else 1
 
 
-def _as_text(linted: Linted) -> str:
+def _lines(linted: Linted) -> list[str]:
     left = [finding for finding in linted.findings if finding.accepted is None]
     where = "files and database" if linted.database else "files"
     accepted = f"{len(linted.findings) - len(left)} more are accepted"
-    return "\n".join([*map(str, left), f"{counted(len(left), 'finding')} in {where}; {accepted}."])
+    return [*map(str, left), f"{counted(len(left), 'finding')} in {where}; {accepted}."]

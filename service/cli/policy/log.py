@@ -9,8 +9,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from service import settings as table
+from service.cli.answers import show
 from service.cli.lazy_commands import add_data, add_json
-from service.cli.output import show
 from service.endpoints.policy.revisions import RevisionChanges
 from service.kernel.text import counted
 from service.operator.database import with_database
@@ -38,7 +38,7 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
 
     with reachable(table.load(environ)) as settings:
         answer = with_database(settings, lambda database: read_log(database, wanted))
-    show(options, answer, lambda: "\n".join(_lines(answer)))
+    show(options, answer, lambda: _lines(answer))
 
 
 def _time(text: str) -> datetime:

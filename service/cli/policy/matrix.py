@@ -9,7 +9,8 @@ from pathlib import Path
 from service.authz.review.impact import Standing
 from service.authz.review.matrix import Matrix, as_csv, as_html
 from service.authz.review.sources import Source
-from service.cli.output import say, show
+from service.cli.answers import show
+from service.cli.output import say
 from service.cli.policy.reviewing import Review, add_review, review_one
 from service.endpoints.policy.matrix import MatrixQuery, matrix_answer
 from service.kernel.text import counted
@@ -38,7 +39,7 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
     standing = review_one(options, environ, read)
     if options.output is None:
         answer = matrix_answer(standing, MatrixQuery(page=1, size=WHOLE_LIST))
-        show(options, answer, lambda: as_csv(Matrix(standing)).rstrip())
+        show(options, answer, lambda: as_csv(Matrix(standing)).rstrip().split("\r\n"))
         return
     matrix = Matrix(standing)
     text = as_html(matrix) if options.output.suffix == ".html" else as_csv(matrix)

@@ -6,7 +6,8 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 
 from service.authz.review.sources import Source
-from service.cli.output import aligned, show
+from service.cli.answers import show
+from service.cli.output import aligned
 from service.cli.policy.reviewing import Review, add_review, review_one
 from service.endpoints.policy.who_may import OpenRequest, openings_answer
 from service.kernel.text import counted
@@ -26,10 +27,10 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
         return openings_answer(await review.policy(source), PageQuery(page=1, size=WHOLE_LIST))
 
     answer = review_one(options, environ, ask)
-    show(options, answer, lambda: _text(answer))
+    show(options, answer, lambda: _lines(answer))
 
 
-def _text(answer: Page[OpenRequest]) -> str:
+def _lines(answer: Page[OpenRequest]) -> list[str]:
     rows = [(one.object, one.needs, by(one.resource), by(one.endpoint)) for one in answer.items]
     head = ("REQUEST", "NEEDS", "RESOURCE", "ENDPOINT")
-    return "\n".join([aligned([head, *rows]), f"{counted(answer.total, 'request')}."])
+    return [*aligned([head, *rows]), f"{counted(answer.total, 'request')}."]

@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping, Sequence
-from textwrap import fill
+from textwrap import wrap
 
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import METHODS
 from service.authz.proof.comparison import differing_requests, smallest_example
 from service.authz.review.prove import Proof, ProvedRequest, prove
 from service.authz.review.sources import LIVE, NAMES, SHIPPED, Source
+from service.cli.answers import show
 from service.cli.lazy_commands import add_data, add_json
-from service.cli.output import show
 from service.cli.policy.reviewing import Review, review
 from service.endpoints.policy.access_diff import DiffCaller, DifferingRequest
 from service.errors import BadRequest, ValidationFailed
@@ -74,7 +74,7 @@ def run(options: Namespace, environ: Mapping[str, str]) -> int:
             raise ValidationFailed(("PATH", refusal.detail)) from None
 
     proof = review(options, environ, (source,), ask)
-    show(options, proof, lambda: "\n".join(_proof(proof)))
+    show(options, proof, lambda: _proof(proof))
     return 0
 
 
@@ -84,7 +84,7 @@ def _compare(options: Namespace, environ: Mapping[str, str]) -> int:
         return await asyncio.to_thread(_compared, before, after)
 
     answer = review(options, environ, tuple(options.equivalent), ask)
-    show(options, answer, lambda: "\n".join(_equivalence(answer, *options.equivalent)))
+    show(options, answer, lambda: _equivalence(answer, *options.equivalent))
     return 0 if answer.equivalent else DIFFERENT
 
 
@@ -125,13 +125,13 @@ def _codes(one: ProvedRequest) -> Iterator[str]:
     more = [held for held in one.smallest if len(held) > 1]
     if alone:
         yield "  With a login, and one of:"
-        yield _listed(alone)
+        yield from _listed(alone)
     first, second = ([code for code in layer.opened_by if code not in alone] for layer in one.layers)
     if more and len(first) * len(second) == len(more):
         yield f"  {'Or with' if alone else 'With a login, and'} one of:"
-        yield _listed(first)
+        yield from _listed(first)
         yield "  together with one of:"
-        yield _listed(second)
+        yield from _listed(second)
     elif more:
         yield f"  {'Or with' if alone else 'With a login, and'} all of one line:"
         yield from ("    " + " ".join(held) for held in more[:_SHOWN])
@@ -139,11 +139,11 @@ def _codes(one: ProvedRequest) -> Iterator[str]:
             yield f"    and {len(more) - _SHOWN} more; --json has all"
 
 
-def _listed(codes: Sequence[str]) -> str:
+def _listed(codes: Sequence[str]) -> list[str]:
     more = f" and {len(codes) - _SHOWN} more; --json has all" if len(codes) > _SHOWN else ""
     text = "  ".join(codes[:_SHOWN]) + more
     indent = "    "
-    return fill(
+    return wrap(
         text,
         _WIDTH,
         initial_indent=indent,

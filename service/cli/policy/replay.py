@@ -7,13 +7,14 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import IO
+from typing import IO, Final
 
 from service.authz.review.sources import NAMES, Source
+from service.cli.answers import show
 from service.cli.lazy_commands import add_data, add_json
-from service.cli.output import show
 from service.cli.policy.reviewing import Review, review
 from service.errors import ValidationFailed
 from service.kernel.text import counted
@@ -23,6 +24,8 @@ DIFFERENT = 2
 """The exit status if a decision would come out differently."""
 
 _SAYS = {"allow": "Would be refused:", "deny": "Would be allowed:"}
+
+_LONGEST_LINE: Final = 1024 * 1024  # bytes; what is longer is no event, and is read in parts
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -40,7 +43,8 @@ def run(options: Namespace, environ: Mapping[str, str]) -> int:
 
     Raises ``ValidationFailed`` for a log that can't be read or has no event, and ``PolicyError``.
     """
-    with _opened(options.log) as lines:
+    with _opened(options.log) as log:
+        lines = iter(partial(log.readline, _LONGEST_LINE), b"")
 
         async def ask(found: Review, sources: Sequence[Source]) -> Replayed:
             policy = await found.proposed(sources[0])
@@ -49,7 +53,7 @@ def run(options: Namespace, environ: Mapping[str, str]) -> int:
         answer = review(options, environ, (options.against,), ask)
     if answer.unreadable and not answer.events:
         raise ValidationFailed(("LOG", "no line of it is an event of a decision log"))
-    show(options, answer, lambda: "\n".join(_told(answer)))
+    show(options, answer, lambda: _told(answer))
     return DIFFERENT if answer.differing else 0
 
 

@@ -28,10 +28,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace, environ: Mapping[str, str]) -> None:
     """Register, and print the differences; raises what ``sync`` raises."""
     with reachable(table.load(environ)) as settings:
-        say(sync(settings, dry_run=options.dry_run))
+        say(*sync(settings, dry_run=options.dry_run))
 
 
-def sync(settings: Settings, *, dry_run: bool) -> str:
+def sync(settings: Settings, *, dry_run: bool) -> list[str]:
     """Register the missing routes, unless ``dry_run``; return the differences as lines of text.
 
     Nothing is ever deleted. Raises ``PolicyError``, ``SchemaError``, ``Unavailable``, ``RoutesError`` and
@@ -57,7 +57,7 @@ def sync(settings: Settings, *, dry_run: bool) -> str:
     return _described(found, dry_run=dry_run)
 
 
-def _described(found: Differences, *, dry_run: bool) -> str:
+def _described(found: Differences, *, dry_run: bool) -> list[str]:
     lines = [f"+ {one.route.object}  {', '.join(one.buttons) or 'login'}" for one in found.proposed]
     lines += [
         f"! {route.object}  not registered: no enabled Button has {' or '.join(route.access)}"
@@ -71,4 +71,4 @@ def _described(found: Differences, *, dry_run: bool) -> str:
     lines.append(
         f"{len(found.proposed)} {done}, {len(found.unbindable)} can't be, {len(found.unrouted)} fit no route."
     )
-    return "\n".join(lines)
+    return lines

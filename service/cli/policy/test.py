@@ -8,9 +8,10 @@ from collections.abc import Mapping
 
 from service import settings as table
 from service.authz.engine.errors import PolicyError
+from service.cli.answers import show
 from service.cli.lazy_commands import add_data, add_json
-from service.cli.output import show
-from service.laboratory.tested import as_text
+from service.cli.output import say_text
+from service.laboratory.tested import as_lines
 from service.reporting.tested import tested
 
 UNREADABLE = 2  # the exit status when there is nothing that could be tested
@@ -47,9 +48,9 @@ def run(options: Namespace, environ: Mapping[str, str]) -> int:
     try:
         found = tested(settings, options.paths, coverage=options.coverage, mutate=options.mutate)
     except PolicyError as error:
-        print(f"portcullis: {error}", file=sys.stderr)
+        say_text(f"portcullis: {error}", stream=sys.stderr)
         return UNREADABLE
-    show(options, found, lambda: as_text(found))
+    show(options, found, lambda: as_lines(found))
     return 0 if found.passed else 1
 
 
@@ -60,5 +61,5 @@ def _published(options: Namespace, environ: Mapping[str, str]) -> int:
     if options.paths or options.coverage or options.mutate:
         raise PolicyError("--published is asked alone: no paths, no --coverage, no --mutate")
     result = published_test(table.load(environ))
-    show(options, result, lambda: str(result))
+    show(options, result, lambda: str(result).split("\n"))
     return 1 if result.disagreements else 0

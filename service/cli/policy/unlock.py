@@ -50,10 +50,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace, environ: Mapping[str, str]) -> None:
     """Print what locks everybody out, or open a resource; raises what ``locked`` and ``unlock`` raise."""
     with reachable(table.load(environ)) as settings:
-        say(locked(settings) if options.resource is None else unlock(settings, options.resource))
+        say(*locked(settings) if options.resource is None else [unlock(settings, options.resource)])
 
 
-def locked(settings: Settings) -> str:
+def locked(settings: Settings) -> list[str]:
     """Describe the endpoints that are closed to everybody, and the resources that close them; change nothing.
 
     Raises ``PolicyError``, ``SchemaError`` and ``Unavailable``.
@@ -68,14 +68,14 @@ def locked(settings: Settings) -> str:
 
     closing, ids = with_database(settings, look)
     if not closing:
-        return "Nobody is locked out: users who hold * pass each endpoint that administers the policy."
+        return ["Nobody is locked out: users who hold * pass each endpoint that administers the policy."]
     # Some are closed because their resource is disabled and policy.unregistered closes unregistered ones.
     unregistered = closing.pop(UNREGISTERED, [])
     lines = [_closed(requests, ids[shape(name)]) for name, requests in sorted(closing.items())]
     lines += [_closed([one], ids[shape(one)]) for one in unregistered if shape(one) in ids]
     if missing := [one for one in unregistered if shape(one) not in ids]:
         lines.append(f"{', '.join(missing)}: not registered: portcullis policy sync")
-    return "\n".join(lines)
+    return lines
 
 
 def _closed(requests: list[str], resource_id: int) -> str:

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from service.authz.engine.errors import PolicyError
 from service.authz.review.sources import READ_WITHIN, Source
 from service.authz.review.subjects import holder_of
-from service.cli.output import aligned, show
+from service.cli.answers import show
+from service.cli.output import aligned
 from service.cli.policy.reviewing import Review, add_review, review_one
 from service.endpoints.policy.who_may import What, WhatQuery, what_answer
 from service.kernel.text import counted
@@ -46,20 +47,18 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
         return what_answer(policy, asking, query)
 
     answer = review_one(options, environ, ask)
-    show(options, answer, lambda: _text(answer))
+    show(options, answer, lambda: _lines(answer))
 
 
-def _text(answer: What) -> str:
+def _lines(answer: What) -> list[str]:
     lines = [f"Held codes: {', '.join(answer.permissions) or 'none'}"]
     if answer.kept_out:
-        return "\n".join([*lines, "The user is disabled or banned: the service serves no request."])
+        return [*lines, "The user is disabled or banned: the service serves no request."]
     requests = [one for one in answer.items if one.kind == "request"]
     grants = [one for one in answer.items if one.kind == "grant"]
     if requests:
         rows = [(one.object, by(one.resource), by(one.endpoint)) for one in requests]
-        lines.append(aligned([("REQUEST", "RESOURCE", "ENDPOINT"), *rows]))
+        lines += aligned([("REQUEST", "RESOURCE", "ENDPOINT"), *rows])
     if grants:
-        lines.append(aligned([("MAY GRANT", "HELD"), *((one.object, by(one.grant)) for one in grants)]))
-    return "\n".join(
-        [*lines, f"{counted(len(requests), 'request')}, {counted(len(grants), 'code')} to grant."]
-    )
+        lines += aligned([("MAY GRANT", "HELD"), *((one.object, by(one.grant)) for one in grants)])
+    return [*lines, f"{counted(len(requests), 'request')}, {counted(len(grants), 'code')} to grant."]

@@ -11,7 +11,8 @@ from service.authz.engine.rules import METHODS
 from service.authz.review.access import who
 from service.authz.review.explain import Explanation
 from service.authz.review.sources import READ_WITHIN, Source
-from service.cli.output import aligned, show
+from service.cli.answers import show
+from service.cli.output import aligned
 from service.cli.policy.reviewing import Review, add_review, review_one
 from service.endpoints.policy.who_may import PassingUser, Who, WhoQuery, who_answer
 from service.kernel.services import PORTCULLIS, is_own
@@ -38,23 +39,23 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
         method=options.method, path=options.path, service=options.service, page=1, size=WHOLE_LIST
     )
 
-    async def ask(review: Review, source: Source) -> tuple[Who | Page[PassingUser], str]:
+    async def ask(review: Review, source: Source) -> tuple[Who | Page[PassingUser], list[str]]:
         place = query.place
         standing = await review.standing(source)
         found = who(standing, query.method, place, query.service)
         if not options.users:
             answer = who_answer(found, standing.policy.revision, query)
-            return answer, _text(answer, review.database is not None)
+            return answer, _lines(answer, review.database is not None)
         if review.database is None:
             raise PolicyError("Users are in the database: name one by --data or the settings")
         async with review.database.snapshot(within=READ_WITHIN) as connection:
             held = await holdings.read(connection)  # roles may have been given since the sets were judged
             users = await holdings.holders(connection, found.role_sets, held.users, page=1, size=WHOLE_LIST)
         page = page_answer(query, users, PassingUser)
-        return page, _users(page) if _is_served(found.asked) else _UNSERVED
+        return page, _users(page) if _is_served(found.asked) else [_UNSERVED]
 
-    answer, text = review_one(options, environ, ask)
-    show(options, answer, lambda: text)
+    answer, lines = review_one(options, environ, ask)
+    show(options, answer, lambda: lines)
 
 
 _UNSERVED: Final = "No route serves it: nobody passes."
@@ -64,19 +65,19 @@ def _is_served(asked: Explanation) -> bool:
     return asked.elsewhere or asked.endpoint is not None
 
 
-def _text(answer: Who, roles_known: bool) -> str:
+def _lines(answer: Who, roles_known: bool) -> list[str]:
     layers = [("resource", answer.resource), ("endpoint", answer.endpoint)]
     lines = [f"{answer.method} {answer.path}"]
     lines += [f"  {name}: {line}" for name, layer in layers if layer for line in layer.lines or ["no line"]]
     if answer.endpoint is None and is_own(answer.resource.object):
-        return "\n".join([*lines, _UNSERVED])
+        return [*lines, _UNSERVED]
     rows = [("ROLE", "USERS", "RESOURCE", "ENDPOINT")]
     rows += [
         (one.role_code, str(one.users), by(one.resource), by(one.endpoint) if answer.endpoint else "-")
         for one in answer.items
     ]
     if answer.items:
-        lines.append(aligned(rows))
+        lines += aligned(rows)
     lines += [f"{' + '.join(one.roles)} together: {counted(one.users, 'user')}" for one in answer.together]
     if answer.visitors:
         lines.append("Everybody passes, logged in or not.")
@@ -84,10 +85,10 @@ def _text(answer: Who, roles_known: bool) -> str:
         lines.append("Everybody passes who is logged in.")
     lines += [f"Another resource decides {name}" for name in answer.others]
     passing = f"{counted(answer.total, 'role')}, {counted(answer.users, 'user')}."
-    return "\n".join([*lines, passing if roles_known else "Roles are unknown without a database."])
+    return [*lines, passing if roles_known else "Roles are unknown without a database."]
 
 
-def _users(page: Page[PassingUser]) -> str:
+def _users(page: Page[PassingUser]) -> list[str]:
     rows = [("ID", "NAME", "ROLES")]
     rows += [(str(one.id), one.user_name, ", ".join(one.roles) or "-") for one in page.items]
-    return "\n".join([aligned(rows), f"{counted(page.total, 'user')}."])
+    return [*aligned(rows), f"{counted(page.total, 'user')}."]

@@ -17,9 +17,9 @@ from service.administration.state.applying import Applied, EditRefusedError, Sta
 from service.administration.state.state import State
 from service.audit.changes import kept_changes
 from service.authz.publishing.shipped import configured
+from service.cli.answers import show
 from service.cli.lazy_commands import add_data, add_json
-from service.cli.output import show
-from service.cli.state.report import applied_as_text, applied_told
+from service.cli.state.report import applied_as_lines, applied_told
 from service.errors import Refusal, Unavailable
 from service.kernel.identity import Caller
 from service.operator.errors import LaunchError, UnpreparedError
@@ -60,7 +60,7 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
     order = Order(file, digest, wanted, options.prune, options.user)
     with reachable(table.load(environ)) as settings:
         done = apply(settings, order)
-    show(options, applied_told(done), lambda: applied_as_text(done))
+    show(options, applied_told(done), lambda: applied_as_lines(done))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from service import settings as table
 from service.administration.state import stored
 from service.administration.state.state import State
 from service.cli.lazy_commands import add_data
-from service.cli.output import say
+from service.cli.output import say_text
 from service.operator.database import with_database
 from service.operator.errors import LaunchError
 from service.operator.stores import reachable
@@ -36,7 +36,7 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
     with reachable(table.load(environ)) as settings:
         text = exported(settings)
     if options.file == "-":
-        say(text.removesuffix("\n"))
+        say_text(text.removesuffix("\n"))
         return
     try:
         Path(options.file).write_text(text, "utf-8")

@@ -9,9 +9,10 @@ from pathlib import Path
 from service import settings as table
 from service.administration.state import planning
 from service.authz.publishing.shipped import configured
+from service.cli.answers import show
 from service.cli.lazy_commands import add_data, add_json
-from service.cli.output import say, show
-from service.cli.state.report import as_markdown, as_text, told
+from service.cli.output import say_text
+from service.cli.state.report import as_lines, as_markdown, told
 from service.operator.database import with_database
 from service.operator.stores import reachable
 from service.state_files.reading import read_state
@@ -43,9 +44,9 @@ def run(options: Namespace, environ: Mapping[str, str]) -> int:
             settings, lambda database: planning.plan(database, shipped, wanted, prune=options.prune)
         )
     if options.markdown:
-        say(as_markdown(found))
+        say_text(as_markdown(found))
     else:
-        show(options, told(found), lambda: as_text(found))
+        show(options, told(found), lambda: as_lines(found))
     if found.refused:
         return 1
     return DIFFERS if found.edits else 0

@@ -90,9 +90,9 @@ def applied_told(applied: Applied) -> AppliedTold:
     return AppliedTold(edits_told(applied.edits), left_told(applied.edits), applied.revision)
 
 
-def applied_as_text(applied: Applied) -> str:
+def applied_as_lines(applied: Applied) -> list[str]:
     """Return what was done for people."""
-    return f"{edits_as_text(applied.edits, done=True)}\nIn force: revision {applied.revision}."
+    return [*_edits(applied.edits, done=True), f"In force: revision {applied.revision}."]
 
 
 def edits_told(edits: Edits) -> list[EditTold]:
@@ -109,7 +109,7 @@ def _changes(edit: Edit) -> list[ChangeTold]:
     return [ChangeTold(camel(name), old, new) for name, (old, new) in edit.changes.items()]
 
 
-def edits_as_text(edits: Edits, *, done: bool) -> str:
+def _edits(edits: Edits, *, done: bool) -> list[str]:
     """Return a line for each edit, each changed field and each object that stays, and one that counts.
 
     ``done`` tells whether the edits were made.
@@ -122,18 +122,16 @@ def edits_as_text(edits: Edits, *, done: bool) -> str:
         f"? {kind} {printable(key)} is not in the file, and stays: --prune deletes it"
         for kind, key in edits.left
     )
-    return "\n".join([*lines, _counts(edits, done=done)])
+    return [*lines, _counts(edits, done=done)]
 
 
-def as_text(plan: Plan) -> str:
+def as_lines(plan: Plan) -> list[str]:
     """Return a plan for people."""
-    return "\n".join(
-        [
-            edits_as_text(plan.edits, done=False),
-            *_impact_as_text(plan.impact),
-            *(f"It can't be applied: {reason}" for reason in plan.refused),
-        ]
-    )
+    return [
+        *_edits(plan.edits, done=False),
+        *_impact_as_text(plan.impact),
+        *(f"It can't be applied: {reason}" for reason in plan.refused),
+    ]
 
 
 def as_markdown(plan: Plan) -> str:
