@@ -51,7 +51,7 @@ UV = "0.13.8"
 LONG = 400  # lines of a file: above this, `check` asks about it
 # How much is installed: the service alone, what tests and checks need too, what extended tests need too.
 EXTENTS = PLAIN, FULL, EXTENDED = "plain", "full", "extended"
-GROUPS = {PLAIN: ["--no-dev"], FULL: [], EXTENDED: ["--group", "proxies"]}
+GROUPS = {PLAIN: ["--no-dev"], FULL: [], EXTENDED: ["--group", "extended"]}
 
 PROGRAMS = {
     "run": (PLAIN, ["service", "serve"]),

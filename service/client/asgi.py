@@ -7,7 +7,17 @@ from typing import Any, TypeAlias
 
 from .asking import AsyncPortcullis
 from .entities import User
-from .gate import FAULTY, USER, Refusal, is_ours, outcome, overrides_method, path_asked, question_about
+from .gate import (
+    FAULTY,
+    USER,
+    Refusal,
+    checked_mount,
+    is_ours,
+    outcome,
+    overrides,
+    path_asked,
+    question_about,
+)
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Message: TypeAlias = MutableMapping[str, Any]
@@ -25,10 +35,23 @@ class GuardASGI:
     begins with ``X-Portcullis-``.
     """
 
-    def __init__(self, app: App, portcullis: AsyncPortcullis, *, unguarded: Collection[str] = ()) -> None:
-        """``unguarded`` are paths that nobody is asked about; their user is None."""
+    def __init__(
+        self,
+        app: App,
+        portcullis: AsyncPortcullis,
+        *,
+        unguarded: Collection[str] = (),
+        mounted_at: str = "",
+    ) -> None:
+        """``unguarded`` are paths that nobody is asked about; their user is None.
+
+        ``mounted_at`` is the ``root_path`` of every request. One with another is refused, whatever has set
+        it: the application would serve another path than the one that is asked about. Raises ValueError for
+        a ``mounted_at`` that does not begin with a slash, or ends with one.
+        """
         self._app = app
         self._portcullis = portcullis
+        self._mounted_at = checked_mount(mounted_at)
         self._unguarded = frozenset(unguarded)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -45,9 +68,9 @@ class GuardASGI:
 
     async def _judge(self, scope: Scope) -> User | Refusal | None:
         headers = [(name.decode("latin-1").lower(), value) for name, value in scope["headers"]]
-        path = path_asked(scope.get("raw_path"), scope["path"])
-        if overrides_method(name for name, _ in headers):
+        if scope.get("root_path", "") != self._mounted_at or overrides(name for name, _ in headers):
             return FAULTY
+        path = path_asked(scope.get("raw_path"), scope["path"], self._mounted_at)
         if path in self._unguarded:
             return None
         sent = [value.decode("latin-1") for name, value in headers if name == "authorization"]

@@ -22,7 +22,19 @@ _PATH: Final = re.compile(r"/[A-Za-z0-9._~!$&'()*+,=:@%/-]*")
 _PLAIN_PATH: Final = re.compile(r"/[A-Za-z0-9._~/-]*")
 _LONGEST: Final = 8192  # bytes of a token or a path
 _OURS: Final = "x-portcullis-"
-_OVERRIDES: Final = frozenset({"x-http-method-override", "x-http-method", "x-method-override"})
+_OVERRIDES: Final = frozenset(
+    {
+        "x-http-method-override",
+        "x-http-method",
+        "x-method-override",
+        "script-name",  # gunicorn cuts it off the path
+        "path-info",
+        "daphne-root-path",
+        "x-script-name",  # as gunicorn, by a widespread middleware for Flask
+        "x-original-url",  # IIS, and what follows it
+        "x-rewrite-url",
+    }
+)
 _TITLES: Final = {400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 503: "Service Unavailable"}
 
 
@@ -59,13 +71,25 @@ DENIED: Final = Refusal(403)
 NO_ANSWER: Final = Refusal(503)
 
 
-def path_asked(raw: bytes | None, served: str) -> str | None:
+def checked_mount(path: str) -> str:
+    """Return ``path`` if an application can be mounted there: "" is the whole server.
+
+    Raises ValueError for one that does not begin with a slash, or ends with one.
+    """
+    if path and (not path.startswith("/") or path.endswith("/")):
+        raise ValueError('An application is mounted at "", or at a path such as "/orders"')
+    return path
+
+
+def path_asked(raw: bytes | None, served: str, mounted_at: str) -> str | None:
     """Return the path to ask about; None if it can't be told, or is not the one that will be served.
 
     ``raw`` is the path as it was sent, None if the server does not tell; ``served`` is the decoded one, by
-    which the application routes. Without ``raw``, only a path that needs no encoding is known to be what it
-    seems.
+    which the application routes once it has cut off ``mounted_at``. Without ``raw``, only a path that needs
+    no encoding is known to be what it seems.
     """
+    if served != mounted_at and not served.startswith(f"{mounted_at}/"):
+        return None
     if raw is None:
         return served if len(served) <= _LONGEST and _PLAIN_PATH.fullmatch(served) else None
     text = raw.decode("latin-1")
@@ -78,13 +102,17 @@ def path_asked(raw: bytes | None, served: str) -> str | None:
 
 
 def is_ours(header: str) -> bool:
-    """True for a header that only Portcullis sets, in any spelling that WSGI takes for it."""
-    return header.lower().replace("_", "-").startswith(_OURS)
+    """True for a header that only Portcullis sets, in any spelling that a server takes for it."""
+    return _spelt(header).startswith(_OURS)
 
 
-def overrides_method(headers: Iterable[str]) -> bool:
-    """True if a header asks a framework to take another method than the one that is decided about."""
-    return any(header.lower().replace("_", "-") in _OVERRIDES for header in headers)
+def overrides(headers: Iterable[str]) -> bool:
+    """True if a header asks a server or framework to take another method or path than is decided about."""
+    return any(_spelt(header) in _OVERRIDES for header in headers)
+
+
+def _spelt(header: str) -> str:
+    return header.lower().replace("_", "-")  # one variable of CGI and WSGI (RFC 3875 §4.1.18)
 
 
 def token_of(authorization: Sequence[str]) -> str | None:

@@ -6,6 +6,7 @@ the application gets none.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -17,9 +18,10 @@ from .gate import (
     NOT_LOGGED_IN,
     USER,
     Refusal,
+    checked_mount,
     is_ours,
     outcome,
-    overrides_method,
+    overrides,
     path_asked,
     question_about,
 )
@@ -41,23 +43,55 @@ class AssertionVerifier(Protocol):
         """
 
 
-class GuardWSGI:
-    """Lets requests pass that their token allows; ``environ["portcullis.user"]`` is the ``User``."""
+class _Middleware(ABC):
+    """Serves what is judged, and refuses what a header would move to another method or path."""
 
-    def __init__(
-        self, app: WSGIApplication, portcullis: Portcullis, *, unguarded: Collection[str] = ()
-    ) -> None:
-        """``unguarded`` are paths that nobody is asked about; their user is None."""
+    def __init__(self, app: WSGIApplication, mounted_at: str) -> None:
         self._app = app
-        self._portcullis = portcullis
-        self._unguarded = frozenset(unguarded)
+        self._mounted_at = checked_mount(mounted_at)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Serve one request."""
-        return _served(self._app, self._judge(environ), environ, start_response)
+        names = {key: key.removeprefix(_HEADER) for key in environ if key.startswith(_HEADER)}
+        is_moved = _text(environ, "SCRIPT_NAME") != self._mounted_at or overrides(names.values())
+        judged = FAULTY if is_moved else self._judge(environ)
+        if isinstance(judged, Refusal):
+            start_response(f"{judged.status} {judged.title}", judged.headers)
+            return [judged.body]
+        for key, name in names.items():
+            if is_ours(name):
+                del environ[key]
+        environ[USER] = judged
+        return self._app(environ, start_response)
+
+    @abstractmethod
+    def _judge(self, environ: WSGIEnvironment) -> User | Refusal | None:
+        """Return who sends the request, or why it is refused."""
+
+
+class GuardWSGI(_Middleware):
+    """Lets requests pass that their token allows; ``environ["portcullis.user"]`` is the ``User``."""
+
+    def __init__(
+        self,
+        app: WSGIApplication,
+        portcullis: Portcullis,
+        *,
+        unguarded: Collection[str] = (),
+        mounted_at: str = "",
+    ) -> None:
+        """``unguarded`` are paths that nobody is asked about; their user is None.
+
+        ``mounted_at`` is the ``SCRIPT_NAME`` of every request. One with another is refused, whatever has set
+        it: the application would serve another path than the one that is asked about. Raises ValueError for
+        a ``mounted_at`` that does not begin with a slash, or ends with one.
+        """
+        super().__init__(app, mounted_at)
+        self._portcullis = portcullis
+        self._unguarded = frozenset(unguarded)
 
     def _judge(self, environ: WSGIEnvironment) -> User | Refusal | None:
-        path = _path(environ)
+        path = self._path(environ)
         if path in self._unguarded:
             return None
         authorization = environ.get("HTTP_AUTHORIZATION")
@@ -68,20 +102,28 @@ class GuardWSGI:
         decision = self._portcullis.evaluate(question.subject, question.action, question.resource)
         return outcome(decision, question.subject.id)
 
+    def _path(self, environ: WSGIEnvironment) -> str | None:
+        below = _text(environ, "PATH_INFO")
+        if below is None:
+            return None
+        raw = environ.get("REQUEST_URI") or environ.get("RAW_URI")
+        try:
+            sent = None if raw is None else raw.partition("?")[0].encode("latin-1")
+        except UnicodeError:
+            return None
+        return path_asked(sent, self._mounted_at + below, self._mounted_at)
 
-class AssertedWSGI:
+
+class AssertedWSGI(_Middleware):
     """Lets requests pass that a proxy has asked about: it brings a signed assertion.
 
     ``environ["portcullis.user"]`` is the ``User``, None where a line opens the route to everybody.
     """
 
-    def __init__(self, app: WSGIApplication, assertions: AssertionVerifier) -> None:
-        self._app = app
+    def __init__(self, app: WSGIApplication, assertions: AssertionVerifier, *, mounted_at: str = "") -> None:
+        """``mounted_at`` is as of ``GuardWSGI``: the proxy has asked about the whole path."""
+        super().__init__(app, mounted_at)
         self._assertions = assertions
-
-    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        """Serve one request."""
-        return _served(self._app, self._judge(environ), environ, start_response)
 
     def _judge(self, environ: WSGIEnvironment) -> User | Refusal | None:
         try:
@@ -92,29 +134,10 @@ class AssertedWSGI:
             return NO_ANSWER
 
 
-def _path(environ: WSGIEnvironment) -> str | None:
-    raw = environ.get("REQUEST_URI") or environ.get("RAW_URI")
+def _text(environ: WSGIEnvironment, key: str) -> str | None:
+    """Return a part of the path, decoded; None for one that is no UTF-8."""
+    part: str = environ.get(key, "")
     try:
-        served = f"{environ.get('SCRIPT_NAME', '')}{environ.get('PATH_INFO', '')}".encode("latin-1").decode()
-        return path_asked(None if raw is None else raw.partition("?")[0].encode("latin-1"), served)
+        return part.encode("latin-1").decode()
     except UnicodeError:
         return None
-
-
-def _served(
-    app: WSGIApplication,
-    judged: User | Refusal | None,
-    environ: WSGIEnvironment,
-    start_response: StartResponse,
-) -> Iterable[bytes]:
-    names = {key: key.removeprefix(_HEADER) for key in environ if key.startswith(_HEADER)}
-    if overrides_method(names.values()):
-        judged = FAULTY
-    if isinstance(judged, Refusal):
-        start_response(f"{judged.status} {judged.title}", judged.headers)
-        return [judged.body]
-    for key, name in names.items():
-        if is_ours(name):
-            del environ[key]
-    environ[USER] = judged
-    return app(environ, start_response)

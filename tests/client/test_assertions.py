@@ -48,7 +48,7 @@ class Setting:
     def issued(self, service: str = "orders", issuer: str = "portcullis") -> str:
         return Issuer(replace(self.auth, jwt_issuer=issuer), self.tokens).issue(service, ALICE, "r1-x")
 
-    def ask(self, **headers: str) -> tuple[int, dict[str, Any] | None]:
+    def ask(self, mounted_at: str = "", **headers: str) -> tuple[int, dict[str, Any] | None]:
         """Return the status, and what the application got: None if nothing."""
         seen, statuses = [], []
 
@@ -58,7 +58,8 @@ class Setting:
             return [b"orders"]
 
         environ = {"REQUEST_METHOD": "GET", "PATH_INFO": "/orders/7", **headers}
-        AssertedWSGI(app, self.verifier)(environ, lambda status, _: statuses.append(int(status[:3])))  # type: ignore[arg-type]
+        guard = AssertedWSGI(app, self.verifier, mounted_at=mounted_at)
+        guard(environ, lambda status, _: statuses.append(int(status[:3])))  # type: ignore[arg-type]
         return statuses[0], seen[0] if seen else None
 
 
@@ -104,6 +105,20 @@ def test_without_a_good_assertion_no_header_is_believed(setting: Setting) -> Non
         told = setting.ask(HTTP_X_PORTCULLIS_ASSERTION=assertion, HTTP_X_PORTCULLIS_USER="alice")
         assert told == (401, None), assertion
     assert setting.ask(HTTP_X_PORTCULLIS_USER="alice") == (401, None)
+
+
+def test_a_good_assertion_is_not_believed_where_the_path_may_have_been_moved(setting: Setting) -> None:
+    good = {"HTTP_X_PORTCULLIS_ASSERTION": setting.issued()}
+    for moved in (
+        {"SCRIPT_NAME": "/pub"},
+        {"HTTP_SCRIPT_NAME": "/pub"},
+        {"HTTP_PATH_INFO": "/orders/8"},
+        {"HTTP_X_ORIGINAL_URL": "/orders/8"},
+        {"HTTP_X_HTTP_METHOD_OVERRIDE": "DELETE"},
+    ):
+        assert setting.ask(**good, **moved) == (400, None), moved
+    assert setting.ask(**good, mounted_at="/pub", SCRIPT_NAME="/pub")[0] == 200
+    assert setting.ask(**good, mounted_at="/pub") == (400, None)
 
 
 def test_an_assertion_ends_after_a_minute(setting: Setting) -> None:

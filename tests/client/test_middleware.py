@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable
 from typing import Any
 from urllib.parse import unquote_to_bytes
@@ -10,9 +11,12 @@ from urllib.parse import unquote_to_bytes
 import httpx
 import pytest
 
-from service.client import GuardASGI, GuardWSGI, User
+from service.client import GuardASGI, GuardWSGI, User, gate
 from service.client.asgi import Message
+from service.client.wsgi import AssertedWSGI
+from service.web.messages import original
 from tests.client.decision_points import ALICE, DecisionPoint, decided
+from tests.support.proxies import GUIDE, file_of_guide
 
 pytestmark = pytest.mark.anyio
 
@@ -31,7 +35,13 @@ class Served:
 
 
 async def by_asgi(
-    point: DecisionPoint, line: str, *headers: tuple[str, str], served_path: str | None = None, **more: Any
+    point: DecisionPoint,
+    line: str,
+    *headers: tuple[str, str],
+    served_path: str | None = None,
+    mounted_at: str = "",
+    mount: str | None = None,
+    **more: Any,
 ) -> Served:
     """Send a request to an application behind the middleware for ASGI."""
     method, target = line.split(" ", 1)
@@ -55,13 +65,22 @@ async def by_asgi(
         "raw_path": raw,
         "headers": [(name.lower().encode(), value.encode("latin-1")) for name, value in headers],
     }
+    if mount is not None:
+        scope["root_path"] = mount
     async with point.async_client() as client:
-        await GuardASGI(app, client, unguarded=["/health"])(scope | more, lambda: None, send)  # type: ignore[arg-type, return-value]
+        guard = GuardASGI(app, client, unguarded=["/health"], mounted_at=mounted_at)
+        await guard(scope | more, lambda: None, send)  # type: ignore[arg-type, return-value]
     return told
 
 
 async def by_wsgi(
-    point: DecisionPoint, line: str, *headers: tuple[str, str], served_path: str | None = None, **more: Any
+    point: DecisionPoint,
+    line: str,
+    *headers: tuple[str, str],
+    served_path: str | None = None,
+    mounted_at: str = "",
+    mount: str | None = None,
+    **more: Any,
 ) -> Served:
     """Send a request to an application behind the middleware for WSGI."""
     method, target = line.split(" ", 1)
@@ -78,20 +97,33 @@ async def by_wsgi(
         told.headers = {name.lower(): value for name, value in headers}
 
     path = unquote_to_bytes(raw) if served_path is None else served_path.encode()
+    script = (mount or "").encode()
     environ = {
         "REQUEST_METHOD": method,
-        "SCRIPT_NAME": "",
-        "PATH_INFO": path.decode("latin-1"),
+        "SCRIPT_NAME": script.decode("latin-1"),
+        "PATH_INFO": path.removeprefix(script).decode("latin-1"),
         "REQUEST_URI": target,
     }
     for name, value in headers:
         key = f"HTTP_{name.upper().replace('-', '_')}"
         environ[key] = f"{environ[key]},{value}" if key in environ else value
     with point.client() as client:
-        told.body = b"".join(GuardWSGI(app, client, unguarded=["/health"])(environ | more, start))  # type: ignore[arg-type]
+        guard = GuardWSGI(app, client, unguarded=["/health"], mounted_at=mounted_at)
+        told.body = b"".join(guard(environ | more, start))  # type: ignore[arg-type]
     return told
 
 
+OVERRIDES = (
+    "X-HTTP-Method-Override",
+    "X-HTTP-Method",
+    "X-Method-Override",
+    "Script-Name",
+    "Path-Info",
+    "Daphne-Root-Path",
+    "X-Script-Name",
+    "X-Original-URL",
+    "X-Rewrite-URL",
+)
 both = pytest.mark.parametrize("guarded", [by_asgi, by_wsgi], ids=["asgi", "wsgi"])
 
 
@@ -198,11 +230,86 @@ async def test_a_method_that_is_none_is_refused(guarded: Any, method: str) -> No
 
 
 @both
-@pytest.mark.parametrize("name", ["X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override"])
-async def test_a_header_that_would_change_the_method_is_refused(guarded: Any, name: str) -> None:
-    for spelt in name, name.replace("-", "_"):
-        told = await guarded(DecisionPoint(), "GET /orders/7", BEARER, (spelt, "DELETE"))
-        assert (told.status, told.seen) == (400, None)
+@pytest.mark.parametrize("name", OVERRIDES)
+async def test_a_header_that_would_change_the_method_or_the_path_is_refused(guarded: Any, name: str) -> None:
+    for spelt in name, name.upper(), name.replace("-", "_"), name.replace("-", "_").upper():
+        for target in "/orders/7", "/health":
+            point = DecisionPoint()
+            told = await guarded(point, f"GET {target}", BEARER, (spelt, "/pub"))
+            assert (told.status, told.seen, point.asked) == (400, None, [])
+
+
+MOUNTS = {
+    # where it says that it is, what the server says: the status, and the path that is asked about
+    ("", ""): (200, "/pub/orders/7"),
+    ("", None): (200, "/pub/orders/7"),
+    ("/pub", "/pub"): (200, "/pub/orders/7"),
+    ("/pub/orders", "/pub/orders"): (200, "/pub/orders/7"),
+    ("", "/pub"): (400, None),
+    ("", "/"): (400, None),
+    ("/pub", ""): (400, None),
+    ("/pub", None): (400, None),
+    ("/pub", "/pub/"): (400, None),
+    ("/pub", "/pub/orders"): (400, None),
+    ("/pub", "/Pub"): (400, None),
+    ("/pub/orders", "/pub"): (400, None),
+}
+
+
+@both
+@pytest.mark.parametrize(("mounted_at", "mount"), MOUNTS)
+@pytest.mark.parametrize("raw", [True, False])
+async def test_the_whole_path_is_asked_about_where_the_application_is_mounted_as_it_says(
+    guarded: Any, mounted_at: str, mount: str | None, *, raw: bool
+) -> None:
+    point = DecisionPoint()
+    more: dict[str, Any] = {} if raw else {"raw_path": None, "REQUEST_URI": ""}
+    told = await guarded(point, "GET /pub/orders/7", BEARER, mounted_at=mounted_at, mount=mount, **more)
+    status, path = MOUNTS[mounted_at, mount]
+    assert (told.status, told.seen is not None) == (status, status == 200)
+    assert point.routes == ([("GET", path)] if path else [])
+
+
+@both
+async def test_nothing_unguarded_is_open_by_another_mount(guarded: Any) -> None:
+    """The application would serve ``/`` of its mount where ``/health`` is open."""
+    told = await guarded(DecisionPoint(), "GET /health", mount="/health")
+    assert (told.status, told.seen) == (400, None)
+
+
+@both
+@pytest.mark.parametrize("target", ["/orders/7", "/public/7", "/Pub/7", "//pub/7", "/pub%2F7"])
+async def test_a_path_beside_the_mount_is_refused(guarded: Any, target: str) -> None:
+    """gunicorn cuts ``/pub`` off ``/public/7``; other servers leave a path as it is."""
+    decoded = unquote_to_bytes(target).decode()
+    below = decoded.removeprefix("/pub") if guarded is by_wsgi else decoded
+    if decoded.startswith("/pub/"):
+        below = "" if guarded is by_wsgi else "/pub"  # what a server makes of it is not what was sent
+    point = DecisionPoint()
+    told = await guarded(point, f"GET {target}", BEARER, mounted_at="/pub", mount="/pub", served_path=below)
+    assert (told.status, told.seen, point.asked) == (400, None, [])
+
+
+@pytest.mark.parametrize("mounted_at", ["/", "pub", "/pub/", "pub/"])
+def test_a_mount_begins_with_a_slash_and_ends_without_one(mounted_at: str) -> None:
+    for guard in GuardASGI, GuardWSGI, AssertedWSGI:
+        with pytest.raises(ValueError, match="mounted"):
+            guard(None, None, mounted_at=mounted_at)  # type: ignore[arg-type]
+
+
+def test_the_guards_and_forward_authentication_refuse_the_same_headers() -> None:
+    assert {name.encode() for name in gate._OVERRIDES} == original._OVERRIDES
+    assert {name.lower() for name in OVERRIDES} == gate._OVERRIDES
+
+
+def test_the_guide_names_each_header_that_is_refused_and_lets_envoy_tell_of_it() -> None:
+    table = (
+        GUIDE.read_text(encoding="utf-8").partition("### Headers that are refused")[2].partition("\n## ")[0]
+    )
+    named = [cell for line in table.splitlines() if line.startswith("| `") for cell in line.split("|")[1:2]]
+    assert sorted(re.findall("`([A-Za-z-]+)`", "".join(named))) == sorted(OVERRIDES)
+    told = set(re.findall("exact: ([a-z-]+)", file_of_guide("envoy.yaml")))
+    assert told >= gate._OVERRIDES
 
 
 @both
@@ -233,6 +340,12 @@ async def test_a_websocket_is_asked_about_before_it_is_accepted() -> None:
     assert (told.status, told.seen, point.routes) == (1008, None, [("GET", "/orders/7")])
     told = await by_asgi(DecisionPoint(), "GET /orders/7", BEARER, type="websocket")
     assert told.seen is not None
+
+
+async def test_a_websocket_is_refused_below_another_mount() -> None:
+    point = DecisionPoint()
+    told = await by_asgi(point, "GET /pub/orders/7", BEARER, mount="/pub", type="websocket")
+    assert (told.status, told.seen, point.asked) == (1008, None, [])
 
 
 async def test_the_lifespan_of_the_application_is_its_own() -> None:

@@ -24,7 +24,7 @@ chmod +x "{root}/.venv/bin/python"
 """
 PLAIN = "sync --locked --no-install-project --no-dev"
 FULL = "sync --locked --no-install-project"
-EXTENDED = "sync --locked --no-install-project --group proxies"
+EXTENDED = "sync --locked --no-install-project --group extended"
 
 
 class Checkout:

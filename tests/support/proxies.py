@@ -128,7 +128,7 @@ class Front:
         if body:
             lines.append(f"Content-Length: {len(body)}")
         raw = "\r\n".join([*lines, "", ""]).encode("latin-1") + body
-        answer = await _exchange(self.port, raw, is_head=line.startswith("HEAD "))
+        answer = await exchange(self.port, raw, is_head=line.startswith("HEAD "))
         assert len(self.service.served) < 2
         return answer, self.service.served[0] if self.service.served else None
 
@@ -141,7 +141,8 @@ class Front:
         raise AssertionError("the proxy knows no route")
 
 
-async def _exchange(port: int, raw: bytes, *, is_head: bool) -> Got:
+async def exchange(port: int, raw: bytes, *, is_head: bool = False) -> Got:
+    """Send ``raw`` to a port of this machine; return the answer, whose length its head has to tell."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     try:
         writer.write(raw)

@@ -37,7 +37,25 @@ SAFE: Final = frozenset({"GET", _HEAD, PREFLIGHT})
 
 _OURS: Final = b"x-portcullis-"
 _KEY: Final = PROXY_KEY.lower().encode("ascii")
-_OVERRIDES: Final = frozenset({b"x-http-method-override", b"x-http-method", b"x-method-override"})
+_OVERRIDES: Final = frozenset(
+    {
+        b"x-http-method-override",
+        b"x-http-method",
+        b"x-method-override",
+        b"script-name",  # gunicorn cuts it off the path
+        b"path-info",
+        b"daphne-root-path",
+        b"x-script-name",  # as gunicorn, by a widespread middleware for Flask
+        b"x-original-url",  # IIS, and what follows it
+        b"x-rewrite-url",
+    }
+)
+"""Headers by which a back end takes another method or path; ``service.client.gate`` refuses the same."""
+
+# All that a name may have beside letters, digits and "-" (RFC 9110 §5.6.2).
+_SEPARATORS: Final = b"!#$%&'*+.^_`|~"
+_SPELT: Final = bytes.maketrans(_SEPARATORS, b"-" * len(_SEPARATORS))
+"""Back ends behind CGI and WSGI take "_" for "-", some take any of these for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +107,9 @@ def original_of(scope: Scope, dialect: Dialect) -> Original:
 
 
 def _refuse_forgery(name: bytes) -> None:
-    # Back ends behind CGI and WSGI take "_" for "-".
-    spelt = name.replace(b"_", b"-")
+    spelt = name.translate(_SPELT)
     if spelt in _OVERRIDES:
-        raise BadRequest("The request carries a header that would change its method")
+        raise BadRequest("The request carries a header that would change its method or path")
     if spelt.startswith(_OURS) and name != _KEY:
         raise BadRequest("The request carries a header that only this service may set")
 
