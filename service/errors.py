@@ -153,10 +153,12 @@ class PermissionDenied(Refusal):
         *,
         required: Iterable[str] | None = None,
         needed: Needed = "any",
+        field: str | None = None,
     ) -> None:
         """``required`` are the codes that were lacking, by default those of ``decision``.
 
-        ``needed`` tells whether any one of them would have done, or all together.
+        ``needed`` tells whether any one of them would have done, or all together. ``field`` is the member of
+        the request that it is about, if it is about one.
         """
         super().__init__(
             detail,
@@ -165,6 +167,8 @@ class PermissionDenied(Refusal):
             needed=needed,
             decisionId=decision.id,
         )
+        if field is not None:
+            self.extra["field"] = field
         self.decision = decision
 
 

@@ -1,35 +1,37 @@
 """Nobody gives what they do not hold, and nobody acts on someone who holds more than they do.
 
-The code of an endpoint lets a caller ask. On whom the caller may act, and which codes the caller may hand
-out, take away or bind, is decided by the layer ``grant`` of the policy: each question about a code is put to
-the enforcer here.
+The code of an endpoint lets a caller ask. What the caller may do with whose account is decided by the layer
+``account`` of the policy, and which codes the caller may hand out, take away or bind, or act on in somebody
+who holds them, by the layer ``grant``: each question is put to the enforcer here.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Final
+from typing import Any, Final
 
 from service.administration.users.administrators import keeping_an_administrator
 from service.authz.engine.policy import Decision, Policy
-from service.authz.engine.rules import ENDPOINT, GRANT, RESOURCE, SERVICE, UNREGISTERED
+from service.authz.engine.rules import ACCOUNT, ENDPOINT, GRANT, RESOURCE, SERVICE, UNREGISTERED
 from service.authz.engine.traced import tell
 from service.authz.publishing.changes import Change
 from service.authz.publishing.invariant_guard import InvariantGuard
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.revisions import PATIENCE
 from service.errors import PermissionDenied, RefreshRequired
+from service.kernel.account_acts import Act, Whom, refusal_of
 from service.kernel.codes import HeldCodes
-from service.kernel.delegated import Delegated, EditRequest, GrantQuestion, Needed
+from service.kernel.delegated import Delegated, EditRequest, GrantQuestion, Needed, ObjectQuestion
 from service.kernel.identity import Caller
 from service.kernel.origin import ORIGIN
-from service.kernel.target import Target
+from service.kernel.target import NewAccount, Target
 from service.kernel.tracing import traced
 from service.records.database.transactions import Connection
 from service.records.policy import revisions
 from service.records.roles import rights
+from service.records.users import accounts
 
 _AT_ONCE: Final = 50
 """How many codes are decided before other requests get a turn; each takes some 50 µs."""
@@ -45,8 +47,8 @@ class DelegationCheck:
     def __init__(
         self, policy: Policy, caller: Caller, stored: HeldCodes, change: Change | None = None
     ) -> None:
-        self.user_id = caller.user_id
         self.bound_to = caller.service
+        self._caller = caller
         self._policy = policy
         self._held = (caller.held, stored)
         self._change = change
@@ -116,17 +118,10 @@ class DelegationCheck:
         """
         name = f"{service} {action}"
         why = f"You may not administer the resources of {service} in this way"
-
-        def check(policy: Policy) -> None:
-            for held in self._held:
-                decision = policy.judge(SERVICE, name, held)
-                if not decision.allowed:
-                    raise PermissionDenied(why, decision)
-
         if self._change is None or self._policy.rules.codes(SERVICE, name):
-            check(self._policy)
+            self.require_object(self._policy, SERVICE, name, why)
         else:
-            self._change.ask(check)
+            self._change.ask(lambda candidate: self.require_object(candidate, SERVICE, name, why))
 
     def require_request(self, method: str, path: str, template: str) -> None:
         """Return when the caller may send a request to ``path``, which the endpoint ``template`` serves.
@@ -142,18 +137,59 @@ class DelegationCheck:
                 if not decision.allowed:
                     raise PermissionDenied(f"It includes {method} {path}, which you may not send", decision)
 
-    async def target(self, connection: Connection, user_id: int) -> Target:
-        """Return the user as somebody on whom the caller may act; there need not be such a user.
+    async def target(self, connection: Connection, user_id: int, act: Act) -> Target:
+        """Return the user as somebody to whom the caller may do ``act``; there need not be such a user.
 
-        Callers may act on themselves, and on users of whom they may grant every code, also those that the
-        user would hold if all roles and Buttons were enabled. PermissionDenied else: who sets the password
-        of a user could act as that user, and who ends the sessions of a user again and again keeps that user
-        out.
+        The layer ``account`` must let the caller do that with the account of this user. Of every account but
+        the own one the caller must be able to grant each code, also those that the user would hold if all
+        roles and Buttons were enabled. PermissionDenied else: who sets the password of a user could act as
+        that user, and who ends the sessions of a user again and again keeps that user out.
         """
-        if user_id != self.user_id:
+        target = Target(user_id, await self._whose(connection, user_id))
+        self.require_act(target, act)
+        if target.whom != "self":
             reach = await rights.reach_of_users(connection, [user_id])
             await self.require(reach, "The user holds permissions that you do not hold")
-        return Target(user_id)
+        return target
+
+    def require_act(self, target: Target, act: Act, field: str | None = None) -> None:
+        """Return when the caller may do ``act`` too to a target; PermissionDenied else, about ``field``."""
+        self._require_account(f"{act} {target.whom}", field)
+
+    def require_session(self, act: Act) -> None:
+        """Return when the caller may do ``act`` with what the request came with; PermissionDenied else."""
+        self._require_account(f"{act} {'by-session' if self._caller.key_id is None else 'by-key'}")
+
+    def new_account(self, values: Mapping[str, Any]) -> NewAccount:
+        """Return the account with ``values`` as one that the caller may create; PermissionDenied else."""
+        whom: Whom = "others"
+        if self.bound_to is not None:
+            alike = values.get("kind") == "service" and values.get("service") == self.bound_to
+            whom = "same-service" if alike else "other-service"
+        self._require_account(f"create {whom}", "service")
+        return NewAccount(values)
+
+    async def _whose(self, connection: Connection, user_id: int) -> Whom:
+        if user_id == self._caller.user_id:
+            return "self"
+        if self.bound_to is None:
+            return "others"
+        known = await accounts.standing_of(connection, user_id)
+        return "same-service" if known and known.service == self.bound_to else "other-service"
+
+    def _require_account(self, name: str, field: str | None = None) -> None:
+        self.require_object(self._policy, ACCOUNT, name, refusal_of(name), field)
+
+    def require_object(
+        self, policy: Policy, layer: str, name: str, why: str, field: str | None = None
+    ) -> None:
+        """Return when ``policy`` lets the caller pass; PermissionDenied else, with the sentence ``why``."""
+        decisions = (policy.judge(layer, name, held) for held in self._held)
+        denial = next((one for one in decisions if not one.allowed), None)
+        if denial is not None or policy is self._policy:
+            self._asked.objects[ObjectQuestion(layer, name)] = None
+        if denial is not None:
+            raise PermissionDenied(why, denial, field=field)
 
     def _new(self, codes: Iterable[str]) -> list[str]:
         """Return those of ``codes``, sorted, that can only be asked of the candidate."""

@@ -43,8 +43,8 @@ class RowFaults:
     def of(self, row: int, denied: str, conflict: str | None = None) -> Iterator[None]:
         """Add refusals raised by the block.
 
-        ``denied`` is the field for missing permissions, ``conflict``, by default the same, for a conflict
-        without a field.
+        ``denied`` is the field for missing permissions, ``conflict``, by default the same, for a conflict;
+        both for refusals that name no field.
         """
         try:
             yield
@@ -53,7 +53,7 @@ class RowFaults:
                 RowFault(row, one["field"], one["message"], refusal.code) for one in refusal.extra["errors"]
             ]
         except PermissionDenied as refusal:
-            self.note(row, denied, refusal)
+            self.note(row, str(refusal.extra.get("field", denied)), refusal)
         except Conflict as refusal:
             self.note(row, str(refusal.extra.get("field", conflict or denied)), refusal)
 

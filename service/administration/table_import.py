@@ -90,7 +90,7 @@ class TableImport(ABC, Generic[Prepared, Changed]):
         Raises ``RowsRefused`` with the faults of all rows, ``Conflict`` if no administrator would remain,
         ``RefreshRequired`` and ``Unavailable``.
         """
-        prepared = await self._prepare(rows, dry_run=dry_run)
+        prepared = await self._prepare(caller, rows, dry_run=dry_run)
         try:
             async with self._database.transaction(within=WITHIN) as connection:
                 async with self._delegation.changing(connection):
@@ -109,7 +109,7 @@ class TableImport(ABC, Generic[Prepared, Changed]):
         return work.done
 
     @abstractmethod
-    async def _prepare(self, rows: Sequence[TableRow], *, dry_run: bool) -> Prepared:
+    async def _prepare(self, caller: Caller, rows: Sequence[TableRow], *, dry_run: bool) -> Prepared:
         """Prepare the rows before the transaction; raises RowsRefused for rows invalid by themselves."""
 
     @abstractmethod

@@ -13,6 +13,7 @@ from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.shipped import configured
 from service.errors import ValidationFailed
 from service.kernel.names import name_fault
+from service.kernel.target import NewAccount
 from service.operator.errors import NameFormatError, PasswordError, UnpreparedError
 from service.operator.who import asked_password, tell_security
 from service.records.database.transactions import Database
@@ -64,7 +65,7 @@ async def _create(settings: Settings, user: UserValues, password: str, role_code
                 raise ValidationFailed(*(("role", f"there is no role {code}") for code in unknown))
             async with InvariantGuard(live).keeping(connection):
                 return await account_writes.create(
-                    connection, password_hash, asdict(user), list(roles.values())
+                    connection, password_hash, NewAccount(asdict(user)), list(roles.values())
                 )
     finally:
         passwords.close()

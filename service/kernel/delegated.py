@@ -23,14 +23,23 @@ class GrantQuestion(NamedTuple):
     needed: Needed
 
 
+class ObjectQuestion(NamedTuple):
+    """May the caller pass this object of this layer?"""
+
+    layer: str
+    object: str
+
+
 class Delegated:
     """The questions of one change: asked of the policy ``revision``, about the token and ``stored_codes``.
 
-    ``stored_codes`` are the codes of the caller in the database.
+    ``stored_codes`` are the codes of the caller in the database. ``objects`` are questions about single
+    objects of other layers than ``grant``.
     """
 
     def __init__(self, revision: int, stored_codes: frozenset[str]) -> None:
         self.revision = revision
         self.stored_codes = stored_codes
         self.grants: dict[GrantQuestion, None] = {}  # in order; an import asks the same of many rows
+        self.objects: dict[ObjectQuestion, None] = {}
         self.edits: list[EditRequest] = []

@@ -69,7 +69,8 @@ def _changes(own: Shipped) -> Iterator[Finding]:
 
 def _unlisted(own: Shipped) -> Iterator[Finding]:
     for name in own.invariants.unlisted:
-        what = "by a code" if name == "lines" else f"to {name}"
+        word, _, layer = name.partition(" ")
+        what = f"to {word} in the layer {layer}" if layer else "by a code"
         yield Finding(UNLISTED, f"{INVARIANTS} {name}", f"no exact list says what the files open {what}")
 
 

@@ -14,6 +14,7 @@ from service.authz.engine.rules import (
     LAYERS,
     LOGIN,
     NOBODY,
+    OBJECTS,
     PERMISSION,
     RESOURCE,
     UNREGISTERED,
@@ -53,13 +54,17 @@ class Mutant:
 def line_mutants(own: Collection[Rule], registered: Iterable[str]) -> Iterator[Mutant]:
     """Yield ``own`` with each line deleted, and with each other code and word added to each object.
 
-    ``registered`` are resources of tables, each of which gets a line that voids what is bound to it.
+    Of layers with a closed list of objects, each object without a line is opened too. ``registered`` are
+    resources of tables, each of which gets a line that voids what is bound to it.
     """
     codes = [*codes_of(own), ANYONE, LOGIN, NOBODY]
     for rule in own:
         yield Mutant(LINE_DELETED, f"without '{rule}'", deleted=rule, layer=rule.layer, object=rule.object)
     objects = list(dict.fromkeys((rule.layer, rule.object) for rule in own))
     new = [Rule(layer, name, code) for layer, name in objects for code in codes]
+    lined = set(objects)
+    listed = [(layer, name) for layer, names in OBJECTS.items() for name in sorted(names)]
+    new += [Rule(*one, code) for one in listed if one not in lined for code in (ANYONE, LOGIN)]
     new += [Rule(RESOURCE, name, LOGIN) for name in registered]
     present = set(own)
     for rule in new:
@@ -193,9 +198,9 @@ def _new_rows(
         for code in codes:
             text = f"{code} open to everybody logged in"
             yield text, f"{session} and p_code == {code!r}", layer, None, code
-    for layer, name in dict.fromkeys(_back_doors(own)):
+    for place, name in dict.fromkeys(_back_doors(own)):
         text = f"{name} open to everybody logged in"
-        yield text, f"{session} and r_object == {name!r}", layer, name, None
+        yield text, f"{session} and r_object == {name!r}", place, name, None
 
 
 def _back_doors(own: Iterable[Rule]) -> Iterator[tuple[str, str]]:

@@ -105,7 +105,7 @@ class Bench:
     """
 
     def __init__(self, own: Shipped, tables: Iterable[Table], breaks: Breaks = lambda _: False) -> None:
-        self._own = (*own.base, *own.endpoints)
+        self._own = own.rules
         self._matcher = matcher_of(own.model_text)
         self._original = Judge(self._matcher.expression)
         self._breaks = breaks

@@ -110,6 +110,9 @@ def _decisions(policy: Policy, event: DecisionEvent) -> Iterator[Decision]:
     for edit in event.edits:
         for one in both:
             yield from _of_request(policy, *edit, one)
+    for layer, name in event.objects:
+        for one in both:
+            yield policy.judge(layer, name, one)
     for question in event.grants:
         granted = [_grant(policy, code, both) for code in question.codes]
         if question.needed == "all" or not any(one.allowed for one in granted):

@@ -21,6 +21,8 @@ from service.authz.engine.rules import (
     NO_SESSION,
     RESOURCE,
     UNREGISTERED,
+    LayerName,
+    Rule,
 )
 from service.authz.publishing.derive import derive
 from service.authz.publishing.shipped import Shipped
@@ -30,8 +32,6 @@ from service.kernel.bound_resource import BoundResource, PublishedOpening
 from service.kernel.codes import HeldCodes, is_code
 from service.kernel.services import PORTCULLIS, Service, split_object
 from service.kernel.strict_yaml import Document, YamlError, read_yaml
-
-Layer = Literal["resource", "endpoint", "grant", "permission", "service"]
 
 
 class _Strict(msgspec.Struct, forbid_unknown_fields=True):
@@ -45,10 +45,10 @@ class Disabled(_Strict):
 
 
 class Asks(_Strict):
-    """One question to one layer: about an object, or about a request that the layer resolves."""
+    """A question to one layer: about an object, or each of several, or a request that the layer resolves."""
 
-    layer: Layer
-    object: str = ""
+    layer: LayerName
+    object: str | list[str] = ""
     request: str = ""
 
 
@@ -56,19 +56,20 @@ class Case(_Strict):
     """A question and its right answer.
 
     ``caller`` names one caller, or several who all get this answer. ``asks`` is a request such as ``GET
-    /api/user/7``, asked of both layers, or one question. ``layer`` decides. ``line`` allows, and ``through``
-    is the line by which the resource layer let the request pass. A denial has ``required``, the codes any one
-    of which would do, and may have its ``reason``.
+    /api/user/7``, asked of both layers, or one question. ``layer`` decides. ``line`` allows, or the line of
+    the object with ``code``, and ``through`` is the line by which the resource layer let the request pass. A
+    denial has ``required``, the codes any one of which would do, and may have its ``reason``.
     """
 
     caller: str | list[str]
     asks: str | Asks
     outcome: Literal["allow", "deny"]
-    layer: Layer
+    layer: LayerName
     line: str | None = None
     through: str | None = None
     required: list[str] | None = None
     reason: Reason | None = None
+    code: str | None = None
 
 
 class Router(_Strict):
@@ -119,7 +120,7 @@ class Asked:
         asks = self.case.asks
         if isinstance(asks, str):
             return f"{self.caller} asks {asks}"
-        return f"{self.caller} asks {asks.object or asks.request} in the layer {asks.layer}"
+        return f"{self.caller} asks {asks.request or self.questions[0].object} in the layer {asks.layer}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +191,7 @@ def _table(read: Document[TableFile], own: Shipped, endpoints: ResourceIndex) ->
             services=[Service(name, **msgspec.structs.asdict(one)) for name, one in file.services.items()],
             openings=[PublishedOpening(*one) for one in file.openings.items()],
         )
-        rules = Lines(own.base).joined(Lines(own.endpoints), shared)
+        rules = Lines(own.rules).joined(shared)
         resources = ResourceIndex(filter(is_registered, file.registered))
         resolver = _Resolver(rules, resources, RoutesElsewhere(rules), endpoints)
     except PolicyError as error:
@@ -222,12 +223,22 @@ def _asked(
 ) -> Iterator[Asked]:
     if (case.outcome == "deny") is (case.required is None):
         raise PolicyError("a denial names what is required, and only a denial does")
+    if case.code is not None and (case.line is not None or case.outcome == "deny"):
+        raise PolicyError("what allows is a line or its code, and nothing else is")
     for name in [case.caller] if isinstance(case.caller, str) else case.caller:
         if name not in callers:
             raise PolicyError(f"the table has no caller {name!r}")
         codes = callers[name]
         held = None if codes is None else HeldCodes(codes)
-        yield Asked(place, number, name, case, resolver.questions(case.asks, held))
+        for questions in resolver.questions(case.asks, held):
+            yield Asked(place, number, name, _with_line(case, questions[-1]), questions)
+
+
+def _with_line(case: Case, last: Question) -> Case:
+    """Return ``case`` with the line that its ``code`` stands for."""
+    if case.code is None:
+        return case
+    return msgspec.structs.replace(case, line=str(Rule(last.layer, last.object, case.code)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,22 +250,27 @@ class _Resolver:
     elsewhere: RoutesElsewhere
     endpoints: ResourceIndex
 
-    def questions(self, asks: str | Asks, held: HeldCodes | None) -> tuple[Question, ...]:
+    def questions(self, asks: str | Asks, held: HeldCodes | None) -> Iterator[tuple[Question, ...]]:
+        """Yield what each object or request of a case asks, in the order of the layers."""
         if isinstance(asks, Asks):
-            return (self._one(asks, held),)
+            if bool(asks.object) is bool(asks.request):
+                raise PolicyError("a question is about an object or about a request")
+            named = [asks.object] if isinstance(asks.object, str) else asks.object
+            for one in named:
+                yield (self._one(asks, one, held),)
+            return
         service, request = split_object(asks)
         if service != PORTCULLIS:
-            return (Question(RESOURCE, self._elsewhere(service, request), held),)
+            yield (Question(RESOURCE, self._elsewhere(service, request), held),)
+            return
         route = self._route(asks)
         # A public route authenticates nobody.
         caller = None if self.rules.codes(ENDPOINT, route) == (ANYONE,) else held
-        return Question(RESOURCE, self._resource(asks, caller), caller), Question(ENDPOINT, route, caller)
+        yield Question(RESOURCE, self._resource(asks, caller), caller), Question(ENDPOINT, route, caller)
 
-    def _one(self, asks: Asks, held: HeldCodes | None) -> Question:
-        if bool(asks.object) is bool(asks.request):
-            raise PolicyError("a question is about an object or about a request")
-        if asks.object:
-            return Question(asks.layer, asks.object, held)
+    def _one(self, asks: Asks, name: str, held: HeldCodes | None) -> Question:
+        if name:
+            return Question(asks.layer, name, held)
         if asks.layer not in (RESOURCE, ENDPOINT):
             raise PolicyError(f"the layer {asks.layer} is asked about an object, not about a request")
         name = self._route(asks.request) if asks.layer == ENDPOINT else self._resource(asks.request, held)

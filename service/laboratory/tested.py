@@ -72,7 +72,8 @@ def run_tests(own: Shipped, tables: Sequence[Table], *, coverage: bool, mutate: 
 def _breaks(own: Shipped, rules: Collection[Rule]) -> bool:
     """True if an invariant of ``own`` does not hold with ``rules`` as the lines of its files."""
     endpoints = tuple(rule for rule in rules if rule.layer == ENDPOINT)
-    other = replace(own, base=tuple(rule for rule in rules if rule.layer != ENDPOINT), endpoints=endpoints)
+    rest = tuple(rule for rule in rules if rule.layer != ENDPOINT)
+    other = replace(own, base=rest, endpoints=endpoints, accounts=())
     return bool(check(own.invariants, other.policy(Lines(), {}, 0)).violations)
 
 
@@ -105,7 +106,8 @@ def _covered(found: Coverage) -> Iterator[str]:
         idle = [row.row for row in rows if row.state == "idle"]
         if len(idle) == len(rows):
             continue
-        told = f"; {' and '.join(idle)} can't allow anything there" if idle else ""
+        named = " and ".join(filter(None, (", ".join(idle[:-1]), *idle[-1:])))
+        told = f"; {named} can't allow anything there" if idle else ""
         yield f"Cases depend on {covered} of {len(rows) - len(idle)} matcher rows in the layer {layer}{told}."
 
 

@@ -48,13 +48,13 @@ class Universe:
 
     def __init__(self, own: Shipped, expression: str) -> None:
         """Take the own part of a policy, and its matcher."""
-        rules = (*own.base, *own.endpoints)
+        rules = own.rules
         codes = [*codes_of(rules), *_MADE_UP]
         beside = [_registered(name, "a:b") for name in dict.fromkeys(own.routes)]
         bound = [_registered(f"GET /bound/{at}", code) for at, code in enumerate(codes)]
         words = [BoundResource("GET", "/free", []), BoundResource("GET", "/closed", [("a", False)])]
         shared = derive([*beside, *bound, *words], codes)
-        self.rules = Lines(own.base).joined(Lines(own.endpoints), shared)
+        self.rules = Lines(own.rules).joined(shared)
         self._every = tuple(self.rules)
         self._codes = codes_of(self._every)
         self._original = Judge(expression)

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from service.administration.delegation import Delegation, DelegationCheck
 from service.administration.unit_of_work import UnitsOfWork
 from service.authn.revocations import Revocations
+from service.authz.engine.policy import Policy
 from service.authz.publishing.changes import Change, PolicyChanges
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.shipped import Shipped
@@ -91,7 +92,9 @@ class _OperatorCheck(DelegationCheck):
     async def require_any(self, codes: Iterable[str], why: str) -> None:
         """Return."""
 
-    def require_service(self, action: str, service: str) -> None:
+    def require_object(
+        self, policy: Policy, layer: str, name: str, why: str, field: str | None = None
+    ) -> None:
         """Return."""
 
     def require_request(self, method: str, path: str, template: str) -> None:

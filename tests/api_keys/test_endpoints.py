@@ -45,7 +45,12 @@ async def test_an_account_that_is_bound_to_a_service_does_not_free_itself_or_oth
     for account in (one, other):
         for service in (None, "shop"):
             path = f"/api/user/{account.id}"
-            assert (await workers.first.ask("PATCH", path, {"service": service}, token=key)).status == 409
+            refused = await workers.first.ask("PATCH", path, {"service": service}, token=key)
+            assert (refused.status, refused.json["layer"], refused.json["field"]) == (
+                403,
+                "account",
+                "service",
+            )
             assert (await workers.first.data("GET", path))["service"] == "orders"
     named = {"service": "orders", "nickName": "Other"}
     assert (await workers.first.ask("PATCH", f"/api/user/{other.id}", named, token=key)).status == 200
@@ -132,7 +137,8 @@ async def test_keys_make_no_keys_and_persons_have_none(workers: Workers) -> None
     path = f"/api/user/{account.id}/keys"
     key = (await made_key(workers, account.id))["key"]
 
-    assert (await workers.first.ask("POST", path, {"name": "job"}, token=key)).code == "conflict"
+    refused = await workers.first.ask("POST", path, {"name": "job"}, token=key)
+    assert (refused.code, refused.json["layer"]) == ("permission_denied", "account")
     assert (await workers.first.ask("GET", path, token=key)).status == 200
     assert (await workers.first.ask("POST", "/api/user/1/keys", {"name": "job"})).code == "conflict"
     assert (await workers.first.ask("POST", "/api/user/999999/keys", {"name": "job"})).status == 404

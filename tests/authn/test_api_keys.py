@@ -12,7 +12,7 @@ from service.authn.api_keys.callers import ApiKeyCallers
 from service.authn.api_keys.form import ApiKey, new_secret
 from service.authn.throttle import Throttle
 from service.errors import RateLimited, TokenInvalid, Unavailable
-from service.kernel.target import Target
+from service.kernel.target import NewAccount, Target
 from service.keyspace import SessionStore
 from service.records.users import account_writes, api_keys, user_tables
 from service.settings import Redis
@@ -28,7 +28,7 @@ async def account(parts: Container) -> int:
     async with parts.database.transaction() as connection:
         (role_id,) = (await user_tables.role_ids(connection, ["super"])).values()
         values = {"user_name": name, "nick_name": name, "kind": "service"}
-        return await account_writes.create(connection, None, values, [role_id])
+        return await account_writes.create(connection, None, NewAccount(values), [role_id])
 
 
 async def key_of(parts: Container, user_id: int) -> str:
@@ -36,7 +36,7 @@ async def key_of(parts: Container, user_id: int) -> str:
     async with parts.database.transaction() as connection:
         stored = await api_keys.add(
             connection,
-            Target(user_id),
+            Target(user_id, "others"),
             key_name="job",
             hint=secret[:4],
             digest=ApiKey(1, secret).digest,

@@ -28,7 +28,7 @@ MAP = PermissionMap({"*": 0})
 async def ban(parts: Container, seconds: int | None = None, reason: str = "spam") -> None:
     """Ban the user in the database, and nowhere else."""
     async with parts.database.transaction() as connection:
-        await bans.ban(connection, Target(USER), seconds, reason, by=7)
+        await bans.ban(connection, Target(USER, "others"), seconds, reason, by=7)
 
 
 async def unban(parts: Container) -> bool:
@@ -121,8 +121,8 @@ async def test_a_ban_is_stored_with_its_reason_and_who_banned_and_never_gets_sho
             "SELECT reason, banned_by, until > now() + interval '59 minutes' FROM sys.user_ban"
         )
         assert list(map(tuple, found)) == [("second", 7, True)]
-        assert await bans.ban(connection, Target(USER), None, "", by=7) is None
-        assert await bans.ban(connection, Target(USER), 60, "", by=7) is None
+        assert await bans.ban(connection, Target(USER, "others"), None, "", by=7) is None
+        assert await bans.ban(connection, Target(USER, "others"), 60, "", by=7) is None
 
 
 async def test_a_ban_that_has_ended_lengthens_no_later_one(parts: Container) -> None:
@@ -132,7 +132,7 @@ async def test_a_ban_that_has_ended_lengthens_no_later_one(parts: Container) -> 
         known = await accounts.credentials_of(connection, USER)
         assert known is not None
         assert not known.banned
-        until = await bans.ban(connection, Target(USER), 60, "", by=7)
+        until = await bans.ban(connection, Target(USER, "others"), 60, "", by=7)
         found = await connection.exec_driver_sql("SELECT clock_timestamp()")
         assert until is not None
         assert 0 < (until - found.scalar_one()).total_seconds() <= 60
@@ -163,7 +163,7 @@ async def test_a_status_set_while_the_store_is_away_is_what_the_store_says_when_
     revocations = Revocations(parts.database, away)
     for step in steps:
         await execute(parts, f"UPDATE sys.user SET status = '{step}'")
-        assert await revocations.settle(Target(USER)) == 0
+        assert await revocations.settle(Target(USER, "others")) == 0
     monkeypatch.setattr(away, "_scripts", parts.store._scripts)  # the store is back
     await revocations.finish()
     await away.close()

@@ -20,7 +20,7 @@ from tests.authn.people import log_in
 pytestmark = pytest.mark.anyio
 
 MAP = PermissionMap({"*": 0})
-ADMINISTRATOR = Target(1)
+ADMINISTRATOR = Target(1, "others")
 
 
 @pytest.fixture

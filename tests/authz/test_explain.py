@@ -4,7 +4,7 @@ import pytest
 
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import GRANT, Rule
-from service.authz.review.explain import Explanation, Fired, explain, explain_code
+from service.authz.review.explain import Explanation, Fired, explain, explain_object
 from service.kernel.codes import HeldCodes
 from tests.policies.stock import MODEL
 
@@ -113,7 +113,7 @@ def test_a_layer_without_a_line_says_so() -> None:
     ],
 )
 def test_a_grant_names_the_held_code_that_covers_the_granted_one(held: str, predicate: str) -> None:
-    found = explain_code(POLICY, GRANT, "system:*:list", HeldCodes([held, "system:user:list"]))
+    found = explain_object(POLICY, GRANT, "system:*:list", HeldCodes([held, "system:user:list"]))
 
     assert (found.allowed, found.layer.line) == (True, "p, grant, system:*:list, system:*:list")
     assert {fired.code for fired in found.layer.fired} == {held}
@@ -121,7 +121,7 @@ def test_a_grant_names_the_held_code_that_covers_the_granted_one(held: str, pred
 
 
 def test_a_wildcard_is_granted_by_no_code_that_it_covers() -> None:
-    found = explain_code(POLICY, GRANT, "system:*:list", HeldCodes(["system:user:list", "system:role:*"]))
+    found = explain_object(POLICY, GRANT, "system:*:list", HeldCodes(["system:user:list", "system:role:*"]))
 
     assert (found.allowed, found.layer.reason) == (False, "not_held")
     assert found.layer.required == ("system:*:list",)
@@ -129,10 +129,10 @@ def test_a_wildcard_is_granted_by_no_code_that_it_covers() -> None:
 
 
 def test_a_code_that_no_button_carries_is_granted_by_nobody() -> None:
-    found = explain_code(POLICY, GRANT, "system:user:list", HeldCodes(["*"]))
+    found = explain_object(POLICY, GRANT, "system:user:list", HeldCodes(["*"]))
 
     assert (found.allowed, found.layer.reason, found.layer.required) == (False, "no_line", ())
 
 
 def test_a_visitor_grants_nothing() -> None:
-    assert explain_code(POLICY, GRANT, "system:*:list", None).layer.reason == "not_logged_in"
+    assert explain_object(POLICY, GRANT, "system:*:list", None).layer.reason == "not_logged_in"

@@ -53,7 +53,7 @@ BROKEN = {
     "a key before the sections": (
         "[request_definition]",
         f"{REQUEST}\n[request_definition]",
-        18,
+        LINE_OF[REQUEST] - 1,
         "stands in no section",
     ),
     "no key": (REQUEST, "layer, object, caller", LINE_OF[REQUEST], "neither a section nor"),

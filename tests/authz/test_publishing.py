@@ -63,7 +63,7 @@ async def stored(database: Database) -> tuple[int, list[Rule]]:
 
 
 def shared_by(policy: Policy) -> list[Rule]:
-    return [rule for rule in policy.rules if rule not in (*SHIPPED.base, *SHIPPED.endpoints)]
+    return [rule for rule in policy.rules if rule not in SHIPPED.rules]
 
 
 async def test_before_the_first_load_everything_is_denied() -> None:
@@ -91,7 +91,7 @@ async def test_a_published_policy_decides_by_shipped_and_derived_lines(database:
     assert await live.load(database)
 
     assert (live.current.revision, live.current.digest) == (1, published.digest)
-    assert {*SHIPPED.base, *SHIPPED.endpoints} < set(live.current.rules)
+    assert {*SHIPPED.rules} < set(live.current.rules)
     assert live.current.judge("resource", "GET /api/role/list", LISTER).allowed
     assert not live.current.judge("resource", "GET /api/user/list", LISTER).allowed
     assert "system:role:list" in live.current.permission_map.decode(
@@ -438,7 +438,7 @@ async def test_a_plain_casbin_with_the_table_and_the_files_of_a_node_decides_ali
 
     assert plain.get_policy() == shared_by(policy)
     plain.enable_auto_save(False)
-    plain.add_policies([*SHIPPED.base, *SHIPPED.endpoints])
+    plain.add_policies([*SHIPPED.rules])
     for held in (None, LISTER, HeldCodes(["system:*:list"])):
         for rule in policy.rules:
             caller = ANONYMOUS if held is None else held

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 from service.authn.api_keys.form import HINT, ApiKey, new_secret
 from service.embedded import EmbeddedStores
-from service.kernel.target import Target
+from service.kernel.target import NewAccount, Target
 from service.records.database.transactions import Database
 from service.records.users import account_writes, api_keys, user_tables
 from service.server.prepare import check, prepare
@@ -81,10 +81,10 @@ async def api_key(settings: Settings) -> str:
             (role_id,) = (await user_tables.role_ids(connection, ["super"])).values()
             name = f"robot-{secret[:8].lower()}"
             values = {"user_name": name, "nick_name": name, "kind": "service"}
-            user_id = await account_writes.create(connection, None, values, [role_id])
+            user_id = await account_writes.create(connection, None, NewAccount(values), [role_id])
             stored = await api_keys.add(
                 connection,
-                Target(user_id),
+                Target(user_id, "others"),
                 key_name="bench",
                 hint=secret[:HINT],
                 digest=ApiKey(0, secret).digest,

@@ -23,7 +23,7 @@ def found(shipped: Shipped) -> list[str]:
 def with_lines(*more: str, without: str = "") -> Shipped:
     endpoints = [rule for rule in SHIPPED.endpoints if str(rule) != without]
     endpoints += [Rule(*line.split(", ")[1:]) for line in more]
-    return Shipped(SHIPPED.model_text, SHIPPED.base, tuple(endpoints))
+    return Shipped(SHIPPED.model_text, SHIPPED.base, tuple(endpoints), SHIPPED.accounts)
 
 
 def test_the_shipped_policy_keeps_its_invariants() -> None:
@@ -33,6 +33,8 @@ def test_the_shipped_policy_keeps_its_invariants() -> None:
 
 def test_a_line_that_opens_more_or_less_than_is_listed_breaks_an_invariant() -> None:
     assert found(with_lines("p, endpoint, GET /api/x, @anyone")) == ["@anyone endpoint"]
+    assert found(with_lines("p, account, delete self, @login")) == ["@login account"]
+    assert found(with_lines("p, account, delete self, system:user:delete")) == ["lines"]
     assert found(with_lines("p, endpoint, GET /api/x, @nobody")) == ["@nobody endpoint"]
     assert found(with_lines(without="p, endpoint, GET /api/user/info, @login")) == ["@login endpoint"]
 

@@ -46,7 +46,7 @@ MATCHER = matcher_of(SHIPPED.model_text)
 def noticed_without(*names: str) -> dict[str, bool]:
     """Return by its text whether each mutant of the matcher changes a case of the tables but ``names``."""
     bench = Bench(SHIPPED, [table for table in own_tables(SHIPPED, [CASES]) if table.path.name not in names])
-    own = (*SHIPPED.base, *SHIPPED.endpoints)
+    own = SHIPPED.rules
     return {mutant.text: bench.noticed(mutant) for mutant in matcher_mutants(MATCHER, own)}
 
 

@@ -157,6 +157,18 @@ async def test_what_a_code_permits_is_explained_by_the_line_of_its_enabled_butto
     assert (unknown["allowed"], unknown["permission"]["reason"]) == (False, "no_line")
 
 
+async def test_an_object_of_any_layer_is_explained(shared: Inside) -> None:
+    asked = {"layer": "account", "object": "delete others"}
+    open_to_all = await shared.data("POST", EXPLAIN, asked | {"permissions": []})
+    closed = await shared.data("POST", EXPLAIN, asked | {"object": "delete self", "userName": "admin"})
+    service = {"layer": "service", "object": "portcullis bind", "permissions": ["system:resource:list"]}
+    bind = await shared.data("POST", EXPLAIN, service)
+
+    assert (open_to_all["asked"]["line"], open_to_all["path"]) == ("p, account, delete others, @login", None)
+    assert (closed["allowed"], closed["asked"]["reason"], closed["resource"]) == (False, "no_line", None)
+    assert bind["asked"]["wouldOpen"]["permissions"] == ["system:resource:bind"]
+
+
 @pytest.mark.parametrize(
     ("question", "fields"),
     [
@@ -168,9 +180,15 @@ async def test_what_a_code_permits_is_explained_by_the_line_of_its_enabled_butto
         ({"permission": "not a code"}, ["permission"]),
         ({"permission": "a:b", "path": "/api/role/list"}, ["permission"]),
         ({"permission": "a:b", "grant": "a:b"}, ["grant"]),
+        ({"layer": "account"}, ["object"]),
+        ({"object": "delete self"}, ["layer"]),
+        ({"layer": "account", "object": "delete everybody"}, ["object"]),
+        ({"layer": "accounts", "object": "delete self"}, ["layer"]),
+        ({"layer": "account", "object": "delete self", "grant": "a:b"}, ["grant"]),
+        ({"layer": "account", "object": "delete self", "path": "/api/role/list"}, ["object"]),
     ],
 )
-async def test_a_question_is_about_one_request_or_one_code(
+async def test_a_question_is_about_one_request_one_code_or_one_object(
     shared: Inside, question: dict[str, Any], fields: list[str]
 ) -> None:
     assert (await shared.ask("POST", EXPLAIN, question)).fields == fields

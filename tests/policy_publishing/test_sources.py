@@ -39,7 +39,7 @@ async def test_a_revision_and_the_live_policy_are_read_whole_with_the_current_ro
 
 async def test_files_are_read_without_a_database_and_a_revision_is_not() -> None:
     shipped = await read_policy(source_named("shipped"), SHIPPED, None)
-    assert len(shipped.rules) == len(SHIPPED.base) + len(SHIPPED.endpoints)
+    assert len(shipped.rules) == len(SHIPPED.rules)
     assert (await standing_of(shipped, None)).codes == {}
     with pytest.raises(PolicyError, match="live: this policy is in the database"):
         await read_policy(source_named("live"), SHIPPED, None)

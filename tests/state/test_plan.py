@@ -12,6 +12,7 @@ from service.administration.state.state import MenuState, ResourceState, RoleSta
 from service.authz.invariants.statements import Invariants, OnlyRoles
 from service.cli.state.report import as_lines, as_markdown
 from service.errors import Conflict
+from service.kernel.target import NewAccount
 from service.records.users import account_writes, user_tables
 from service.state_files.reading import read_state
 from service.state_files.writing import as_yaml
@@ -112,7 +113,7 @@ async def test_a_service_account_is_no_administrator_who_could_remain(ground: Gr
     async with ground.database.transaction() as connection:
         (role_id,) = (await user_tables.role_ids(connection, ["admin"])).values()
         values = {"user_name": "robot", "nick_name": "Robot", "kind": "service"}
-        await account_writes.create(connection, None, values, [role_id])
+        await account_writes.create(connection, None, NewAccount(values), [role_id])
     state = await ground.state()
     buttons = state.roles["super"].buttons
     roles = {**state.roles, "super": replace(state.roles["super"], buttons=())}

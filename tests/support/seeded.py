@@ -16,6 +16,7 @@ from argon2 import PasswordHasher
 from service.audit.chain.form import Chain
 from service.audit.chain.maintenance import Upkeep
 from service.embedded import EmbeddedStores
+from service.kernel.target import NewAccount
 from service.records.database.transactions import Connection, Database
 from service.records.migrate import prepare
 from service.records.users import account_writes, user_tables
@@ -88,4 +89,4 @@ async def create_user(connection: Connection, name: str, password_hash: str, *ro
     roles = await user_tables.role_ids(connection, role_codes)
     assert set(roles) == set(role_codes)
     values = {"user_name": name, "nick_name": name}
-    return await account_writes.create(connection, password_hash, values, list(roles.values()))
+    return await account_writes.create(connection, password_hash, NewAccount(values), list(roles.values()))

@@ -99,10 +99,11 @@ async def test_an_enabled_user_may_log_in_again_and_no_old_token_works(
 async def test_the_last_enabled_user_who_may_do_everything_stays(
     parts: Container, accounts: Accounts
 ) -> None:
-    await new_user(parts, "clerk", "admin")
+    robot = await new_user(parts, "robot", "super")  # which may do everything, and can't log in
+    await execute(parts, f"UPDATE sys.user SET kind = 'service', password_hash = NULL WHERE id = {robot}")
 
     with pytest.raises(Conflict):
-        await accounts.set_status(ROOT, 1, "disabled")
+        await accounts.set_status(caller("*", user_id=robot), 1, "disabled")
 
     async with parts.database.transaction() as connection:
         known = await users.credentials_of(connection, 1)

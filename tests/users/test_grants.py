@@ -124,23 +124,29 @@ async def test_a_refused_new_code_makes_nobody_refresh(house: Inside) -> None:
 
 
 @pytest.mark.parametrize(
-    ("method", "path", "body"),
+    ("method", "path", "act", "body"),
     [
-        ("PATCH", "/api/user/1", {"roleIds": []}),
-        ("PUT", "/api/user/1/password", {"newPassword": "five wary herons"}),
-        ("PUT", "/api/user/1/status", {"status": "disabled"}),
-        ("POST", "/api/online/1/ban", {}),
-        ("DELETE", "/api/user/1", None),
+        ("PATCH", "/api/user/1", "set-roles self", {"roleIds": []}),
+        ("PUT", "/api/user/1/password", "set-password self", {"newPassword": "five wary herons"}),
+        ("PUT", "/api/user/1/status", "disable self", {"status": "disabled"}),
+        ("POST", "/api/online/1/ban", "ban self", {}),
+        ("DELETE", "/api/user/1", "delete self", None),
     ],
 )
-async def test_what_nobody_does_to_themselves_is_a_conflict_and_no_denial(
-    house: Inside, method: str, path: str, body: Any
+async def test_what_nobody_does_to_themselves_is_a_denial_that_the_policy_explains(
+    house: Inside, method: str, path: str, act: str, body: Any
 ) -> None:
     answer = await house.ask(method, path, body)
 
-    assert (answer.status, answer.code) == (409, "conflict")
-    assert not {"layer", "required", "decisionId"} & answer.json.keys()
-    assert (await logged(house, answer.json["requestId"]))["decision"] == "allow"
+    assert (answer.status, answer.code) == (403, "permission_denied")
+    assert (answer.json["layer"], answer.json["required"]) == ("account", [])
+    entry = await logged(house, answer.json["requestId"])
+    detail = await house.data("GET", f"/api/operation-log/{entry['id']}")
+    assert (entry["decision"], detail["decisionId"]) == ("deny", answer.json["decisionId"])
+    question = {"permissions": ["*"], "layer": "account", "object": act}
+    found = await house.data("POST", "/api/policy/explain", question)
+    assert found["asked"]["decisionId"] == answer.json["decisionId"]
+    assert (found["allowed"], found["asked"]["reason"], found["asked"]["lines"]) == (False, "no_line", [])
 
 
 @pytest.fixture

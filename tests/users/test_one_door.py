@@ -9,6 +9,7 @@ from functools import cache
 
 import pytest
 
+from service.kernel.account_acts import ACTS as ACTS_ON_ACCOUNTS
 from tests.support.running import ROOT
 
 SERVICE = ROOT / "service"
@@ -70,6 +71,36 @@ def test_only_the_delegation_check_says_on_whom_a_caller_may_act() -> None:
     }
 
 
+def test_only_the_delegation_check_and_the_operator_say_which_accounts_are_created() -> None:
+    assert called("NewAccount")["NewAccount"] == {"administration/delegation", "cli/admin"}
+    tree = ast.parse((SERVICE / "records/users/account_writes.py").read_text())
+    takes = {
+        node.name: [
+            ast.unparse(one.annotation)
+            for one in ast.walk(node)
+            if isinstance(one, ast.arg) and one.annotation
+        ]
+        for node in ast.walk(tree)
+        if isinstance(node, ast.AsyncFunctionDef) and node.name in {"create", "create_all"}
+    }
+    assert "NewAccount" in takes["create"]
+    assert takes["create_all"][1:] == ["Iterable[NewRow]"]  # a row has a NewAccount
+    assert [module for module, _ in having(["sert(user)"])] == ["records/users/account_writes"]
+
+
+def test_each_act_on_an_account_is_asked_by_its_name() -> None:
+    """A type checker holds the names to the list; here each of them is really asked somewhere."""
+    asked = {
+        node.value
+        for module, inside in having(["check.target", "require_act", "require_session", "_touching"])
+        for call in inside
+        if isinstance(call, ast.Call | ast.Assign | ast.AnnAssign | ast.Dict)
+        for node in ast.walk(call)
+        if isinstance(node, ast.Constant) and node.value in ACTS_ON_ACCOUNTS
+    }
+    assert asked | {"create"} == set(ACTS_ON_ACCOUNTS)
+
+
 def test_only_the_delegation_check_compares_the_codes_of_callers_and_users() -> None:
     asking = {
         (name, module)
@@ -106,6 +137,16 @@ def test_nothing_outside_the_engine_compares_held_codes() -> None:
     assert {module for module in found if not module.startswith(("authz/", "laboratory/"))} == {
         "kernel/codes",
         "web/observability/decision_events",  # writes both sets if they differ, and opens nothing
+    }
+
+
+def test_accounts_are_asked_about_in_the_delegation_check_alone() -> None:
+    asking = {module for module, _ in having(["ACCOUNT"]) if "rules import" in texts()[module]}
+    assert {module for module in asking if not module.startswith("authz/")} == {
+        "administration/delegation",
+        "reporting/sections",  # names the layer
+        "web/observability/traffic",  # counts denials
+        "web/openapi/problem_schemas",  # the same
     }
 
 

@@ -316,7 +316,7 @@ def test_a_problem_has_the_members_of_its_code(document: Document) -> None:
     schemas = document["components"]["schemas"]
     denied = schemas["PermissionDeniedProblem"]
     assert {"layer", "required", "needed", "decisionId"} <= set(denied["required"])
-    assert schemas["DecisionLayer"]["enum"] == ["resource", "endpoint", "grant"]
+    assert schemas["DecisionLayer"]["enum"] == ["resource", "endpoint", "grant", "service", "account"]
     assert "superseded" in schemas["RefreshRejection"]["enum"]
     assert schemas["FieldError"]["required"] == ["field", "message"]
     assert "until" not in schemas["AccountBannedProblem"]["required"]

@@ -106,7 +106,7 @@ def test_names_follow_the_conventions() -> None:
 
 def test_denials_and_statuses_are_counted_from_the_start(samples: dict[str, list[Sample]]) -> None:
     layers = {one.labels["layer"] for one in samples["portcullis_denials_total"]}
-    assert layers == {"resource", "endpoint", "grant"}
+    assert layers == {"resource", "endpoint", "grant", "service", "account"}
     statuses = {one.labels["status"] for one in samples["portcullis_http_responses_total"]}
     assert {"0", "200", "401", "403", "429", "500", "503"} <= statuses
 

@@ -11,6 +11,7 @@ from service.administration.roles.given import NO_BUTTON, unknown, with_buttons
 from service.administration.table_import import TableImport, TableRow, Work
 from service.administration.value_check import check_record, check_values
 from service.kernel.change_record import field_changes
+from service.kernel.identity import Caller
 from service.records.database.transactions import Connection
 from service.records.roles import rights, role_tables, roles
 from service.records.roles.role_tables import CodedRole, MenuTree
@@ -35,7 +36,7 @@ class RoleImport(TableImport[None, set[int]]):
     keeps its Menus, and gets those above its new Buttons.
     """
 
-    async def _prepare(self, rows: Sequence[TableRow], *, dry_run: bool) -> None:  # noqa: ARG002 - nothing to spare
+    async def _prepare(self, caller: Caller, rows: Sequence[TableRow], *, dry_run: bool) -> None:  # noqa: ARG002 - nothing to spare
         faults = RowFaults()
         once_each(faults, "roleCode", ((one.row, one.name) for one in rows))
         faults.require_none()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 from service.administration import change_log
 from service.administration.delegation import Delegation, DelegationCheck
@@ -22,6 +23,7 @@ from service.authn.passwords import Passwords
 from service.authn.revocations import Revocations
 from service.errors import ValidationFailed
 from service.kernel import keyed_write
+from service.kernel.account_acts import Act
 from service.kernel.change_record import field_changes
 from service.kernel.identity import Caller
 from service.kernel.target import Target
@@ -52,6 +54,7 @@ class Accounts:
 
     async def create(self, caller: Caller, new: NewUser) -> User:
         """Create a user; raises ``ValidationFailed`` also for the password."""
+        new = replace(new, values=user_edits.created_by(caller.service, new.values))
         password_hash = await self.hash_of(new)
         async with self._database.transaction() as connection, self._delegation.changing(connection):
             check = await self._delegation.check(connection, caller)
@@ -94,7 +97,7 @@ class Accounts:
         """
         check_values(UserValues, values)
         async with self._database.transaction() as connection:
-            async with self._touching(connection, caller, user_id, match) as (check, target, user):
+            async with self._touching(connection, caller, user_id, "edit", match) as (check, target, user):
                 edit = await user_edits.edit(connection, check, target, user, values, role_ids=role_ids)
             if edit.revokes_tokens:
                 await self._revocations.mark_first([user_id])
@@ -111,8 +114,9 @@ class Accounts:
         An unchanged status is also copied to the session store again.
         """
         changes = []
+        act: Act = "enable" if status == "enabled" else "disable"
         async with self._database.transaction() as connection:
-            async with self._touching(connection, caller, user_id, match) as (check, target, user):
+            async with self._touching(connection, caller, user_id, act, match) as (check, target, user):
                 saved = user
                 if user.status != status:
                     edit = await user_edits.edit(connection, check, target, user, {"status": status})
@@ -137,8 +141,8 @@ class Accounts:
         The id is never used again, so its tokens are not valid for a later user with the same name.
         """
         async with self._database.transaction() as connection:
-            async with self._touching(connection, caller, user_id, match) as (check, target, user):
-                await user_edits.remove(connection, check, target)
+            async with self._touching(connection, caller, user_id, "delete", match) as (_, target, user):
+                await user_edits.remove(connection, target)
             await self._revocations.mark_first([user_id])
         name = change_log.user_target(user.user_name)
         change_log.saved(field_changes(name, change_log.user_fields(user), {}))
@@ -158,13 +162,13 @@ class Accounts:
 
     @asynccontextmanager
     async def _touching(
-        self, connection: Connection, caller: Caller, user_id: int, match: Match = unconditionally
+        self, connection: Connection, caller: Caller, user_id: int, act: Act, match: Match
     ) -> AsyncIterator[tuple[DelegationCheck, Target, User]]:
         """Let the block change the user, if the caller may and it leaves somebody who may do everything."""
         async with self._delegation.changing(connection):
             check = await self._delegation.check(connection, caller)
             user = await listing.read(connection, user_id)
             change_log.concerns(change_log.user_target(user.user_name))
-            target = await check.target(connection, user_id)
+            target = await check.target(connection, user_id, act)
             match(user)
             yield check, target, user

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from service.administration import change_log
-from service.administration.delegation import Delegation
+from service.administration.delegation import Delegation, DelegationCheck
 from service.authn.api_keys.form import HINT, ApiKey, new_secret
 from service.authn.revocations import Revocations
 from service.errors import Conflict, NotFound, ValidationFailed
+from service.kernel.account_acts import Act
 from service.kernel.change_record import field_changes
 from service.kernel.clock import rfc3339
 from service.kernel.identity import Caller
@@ -57,16 +58,16 @@ class ApiKeys:
     ) -> MadeKey:
         """Make a key that ends in ``expires_in`` seconds, or never (None).
 
-        ``scopes`` None means all that the account holds. Raises ``ValidationFailed`` for a name or scope, and
-        ``Conflict`` for an account of a person, for one with ``MOST`` keys, and for a caller who came with a
-        key: a stolen key could outlive its deletion.
+        ``scopes`` None means all that the account holds. Raises ``ValidationFailed`` for a name or scope,
+        ``Conflict`` for an account of a person and for one with ``MOST`` keys, and ``PermissionDenied`` also
+        for a caller who came with a key: a stolen key could outlive its deletion.
         """
         _check(name, scopes)
-        if caller.key_id is not None:
-            raise Conflict("An API key can't make API keys")
         secret = new_secret()
         async with self._database.transaction() as connection:
-            user, target = await self._target(connection, caller, user_id)
+            check = await self._delegation.check(connection, caller)
+            check.require_session("create-key")
+            user, target = await _target(connection, check, user_id, "create-key")
             if user.kind != "service":
                 raise Conflict("Only a service account has API keys")
             if len(await api_keys.of_user(connection, user_id)) >= MOST:
@@ -93,7 +94,8 @@ class ApiKeys:
     async def delete(self, caller: Caller, user_id: int, key_id: int) -> None:
         """Delete a key, which is refused from the next request on; ``NotFound`` if there is no such key."""
         async with self._database.transaction() as connection:
-            _user, target = await self._target(connection, caller, user_id)
+            check = await self._delegation.check(connection, caller)
+            _user, target = await _target(connection, check, user_id, "delete-key")
             gone = await api_keys.remove(connection, target, key_id)
             if gone is None:
                 raise NotFound("The account has no such API key")
@@ -102,12 +104,14 @@ class ApiKeys:
         change_log.saved(field_changes(_key_target(gone), _fields(gone), {}))
         await self._revocations.mark(user_id)
 
-    async def _target(self, connection: Connection, caller: Caller, user_id: int) -> tuple[User, Target]:
-        """Return the account whose keys the caller may change."""
-        check = await self._delegation.check(connection, caller)
-        user = await listing.read(connection, user_id)
-        change_log.concerns(change_log.user_target(user.user_name))
-        return user, await check.target(connection, user_id)
+
+async def _target(
+    connection: Connection, check: DelegationCheck, user_id: int, act: Act
+) -> tuple[User, Target]:
+    """Return the account whose keys the caller may change."""
+    user = await listing.read(connection, user_id)
+    change_log.concerns(change_log.user_target(user.user_name))
+    return user, await check.target(connection, user_id, act)
 
 
 def _check(name: str, scopes: Collection[str] | None) -> None:

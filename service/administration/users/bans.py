@@ -12,7 +12,7 @@ from service.administration import change_log
 from service.administration.delegation import Delegation
 from service.authn.login_log import UNRECORDED, LoginLog
 from service.authn.revocations import Revocations
-from service.errors import Conflict, NotFound
+from service.errors import NotFound
 from service.kernel.clock import rfc3339
 from service.kernel.identity import Caller
 from service.records.database.transactions import Database
@@ -55,10 +55,9 @@ class Bans:
     async def ban(self, caller: Caller, user_id: int, seconds: int | None, reason: str) -> Banned:
         """Ban a user for ``seconds``, or without an end, and end all sessions.
 
-        An existing longer ban keeps its end. Raises ``NotFound``, ``PermissionDenied`` if the user holds a
-        code that the caller lacks, ``Conflict`` for the caller's own account, ``RefreshRequired`` if the
-        caller has been banned meanwhile, and ``Unavailable``. So an administrator who is not banned always
-        remains.
+        An existing longer ban keeps its end. Raises ``NotFound``, ``PermissionDenied`` for the caller's own
+        account and if the user holds a code that the caller lacks, ``RefreshRequired`` if the caller has been
+        banned meanwhile, and ``Unavailable``. So an administrator who is not banned always remains.
         """
         async with self._database.transaction(within=WITHIN) as connection:
             # Under the lock: if two users ban each other at once, the second one is no longer a caller.
@@ -67,9 +66,7 @@ class Bans:
             if known is None:
                 raise NotFound("There is no such user")
             change_log.concerns(change_log.user_target(known.user_name))
-            if user_id == caller.user_id:
-                raise Conflict("You can't ban yourself")
-            target = await check.target(connection, user_id)
+            target = await check.target(connection, user_id, "ban")
             until = await bans.ban(connection, target, seconds, reason, by=caller.user_id)
             await self._revocations.mark_first([user_id])
         ended = await self._revocations.settle(target)
@@ -84,7 +81,7 @@ class Bans:
             known = await accounts.standing_of(connection, user_id)
             if known is not None:
                 change_log.concerns(change_log.user_target(known.user_name))
-            target = await check.target(connection, user_id)
+            target = await check.target(connection, user_id, "unban")
             cleared = await bans.unban(connection, user_id)
         await self._revocations.settle(target)
         if cleared:

@@ -17,6 +17,7 @@ from service.authn.password_rules import PasswordRules
 from service.authn.passwords import Passwords
 from service.authn.revocations import Revocations
 from service.errors import Conflict, PermissionDenied
+from service.kernel.identity import Caller
 from service.kernel.names import name_key
 from service.records.database.transactions import Connection, Database
 from service.records.users import account_writes as user_edits
@@ -48,17 +49,17 @@ class UserImport(TableImport[Hashes | None, list[Edit]]):
         self._passwords = passwords
         self._rules = rules
 
-    async def _prepare(self, rows: Sequence[TableRow], *, dry_run: bool) -> Hashes | None:
+    async def _prepare(self, caller: Caller, rows: Sequence[TableRow], *, dry_run: bool) -> Hashes | None:
         """Return the hashes, if all rows are valid by themselves; None for a dry run."""
         faults = RowFaults()
         async with self._database.snapshot() as connection:
-            wanted = await self._wanted(connection, rows, faults)
+            wanted = await self._wanted(connection, rows, faults, caller.service)
         await asyncio.to_thread(check_passwords, wanted, self._rules, faults)
         faults.require_none()
         return None if dry_run else await self._hashes(wanted)
 
     async def _save(self, work: Work, rows: Sequence[TableRow], prepared: Hashes | None) -> list[Edit]:
-        wanted = await self._wanted(work.connection, rows, work.faults)
+        wanted = await self._wanted(work.connection, rows, work.faults, work.check.bound_to)
         work.faults.require_none()  # users may have changed since the rows were checked first
         await _create(work, [one for one in wanted if one.before is None], prepared)
         edits: list[Edit] = []
@@ -83,11 +84,11 @@ class UserImport(TableImport[Hashes | None, list[Edit]]):
             )
 
     async def _wanted(
-        self, connection: Connection, rows: Sequence[TableRow], faults: RowFaults
+        self, connection: Connection, rows: Sequence[TableRow], faults: RowFaults, bound_to: str | None
     ) -> list[Wanted]:
         codes = {code for one in rows for code in one.codes or ()}
         known = await user_tables.directory(connection, {name_key(one.name) for one in rows}, codes)
-        return wanted_by(rows, known, faults)
+        return wanted_by(rows, known, faults, bound_to)
 
     async def _hashes(self, wanted: Sequence[Wanted]) -> Hashes:
         passwords: dict[int | None, str] = {
@@ -103,7 +104,12 @@ class UserImport(TableImport[Hashes | None, list[Edit]]):
 async def _create(work: Work, wanted: Sequence[Wanted], hashes: Hashes | None) -> None:
     """Write all new users together; the existing roles are checked once for each distinct set."""
     by_roles: dict[tuple[int, ...], list[Wanted]] = {}
+    rows: dict[str, NewRow] = {}
     for one in wanted:
+        password_hash = _hash_of(one, hashes)
+        with work.faults.of(one.said.row, "service"):
+            account = work.check.new_account(one.values)
+            rows[one.key] = NewRow(account, password_hash, one.role_ids or ())
         by_roles.setdefault(tuple(sorted(one.role_ids or ())), []).append(one)
     for role_ids, alike in by_roles.items():
         try:
@@ -111,10 +117,9 @@ async def _create(work: Work, wanted: Sequence[Wanted], hashes: Hashes | None) -
         except PermissionDenied as refusal:
             for one in alike:
                 work.faults.note(one.said.row, "roles", refusal)
-    rows = {one.key: NewRow(one.values, _hash_of(one, hashes), one.role_ids or ()) for one in wanted}
     written = await user_edits.create_all(work.connection, rows.values())
     for one in wanted:
-        if one.key not in written:
+        if one.key in rows and one.key not in written:
             work.faults.note(one.said.row, "userName", Conflict(TAKEN))
         work.changes += change_log.imported_user(UserValues(**one.values), one.said.codes or ())
         disabled = one.is_person and one.said.password is None
@@ -135,7 +140,7 @@ def _hash_of(one: Wanted, hashes: Hashes | None) -> str | None:
 
 async def _edit(work: Work, one: Wanted, before: User, edits: list[Edit]) -> None:
     with work.faults.of(one.said.row, "userName"):
-        target = await work.check.target(work.connection, before.id)
+        target = await work.check.target(work.connection, before.id, "edit")
         with work.faults.of(one.said.row, "roles", "status"):
             edit = await account_edits.edit(
                 work.connection, work.check, target, before, one.values, role_ids=one.role_ids

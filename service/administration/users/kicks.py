@@ -33,4 +33,4 @@ class Kicks:
     async def _target(self, caller: Caller, user_id: int) -> Target:
         async with self._database.transaction() as connection:
             check = await self._delegation.check(connection, caller)
-            return await check.target(connection, user_id)
+            return await check.target(connection, user_id, "end-sessions")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from service.administration import change_log
 from service.administration.delegation import Delegation
 from service.authn.password_change import PasswordChange
-from service.errors import Conflict
 from service.kernel.identity import Caller
 from service.kernel.target import Target
 from service.records.database.transactions import Connection
@@ -22,15 +21,13 @@ class PasswordReset:
         """Set the password of another user and end all sessions of that user.
 
         Raises ``NotFound``; ``PermissionDenied`` when the user holds a code that the caller does not, as of
-        the transaction that saves; ``Conflict``, also for the caller's own password, which needs the current
-        one; ``ValidationFailed`` and ``Unavailable``.
+        the transaction that saves, and for the caller's own password, which needs the current one;
+        ``Conflict``, ``ValidationFailed`` and ``Unavailable``.
         """
-        if user_id == caller.user_id:
-            raise Conflict("Change your own password in your profile, with the current one")
 
         async def authorize(connection: Connection) -> Target:
             check = await self._delegation.check(connection, caller)
-            return await check.target(connection, user_id)
+            return await check.target(connection, user_id, "set-password")
 
         user_name = await self._passwords.reset(new, authorize)
         change_log.concerns(change_log.user_target(user_name))

@@ -10,6 +10,7 @@ from service.administration.import_rows import RowFaults, once_each
 from service.administration.table_import import TableRow
 from service.administration.users import rules as account_rules
 from service.administration.users.rules import AccountValues
+from service.administration.users.user_edits import created_by
 from service.administration.value_check import check_values
 from service.authn.password_rules import PasswordRules
 from service.kernel.names import name_key
@@ -44,15 +45,20 @@ class Wanted:
         return (*self.values, *(() if self.role_ids is None else ("roles",)))
 
 
-def wanted_by(rows: Sequence[TableRow], known: Directory, faults: RowFaults) -> list[Wanted]:
-    """Return the changes of each row, and add the faults of rows, except those of passwords."""
+def wanted_by(
+    rows: Sequence[TableRow], known: Directory, faults: RowFaults, bound_to: str | None
+) -> list[Wanted]:
+    """Return the changes of each row, and add the faults of rows, except those of passwords.
+
+    ``bound_to`` is the service that the caller is bound to, None for none.
+    """
     once_each(faults, "userName", ((one.row, name_key(one.name)) for one in rows))
     found = []
     for one in rows:
         role_ids = _role_ids(one, known, faults)
         before = known.users.get(name_key(one.name))
         if before is None:
-            found.append(_new(one, role_ids, faults))
+            found.append(_new(one, role_ids, faults, bound_to))
         else:
             found.append(_edit(one, before, role_ids, faults))
     return found
@@ -76,8 +82,8 @@ def _role_ids(one: TableRow, known: Directory, faults: RowFaults) -> tuple[int, 
     return tuple(dict.fromkeys(known.roles[code] for code in one.codes if code in known.roles))
 
 
-def _new(one: TableRow, role_ids: tuple[int, ...] | None, faults: RowFaults) -> Wanted:
-    values = {"user_name": one.name, **one.values}
+def _new(one: TableRow, role_ids: tuple[int, ...] | None, faults: RowFaults, bound_to: str | None) -> Wanted:
+    values = {"user_name": one.name, **created_by(bound_to, one.values)}
     if "nick_name" not in values:
         faults.add(one.row, "nickName", "A new user needs one")
     with faults.of(one.row, "userName"):

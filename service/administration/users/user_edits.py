@@ -6,18 +6,27 @@ For changes of one user (``accounts``) as for many in one transaction. Each func
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from service.administration.delegation import DelegationCheck
 from service.administration.users import rules
 from service.administration.users.rules import AccountValues
-from service.errors import Conflict, ValidationFailed
+from service.errors import ValidationFailed
+from service.kernel.account_acts import Act
 from service.kernel.keyed_write import authorized
 from service.kernel.target import Target
 from service.records.database.transactions import Connection
 from service.records.users import account_writes, listing
 from service.records.users.listing import User
+
+_ACTS: Final[Mapping[str, Act]] = {
+    "email": "set-contact",
+    "phone": "set-contact",
+    "service": "set-service",
+}
+"""The fields whose change is an act of its own; that of others is ``edit``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,19 +58,32 @@ class Edit:
         return _as_tokens_say(self.before) != _as_tokens_say(self.after)
 
 
+def created_by(bound_to: str | None, values: AccountValues) -> AccountValues:
+    """Return ``values`` of a new user with the kind and the service that were left out, if they follow.
+
+    What a caller who is ``bound_to`` a service creates is a service account of the same one, unless the
+    values say otherwise.
+    """
+    if bound_to is None or values.get("kind", "service") != "service":
+        return values
+    return {"kind": "service", "service": bound_to, **values}
+
+
 async def add(
     connection: Connection, check: DelegationCheck, new: NewUser, password_hash: str | None
 ) -> User:
     """Write a new user, whose ``values`` have been checked, in the roles of ``new``.
 
-    Raises ``ValidationFailed`` for unknown roles, ``PermissionDenied`` if a role gives, or would give if all
-    were enabled, a code that the caller lacks, and ``Conflict`` for a taken name.
+    Raises ``ValidationFailed`` for unknown roles, ``PermissionDenied`` if the caller may not create such an
+    account or a role gives, or would give if all were enabled, a code that the caller lacks, and ``Conflict``
+    for a taken name.
     """
+    account = check.new_account(new.values)
     await _require_roles_exist(connection, new.role_ids)
     await check.require_roles(connection, new.role_ids)
     authorized()
     role_ids = sorted(set(new.role_ids))
-    user_id = await account_writes.create(connection, password_hash, new.values, role_ids)
+    user_id = await account_writes.create(connection, password_hash, account, role_ids)
     return await listing.read(connection, user_id)
 
 
@@ -77,26 +99,24 @@ async def edit(
     """Store ``values``, which have been checked, and with ``role_ids`` the roles; the rest is unchanged.
 
     ``before`` is what is stored of ``target``. Raises ``ValidationFailed`` for roles that do not exist, and
-    for a field of another kind of account; ``PermissionDenied`` when a role that is given or taken away gives
-    a code that the caller does not hold; ``Conflict`` for a name that is taken, for any change of the
-    caller's own roles, for callers who disable themselves, and for a change of the service that an account is
-    bound to by a caller who is bound to one.
+    for a field of another kind of account; ``PermissionDenied`` for a change that the caller may not make of
+    this account, such as one of the own roles, and when a role that is given or taken away gives a code that
+    the caller does not hold; ``Conflict`` for a name that is taken.
     """
     rules.require_kind(before.kind, values)
-    if check.bound_to is not None and values.get("service", before.service) != before.service:
-        raise Conflict("An account that is bound to a service can't change what accounts are bound to")
-    if target.user_id == check.user_id and values.get("status") == "disabled":
-        raise Conflict("You can't disable your own account")
+    for name, act in _ACTS.items():
+        if values.get(name, getattr(before, name)) != getattr(before, name):
+            check.require_act(target, act, name)
+    if (status := values.get("status", before.status)) != before.status:
+        check.require_act(target, "enable" if status == "enabled" else "disable", "status")
     if role_ids is not None:
         await _set_roles(connection, check, target, before, role_ids)
     await account_writes.update(connection, target, values)
     return Edit(target, before, await listing.read(connection, target.user_id))
 
 
-async def remove(connection: Connection, check: DelegationCheck, target: Target) -> None:
-    """Delete a user; raises ``Conflict`` for the caller's own account."""
-    if target.user_id == check.user_id:
-        raise Conflict("You can't delete your own account")
+async def remove(connection: Connection, target: Target) -> None:
+    """Delete a user."""
     await account_writes.delete(connection, target)
 
 
@@ -106,8 +126,7 @@ async def _set_roles(
     had, wanted = {role.id for role in before.roles}, set(role_ids)
     if had == wanted:
         return
-    if target.user_id == check.user_id:
-        raise Conflict("You can't change your own roles", field="roles")
+    check.require_act(target, "set-roles", "roles")
     await _require_roles_exist(connection, role_ids)
     await check.require_roles(connection, had ^ wanted)
     await account_writes.take_roles(connection, target, sorted(had - wanted))

@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from service.kernel.delegated import EditRequest, GrantQuestion, Needed
+from service.kernel.delegated import EditRequest, GrantQuestion, Needed, ObjectQuestion
 from service.kernel.strict_json import strict_json
 
 Outcome = Literal["allow", "deny"]
@@ -25,7 +25,8 @@ class DecisionEvent(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_f
     ``codes`` and ``roles`` are those of the caller's token; without a session ``codes`` is None.
     ``route`` is the template; ``path`` is that of the request, without what may be secret, and None if only
     the route is told. ``grants`` and ``edits`` are what was asked about the caller after the request was
-    admitted, each of the codes of the token and of ``stored_codes``, those in the database, if they differ.
+    admitted, and ``objects`` other questions, of layer and object; each of the codes of the token and of
+    ``stored_codes``, those in the database, if they differ.
     ``time`` is RFC 3339; ``trace_id`` is that of the request's trace, "" without tracing.
     """
 
@@ -52,6 +53,7 @@ class DecisionEvent(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_f
     needed: Needed = "any"
     grants: tuple[GrantQuestion, ...] = ()
     edits: tuple[EditRequest, ...] = ()
+    objects: tuple[ObjectQuestion, ...] = ()
 
 
 class EvaluationEvent(

@@ -9,12 +9,12 @@ from service.authz.engine.errors import PolicyError
 from service.authz.engine.rules import (
     GRANT,
     LAYERS,
-    OF_CODES,
     PERMISSION,
     RESOURCE,
     SERVICE,
     Rule,
     code_fault,
+    has_codes_of_its_own,
     object_fault,
 )
 from service.kernel.cooperative_yield import cooperatively, in_parts
@@ -160,14 +160,14 @@ def _require_valid(changes: Changes) -> None:
         if not codes or layer not in LAYERS:  # a layer of a later version, which nothing here decides by
             continue
         fault = object_fault(layer, name)
-        if layer in OF_CODES and codes != (name,):
-            fault = fault or f"a line of the {layer} layer names one code twice, not {name!r} and {codes!r}"
-        checked_before = layer != SERVICE and good.issuperset(codes)
+        if len(codes) > 1 and len({*codes}) < len(codes):
+            fault = fault or "a line is there twice"
+        checked_before = good.issuperset(codes) and not has_codes_of_its_own(layer)
         for code in () if fault or checked_before else codes:
             fault = fault or code_fault(layer, name, code)
         if fault:
             faults.append(f"{_WHAT.get(layer, layer)} {name!r}: {fault}")
-        elif layer != SERVICE:  # which has words of its own
+        elif not has_codes_of_its_own(layer):
             good.update(codes)
     if faults:
         raise PolicyError(*faults)

@@ -15,7 +15,15 @@ from service.authz.engine.meeting_shapes import PARAMETER, MeetingShapes, Met
 from service.authz.engine.paths import shape
 from service.authz.engine.policy import Policy, is_registered
 from service.authz.engine.resource_index import ResourceIndex
-from service.authz.engine.rules import ANYONE, ENDPOINT, NO_SESSION, OF_CODES, RESOURCE, UNKNOWN, UNREGISTERED
+from service.authz.engine.rules import (
+    ANYONE,
+    ENDPOINT,
+    NO_SESSION,
+    OF_REQUESTS,
+    RESOURCE,
+    UNKNOWN,
+    UNREGISTERED,
+)
 from service.kernel.codes import HeldCodes
 from service.kernel.services import PORTCULLIS, object_of
 
@@ -79,12 +87,12 @@ class RequestClass:
 
 
 def decided_alike(one: Policy, other: Policy) -> bool:
-    """Tell whether the two differ in lines of permission codes at most: they decide all requests alike.
+    """Tell whether the two differ in lines that no request is decided by at most: they decide all alike.
 
     Where other lines differ, they may still do so. It compares all lines: call it off the event loop.
     """
     changed = changes(other.rules.by_object, one.rules.by_object)
-    return one.model_text == other.model_text and all(layer in OF_CODES for layer, _ in changed)
+    return one.model_text == other.model_text and all(layer not in OF_REQUESTS for layer, _ in changed)
 
 
 def registered(policy: Policy) -> set[str]:

@@ -8,12 +8,13 @@ lines.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple, TypeAlias, get_args
 
 from service.authz.engine.errors import PolicyError
 from service.authz.engine.paths import registered_fault
+from service.kernel import account_acts
 from service.kernel.codes import is_code
 from service.kernel.services import (
     ACTIONS,
@@ -33,10 +34,21 @@ PERMISSION: Final = "permission"
 """The layer of codes that other services ask about: may the caller do what a permission code stands for?"""
 SERVICE: Final = "service"
 """The layer of services: who may administer the resources of each, and how routers of others read."""
-LAYERS: Final = (RESOURCE, ENDPOINT, GRANT, PERMISSION, SERVICE)
+ACCOUNT: Final = "account"
+"""The layer of accounts: what may callers do with their own account, and with those of others?"""
+
+LayerName: TypeAlias = Literal["resource", "endpoint", "grant", "permission", "service", "account"]
+LAYERS: Final[tuple[LayerName, ...]] = get_args(LayerName)
+"""All layers. New ones are added at the end: older nodes leave published lines of theirs out."""
+
+OF_REQUESTS: Final = frozenset({RESOURCE, ENDPOINT, SERVICE})
+"""The layers that decide requests, or say how requests are read; the lines of all others change none."""
 
 OF_CODES: Final = frozenset({GRANT, PERMISSION})
 """The layers whose objects are permission codes: each line names one code twice."""
+
+OBJECTS: Final[Mapping[str, frozenset[str]]] = {ACCOUNT: account_acts.OBJECTS}
+"""All objects of each layer that has a closed list of them."""
 
 UNREGISTERED: Final = "@unregistered"
 """The object in the resource layer of a request without a matching resource."""
@@ -77,22 +89,27 @@ def object_fault(layer: str, name: str) -> str | None:
     """Return why ``name`` can't be an object of ``layer``; None if it can."""
     if layer not in LAYERS:
         return f"the layer is {', '.join(LAYERS[:-1])} or {LAYERS[-1]}, not {layer!r}"
-    if layer in OF_CODES:
-        return None if is_code(name) else f"the object is a permission code, not {name!r}"
-    if layer == SERVICE:
-        return _service_fault(name)
+    return _GRAMMARS[layer].object_fault(name)
+
+
+def code_fault(layer: str, name: str, code: str) -> str | None:
+    """Return why ``code`` can't be the code of a line of object ``name`` in ``layer``; None if it can."""
+    return _GRAMMARS[layer].code_fault(name, code)
+
+
+def has_codes_of_its_own(layer: str) -> bool:
+    """True if what is a code depends on the layer and on the object; else a good code is good everywhere."""
+    return _GRAMMARS[layer].code_fault is not _code_fault
+
+
+def _resource_fault(name: str) -> str | None:
+    return None if name in _SITUATIONS else _route_fault(*split_object(name), whole=name)
+
+
+def _endpoint_fault(name: str) -> str | None:
     if name in _SITUATIONS:
-        return None if layer == RESOURCE else f"{name} is an object of the {RESOURCE} layer"
-    return _route_fault(*split_object(name) if layer == RESOURCE else (PORTCULLIS, name), whole=name)
-
-
-def _service_fault(name: str) -> str | None:
-    service, space, action = name.partition(" ")
-    if not space:
-        return None if is_other_service(name) else f"the object is the name of another service, not {name!r}"
-    if action in ACTIONS and is_service_name(service):
-        return None
-    return f"the object is '<service> <action>' with an action of {', '.join(ACTIONS)}, not {name!r}"
+        return f"{name} is an object of the {RESOURCE} layer"
+    return _route_fault(PORTCULLIS, name, whole=name)
 
 
 def _route_fault(service: str, route: str, *, whole: str) -> str | None:
@@ -108,15 +125,56 @@ def _route_fault(service: str, route: str, *, whole: str) -> str | None:
     return f"{fault}; not {path!r}" if fault else None
 
 
-def code_fault(layer: str, name: str, code: str) -> str | None:
-    """Return why ``code`` can't be the code of a line of object ``name`` in ``layer``; None if it can."""
-    if layer == SERVICE:
-        if " " in name:
-            return None if is_code(code) else f"the code is a permission code, not {code!r}"
-        return None if code in _ROUTER else f"the code is one of {', '.join(_ROUTER)}, not {code!r}"
+def _coded_fault(name: str) -> str | None:
+    return None if is_code(name) else f"the object is a permission code, not {name!r}"
+
+
+def _service_fault(name: str) -> str | None:
+    service, space, action = name.partition(" ")
+    if not space:
+        return None if is_other_service(name) else f"the object is the name of another service, not {name!r}"
+    if action in ACTIONS and is_service_name(service):
+        return None
+    return f"the object is '<service> <action>' with an action of {', '.join(ACTIONS)}, not {name!r}"
+
+
+def _account_fault(name: str) -> str | None:
+    if name in OBJECTS[ACCOUNT]:
+        return None
+    return f"the object is an act and whose account it is, such as 'delete others', not {name!r}"
+
+
+def _code_fault(_name: str, code: str) -> str | None:
     if code in _WORDS or is_code(code):
         return None
     return f"the code is a permission code, {ANYONE}, {LOGIN} or {NOBODY}, not {code!r}"
+
+
+def _same_code_fault(name: str, code: str) -> str | None:
+    return None if code == name else f"a line of this layer names one code twice, not {name!r} and {code!r}"
+
+
+def _service_code_fault(name: str, code: str) -> str | None:
+    if " " in name:
+        return None if is_code(code) else f"the code is a permission code, not {code!r}"
+    return None if code in _ROUTER else f"the code is one of {', '.join(_ROUTER)}, not {code!r}"
+
+
+class _Grammar(NamedTuple):
+    """What objects of a layer look like, and the codes of their lines: each returns the fault, or None."""
+
+    object_fault: Callable[[str], str | None]
+    code_fault: Callable[[str, str], str | None] = _code_fault
+
+
+_GRAMMARS: Final[Mapping[str, _Grammar]] = {
+    RESOURCE: _Grammar(_resource_fault),
+    ENDPOINT: _Grammar(_endpoint_fault),
+    GRANT: _Grammar(_coded_fault, _same_code_fault),
+    PERMISSION: _Grammar(_coded_fault, _same_code_fault),
+    SERVICE: _Grammar(_service_fault, _service_code_fault),
+    ACCOUNT: _Grammar(_account_fault),
+}
 
 
 def checked(rows: Iterable[tuple[str, Sequence[str]]]) -> Iterator[Rule]:
@@ -137,19 +195,13 @@ def checked(rows: Iterable[tuple[str, Sequence[str]]]) -> Iterator[Rule]:
         rule = Rule(*map(sys.intern, columns))
         # Most lines have the same object as the previous one, and a code seen before.
         fault = None if rule[:2] == good_place else object_fault(rule.layer, rule.object)
-        checked_before = rule.layer != SERVICE and rule.code in good_codes
-        fault = fault or (None if checked_before else code_fault(*rule))
-        if rule.layer in OF_CODES and rule.code != rule.object:
-            fault = (
-                fault
-                or f"a line of the {rule.layer} layer names one code twice, "
-                f"not {rule.object!r} and {rule.code!r}"
-            )
+        if not fault and (rule.code not in good_codes or has_codes_of_its_own(rule.layer)):
+            fault = code_fault(*rule)
         if fault:
             faults.append(f"{where}: {fault}")
             continue
         good_place = rule[:2]
-        if rule.layer != SERVICE:  # which has words of its own
+        if not has_codes_of_its_own(rule.layer):
             good_codes.add(rule.code)
         yield rule
     if faults:

@@ -16,12 +16,12 @@ from service.authz.engine.rules import (
     LOGIN,
     METHODS,
     NOBODY,
-    RESOURCE,
     Rule,
     checked,
     object_fault,
 )
 from service.authz.invariants.statements import (
+    LISTED,
     Apart,
     CodeNeeded,
     CodesLike,
@@ -67,6 +67,7 @@ class _Stated(_Strict):
 class _Objects(_Strict):
     resource: list[str]
     endpoint: list[str]
+    account: list[str] | None = None  # older files have none
 
 
 class InvariantsFile(_Strict):
@@ -175,14 +176,16 @@ def _value_fault(kind: str, text: str) -> str | None:
 def _statements(document: Document[InvariantsFile]) -> Iterator[Statement]:
     content = document.value
     for word, listed in zip(_WORDS, (content.anyone, content.login, content.nobody), strict=True):
-        for layer in (RESOURCE, ENDPOINT) if listed else ():
+        for layer in LISTED:
+            if (objects := getattr(listed, layer, None)) is None:
+                continue
             yield Exactly(
                 name=f"{word} {layer}",
                 reason=f"the list of what the node's own lines open to {word} is exact",
                 place=document.place(word, layer),
                 word=word,
                 layer=layer,
-                objects=tuple(getattr(listed, layer)),
+                objects=tuple(objects),
             )
     if content.lines is not None:
         yield ExactLines(

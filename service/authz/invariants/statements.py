@@ -8,7 +8,16 @@ from typing import Final, Literal
 
 import msgspec
 
-from service.authz.engine.rules import ANYONE, LOGIN, NOBODY, UNREGISTERED, Rule
+from service.authz.engine.rules import (
+    ACCOUNT,
+    ANYONE,
+    ENDPOINT,
+    LOGIN,
+    NOBODY,
+    RESOURCE,
+    UNREGISTERED,
+    Rule,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +65,10 @@ class CodeNeeded(Statement):
     excepted: tuple[str, ...]
 
 
+LISTED: Final = (RESOURCE, ENDPOINT, ACCOUNT)
+"""The layers of the node's own lines, of which there are exact lists."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exactly(Statement):
     """The node's own lines with ``word`` as code are exactly those of ``objects`` in ``layer``."""
@@ -100,12 +113,17 @@ class Invariants:
 
     @property
     def unlisted(self) -> tuple[str, ...]:
-        """What the node's own lines may open and no list names: words, and ``lines`` for those with a code.
+        """What the node's own lines may open and no list names: a word in a layer, or ``lines`` by a code.
 
         Whoever can write the files could open it, and no statement would break.
         """
-        words = {one.word for one in self.statements if isinstance(one, Exactly)}
-        missing = [word for word in (ANYONE, LOGIN, NOBODY) if word not in words]
+        listed = {(one.word, one.layer) for one in self.statements if isinstance(one, Exactly)}
+        missing = [
+            f"{word} {layer}"
+            for word in (ANYONE, LOGIN, NOBODY)
+            for layer in LISTED
+            if (word, layer) not in listed
+        ]
         if not any(isinstance(one, ExactLines) for one in self.statements):
             missing.append("lines")
         return tuple(missing)

@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import Final, overload
 
 from service.authz.engine.policy import Policy
-from service.authz.engine.rules import OF_CODES
+from service.authz.engine.rules import ENDPOINT, LAYERS, RESOURCE, SERVICE
 from service.authz.proof.compared import Alike, compared
 from service.authz.proof.conditions import Clauses, Condition, escaping_both, lets_visitors_pass
 from service.authz.proof.line_answers import line_answers
@@ -43,9 +43,9 @@ class DifferingRequest:
     """Requests that two policies do not decide alike for every possible caller.
 
     ``layer`` is None for a request, whose ``name`` is method and path, such as ``GET /api/user/{id}`` or
-    ``GET /api/user/7``. In the layers ``grant`` and ``permission`` the name is a permission code. ``gains``
-    is a smallest caller whom only the second policy lets pass, ``loses`` one whom only the first does; None
-    where there is none.
+    ``GET /api/user/7``. In other layers it is an object: in ``grant`` and ``permission`` a permission code.
+    ``gains`` is a smallest caller whom only the second policy lets pass, ``loses`` one whom only the first
+    does; None where there is none.
     """
 
     name: str
@@ -99,7 +99,7 @@ class Differing(Sequence[DifferingRequest]):
         self._before, self._after = before, after
         self._answers = line_answers(before.model_text), line_answers(after.model_text)
         self._known: dict[tuple[Condition, Condition], _Found] = {}
-        self._places = [*sorted(self._requests(asked), key=attrgetter("name")), *self._codes()]
+        self._places = [*sorted(self._requests(asked), key=attrgetter("name")), *self._objects()]
 
     def __len__(self) -> int:
         return len(self._places)
@@ -122,13 +122,21 @@ class Differing(Sequence[DifferingRequest]):
                 for name in alike.names:
                     yield _Place(name, None, old, new, (could, can))
 
-    def _codes(self) -> Iterator[_Place]:
+    def _objects(self) -> Iterator[_Place]:
+        """Yield where questions about single objects differ; lines with words of their own open nothing."""
         old, new = self._before.rules, self._after.rules
-        for layer in sorted(OF_CODES):
-            for code in sorted({*old.objects(layer), *new.objects(layer)}):
-                could, can = self._conditions((old.codes(layer, code),), (new.codes(layer, code),))
-                if self._differ(could, can):
-                    yield _Place(code, layer, could, can)
+        for layer in sorted({*LAYERS} - {RESOURCE, ENDPOINT}):
+            for name in sorted({*old.objects(layer), *new.objects(layer)}):
+                if layer == SERVICE and " " not in name:
+                    continue
+                codes = (old.codes(layer, name),), (new.codes(layer, name),)
+                could, can = self._conditions(*codes)
+                visitors = (
+                    lets_visitors_pass(self._before, codes[0]),
+                    lets_visitors_pass(self._after, codes[1]),
+                )
+                if visitors[0] != visitors[1] or self._differ(could, can):
+                    yield _Place(name, layer, could, can, visitors)
 
     def _conditions(self, before: Clauses, after: Clauses) -> tuple[Condition, Condition]:
         return Condition(self._answers[0], before), Condition(self._answers[1], after)

@@ -10,7 +10,7 @@ from service.authz.engine.lines import changes
 from service.authz.engine.policy import Policy
 from service.authz.engine.request_classes import RequestClass, registered, request_classes
 from service.authz.engine.resource_index import ResourceIndex
-from service.authz.engine.rules import ENDPOINT, OF_CODES, RESOURCE
+from service.authz.engine.rules import ENDPOINT, OF_REQUESTS, RESOURCE
 from service.errors import Conflict
 from service.kernel.codes import HeldCodes
 from service.kernel.permission_catalogue import ADMINISTERING
@@ -71,11 +71,11 @@ def _administering(one: Policy, other: Policy | None = None) -> list[RequestClas
     resources, differing = registered(one), set()
     if other is not None:
         changed = changes(other.rules.by_object, one.rules.by_object)
-        if all(layer in OF_CODES for layer, _ in changed):
+        if all(layer not in OF_REQUESTS for layer, _ in changed):
             return []
         differing = registered(one) ^ registered(other)
         resources |= differing
-        if not differing and all(layer in OF_CODES or name in resources for layer, name in changed):
+        if not differing and all(layer not in OF_REQUESTS or name in resources for layer, name in changed):
             # A request goes to the same resource in both, and is decided alike where that has not changed.
             resources = {name for layer, name in changed if layer == RESOURCE}
     found = request_classes(routes, resources, differing, serving=ResourceIndex(served))

@@ -15,6 +15,7 @@ from service.authz.engine.errors import PolicyError
 from service.authz.engine.lines import Lines
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import (
+    ACCOUNT,
     ANYONE,
     ENDPOINT,
     LOGIN,
@@ -32,6 +33,7 @@ from service.authz.invariants.statements import NONE, Invariants
 from service.authz.lint.model import lint_model, parsed_model
 from service.authz.publishing.allowed_digests import require_allowed
 from service.authz.publishing.derive import digest_of
+from service.kernel.account_acts import ACTS
 from service.kernel.extension import CASES, ENDPOINTS, INVARIANTS, Extension, load_extensions, pages_with
 from service.kernel.permission_catalogue import Page
 from service.kernel.services import OWN_ACTIONS, PORTCULLIS, split_object
@@ -48,15 +50,22 @@ class Shipped:
     """The node's own part of the policy: it goes with the code and the settings of the node.
 
     A linted model and checked lines: ``base`` are the openings, ``endpoints`` what the code requires, with
-    the lines of who may administer the resources of this service. ``invariants`` are statements about the
-    policy that must stay true; they decide no request. Lines and statements of ``extensions`` are among them.
+    the lines of who may administer the resources of this service, ``accounts`` what callers may do with
+    accounts. ``invariants`` are statements about the policy that must stay true; they decide no request.
+    Lines and statements of ``extensions`` are among them.
     """
 
     model_text: str
     base: tuple[Rule, ...]
     endpoints: tuple[Rule, ...]
+    accounts: tuple[Rule, ...] = ()
     invariants: Invariants = NONE
     extensions: tuple[Extension, ...] = ()
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """All lines of the own part, in the order of the files."""
+        return (*self.base, *self.endpoints, *self.accounts)
 
     @property
     def catalogue(self) -> tuple[Page, ...]:
@@ -85,13 +94,13 @@ class Shipped:
 
         Comments and layout of the model, and the order and places of statements, are no part of it.
         """
-        lines = as_csv((*self.base, *self.endpoints))
+        lines = as_csv(self.rules)
         decides = f"{parsed_model(self.model_text)}\n{lines}\n".encode()
         return hashlib.sha256(decides + self.invariants.canonical).hexdigest()
 
     @cached_property
     def _lines(self) -> Lines:
-        return Lines(self.base).joined(Lines(self.endpoints))
+        return Lines(self.rules)
 
     def policy(
         self,
@@ -106,10 +115,11 @@ class Shipped:
 
         ``digest`` is that of ``shared`` and ``bits``, None to compute it here. ``like`` is another policy of
         this node, such as the one before: it saves work and changes nothing. Raises PolicyError if ``shared``
-        has lines that belong to the node's own files: openings or endpoints.
+        has lines that belong to the node's own files: openings, endpoints or accounts.
         """
         own = [
             *shared.objects(ENDPOINT),
+            *shared.objects(ACCOUNT),
             *(name for name in shared.objects(SERVICE) if name.split(" ")[0] == PORTCULLIS),
             *(name for name in (UNREGISTERED, NO_SESSION) if name in shared.objects(RESOURCE)),
         ]
@@ -155,8 +165,8 @@ def read_shipped(
     ``invariants`` are further files of statements, besides the one in ``folder``, which may be missing.
     ``extensions`` are packages, whose lines and statements are added: ExtensionError if one can't be used.
     ``lint`` checks the model; only policies by which nobody decides may be checked less strictly. ``strict``
-    omits the lines for ``@unregistered``. Raises PolicyError with file, line and reason of every fault. Base
-    lines must be of the resource layer, and endpoint lines of the endpoint layer.
+    omits the lines for ``@unregistered``. Raises PolicyError with file, line and reason of every fault; each
+    file has lines of its own layers only.
     """
     model = model or _shipped(MODEL)
     folder = policy_folder(folder)
@@ -169,7 +179,8 @@ def read_shipped(
     endpoints = (*_read_endpoints(folder / ENDPOINTS), *lines)
     own = [place / INVARIANTS for place in (folder, *(one.policies for one in added))]
     stated = read_invariants((*(path for path in own if path.exists()), *invariants)).with_own(lines)
-    return Shipped(text, base, endpoints, stated.without_unregistered() if strict else stated, added)
+    stated = stated.without_unregistered() if strict else stated
+    return Shipped(text, base, endpoints, _read_accounts(folder / "accounts.csv"), stated, added)
 
 
 def policy_folder(folder: Path | None) -> Path:
@@ -245,6 +256,15 @@ def _read_endpoints(path: Path) -> tuple[Rule, ...]:
     faults += (f"{path}: '{name}' has no line of the {SERVICE} layer" for name in sorted(missing))
     if faults:
         raise PolicyError(*faults)
+    return rules
+
+
+def _read_accounts(path: Path) -> tuple[Rule, ...]:
+    """Return what callers may do with accounts; an act without any line is likelier forgotten than meant."""
+    rules = _read_layer(path, ACCOUNT)
+    lined = {rule.object.partition(" ")[0] for rule in rules}
+    if missing := [act for act in ACTS if act not in lined]:
+        raise PolicyError(*(f"{path}: '{act}' has no line; {NOBODY} closes it" for act in missing))
     return rules
 
 

@@ -19,7 +19,7 @@ from service.authz.review.explain import (
     Located,
     explain,
     explain_at,
-    explain_code,
+    explain_object,
     locate,
 )
 from service.authz.review.impact import Roles, Standing
@@ -149,7 +149,7 @@ class Access:
     def explained(self, policy: Policy, held: HeldCodes | None) -> tuple[LayerExplained, ...]:
         """Return the answers of the layers that decide about it, in order."""
         if self.one is None:
-            return explain_code(policy, GRANT, self.object, held).layers
+            return explain_object(policy, GRANT, self.object, held).layers
         if self.one.route == UNREGISTERED:
             return explain_at(policy, Located(None, self.object, elsewhere=True), held).layers
         method = split_object(self.object)[1].partition(" ")[0]

@@ -83,14 +83,14 @@ class Explanation:
 
 
 @dataclass(frozen=True, slots=True)
-class CodeExplanation:
-    """The answer about a permission code by the one layer that was asked: ``grant`` or ``permission``."""
+class ObjectExplanation:
+    """The answer of the one layer that was asked about an object."""
 
     layer: LayerExplained
 
     @property
     def public(self) -> bool:
-        """Always False: a visitor holds nothing."""
+        """Always False: the caller counts as who it is."""
         return False
 
     @property
@@ -145,13 +145,13 @@ def explain_at(policy: Policy, located: Located, held: HeldCodes | None) -> Expl
     return Explanation(public, resource, None if route is None else _layer(policy, ENDPOINT, route, asking))
 
 
-def explain_code(policy: Policy, layer: str, code: str, held: HeldCodes | None) -> CodeExplanation:
-    """Explain what a caller who holds ``held`` may do with ``code``.
+def explain_object(policy: Policy, layer: str, name: str, held: HeldCodes | None) -> ObjectExplanation:
+    """Explain whether a caller who holds ``held`` passes the object ``name`` of ``layer``.
 
-    In the layer ``grant``: hand it out, take it away, bind it or act on it. In the layer ``permission``: what
-    the code stands for.
+    Such as a permission code in the layer ``grant``: may the caller hand it out, take it away, bind it or act
+    on it? In the layer ``permission``: may the caller do what the code stands for?
     """
-    return CodeExplanation(_layer(policy, layer, code, held))
+    return ObjectExplanation(_layer(policy, layer, name, held))
 
 
 def _layer(policy: Policy, layer: str, name: str, held: HeldCodes | None) -> LayerExplained:

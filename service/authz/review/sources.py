@@ -15,7 +15,7 @@ from typing import Final
 from service.authz.engine.errors import PolicyError
 from service.authz.engine.lines import Lines
 from service.authz.engine.policy import Policy
-from service.authz.engine.rules import ENDPOINT, Rule, read_rules
+from service.authz.engine.rules import ACCOUNT, ENDPOINT, Rule, read_rules
 from service.authz.lint.model import lint_model
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.shipped import MODEL, POLICIES, Lint, Shipped, read_model, read_shipped
@@ -86,12 +86,14 @@ def _read_export(folder: Path, lint: Lint) -> Policy:
     model_text = read_model(folder / MODEL, lint)
     base: list[Rule] = []
     endpoints: list[Rule] = []
+    accounts: list[Rule] = []
     shared: list[Rule] = []
     for rule in read_rules(folder / LINES):
         of_code = rule.layer == ENDPOINT or rule.object.startswith(f"{PORTCULLIS} ")
         part = endpoints if of_code else base if rule.object.startswith("@") else shared
-        part.append(rule)
-    return Shipped(model_text, tuple(base), tuple(endpoints)).policy(Lines(shared), {}, 0)
+        (accounts if rule.layer == ACCOUNT else part).append(rule)
+    own = Shipped(model_text, tuple(base), tuple(endpoints), tuple(accounts))
+    return own.policy(Lines(shared), {}, 0)
 
 
 async def read_policy(source: Source, shipped: Shipped, database: Database | None) -> Policy:

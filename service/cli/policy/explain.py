@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping
+from typing import Final
 
 from service.authz.engine.errors import PolicyError
-from service.authz.engine.rules import METHODS
+from service.authz.engine.rules import GRANT, LAYERS, METHODS, OF_CODES, PERMISSION, LayerName
 from service.authz.review.sources import READ_WITHIN, Source
 from service.authz.review.subjects import Subject, holder_of, subject_of
 from service.cli.answers import show
 from service.cli.policy.reviewing import Review, add_review, review_one
-from service.endpoints.policy.explain import Explained, Layer, Opening, Question, asked, explained_answer
+from service.endpoints.policy.explain import (
+    Explained,
+    Layer,
+    Opening,
+    Question,
+    asked,
+    explained_answer,
+    layers_of,
+)
 from service.kernel.services import PORTCULLIS, is_own
 
-_GRANT, _PERMISSION = "GRANT", "PERMISSION"
+_OBJECTS: Final[Mapping[str, LayerName]] = {layer.upper(): layer for layer in LAYERS}
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -24,8 +33,14 @@ def add_arguments(parser: ArgumentParser) -> None:
     subject.add_argument("--role", metavar="CODE", help="a role")
     subject.add_argument("--codes", metavar="CODES", help="permission codes, separated by commas")
     subject.add_argument("--visitor", action="store_true", help="somebody who is not logged in")
-    parser.add_argument("method", metavar="METHOD", type=str.upper, choices=(*METHODS, _GRANT, _PERMISSION))
-    parser.add_argument("path", metavar="PATH", help=f"the path; after {_GRANT} or {_PERMISSION}, a code")
+    parser.add_argument(
+        "method",
+        metavar="METHOD",
+        type=str.upper,
+        choices=(*METHODS, *_OBJECTS),
+        help=f"the method; or a layer, to ask it about an object: {', '.join(_OBJECTS)}",
+    )
+    parser.add_argument("path", metavar="PATH", help="the path; after a layer, the object, such as a code")
     parser.add_argument("--service", metavar="NAME", default=PORTCULLIS, help="another service")
     add_review(parser)
 
@@ -35,13 +50,15 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
     codes = None if options.codes is None else [code for code in options.codes.split(",") if code]
     if sum((options.user is not None, options.role is not None, codes is not None, options.visitor)) != 1:
         raise PolicyError("Name one: a user, --role, --codes or --visitor")
-    is_code = options.method in (_GRANT, _PERMISSION)
+    layer = _OBJECTS.get(options.method)
     question = Question(
-        method=None if is_code else options.method,
-        path=None if is_code else options.path,
+        method=options.method if layer is None else None,
+        path=options.path if layer is None else None,
         service=options.service,
-        grant=options.path if options.method == _GRANT else None,
-        permission=options.path if options.method == _PERMISSION else None,
+        grant=options.path if layer == GRANT else None,
+        permission=options.path if layer == PERMISSION else None,
+        layer=None if layer in OF_CODES else layer,
+        object=None if layer is None or layer in OF_CODES else options.path,
         user_name=options.user,
         role_code=options.role,
         permissions=codes,
@@ -78,7 +95,7 @@ def _lines(answer: Explained) -> Iterator[str]:
         yield "The route is open to everybody: nobody is authenticated."
     elif answer.permissions is not None:
         yield f"Held codes: {', '.join(answer.permissions) or 'none'}"
-    for layer in filter(None, (answer.resource, answer.endpoint, answer.grant, answer.permission)):
+    for layer in layers_of(answer):
         yield from _layer(layer)
     elsewhere = answer.resource is not None and not is_own(answer.resource.object)
     if answer.path is not None and answer.endpoint is None and not elsewhere:

@@ -96,8 +96,6 @@ export interface CheckFinding {
   remedy: string | null;
 }
 
-export type CodeLayer = "grant" | "permission";
-
 /** All routes, and the enabled resources that match no request of any route. `unrouted` are those of the page, `unroutedTotal` says how many there are. */
 export interface Coverage {
   revision: number;
@@ -123,10 +121,10 @@ export interface DiffCaller {
   codes: string[];
 }
 
-/** What two policies decide differently for some caller: a request, or a code in the layer that is named. `gains` is a smallest caller whom only `to` lets pass, `loses` one whom only `from` does. */
+/** What two policies decide differently for some caller: a request, or an object of the named layer. `gains` is a smallest caller whom only `to` lets pass, `loses` one whom only `from` does. */
 export interface DifferingRequest {
   name: string;
-  layer: CodeLayer | null;
+  layer: ObjectLayer | null;
   gains: DiffCaller | null;
   loses: DiffCaller | null;
 }
@@ -145,7 +143,7 @@ export interface Ended {
   ended: number;
 }
 
-/** The answer of the policy to a request or a question about a code. `path` is the decoded path of the request, in which `{}` stands for any value of a template. `keptOut` says that the user is disabled or banned: then the service serves no request, whatever the policy says. `resource` and `endpoint` are the layers of a request; `endpoint` is null if no route serves it (404 or 405). `grant` and `permission` are the layers of questions about a code. Layers that were not asked are null. `decisionMatches` says whether one of the layers has the `decisionId` that was sent; null if none was. */
+/** The answer of the policy to a request or a question about a code. `path` is the decoded path of the request, in which `{}` stands for any value of a template. `keptOut` says that the user is disabled or banned: then the service serves no request, whatever the policy says. `resource` and `endpoint` are the layers of a request; `endpoint` is null if no route serves it (404 or 405). `grant` and `permission` are the layers of questions about a code, and `asked` is that of a question about an object of a layer. Layers that were not asked are null. `decisionMatches` says whether one of the layers has the `decisionId` that was sent; null if none was. */
 export interface Explained {
   revision: number;
   path: string | null;
@@ -158,6 +156,7 @@ export interface Explained {
   endpoint: Layer | null;
   grant: Layer | null;
   permission: Layer | null;
+  asked: Layer | null;
   decisionMatches: boolean | null;
 }
 
@@ -542,6 +541,8 @@ export interface NewService {
   name: string;
 }
 
+export type ObjectLayer = "account" | "grant" | "permission" | "service";
+
 /** A user on one device; `loginId` is the `sub` of the tokens. */
 export interface OnlineUser {
   loginId: string;
@@ -830,7 +831,7 @@ export interface PolicyInForce {
   workers: Worker[];
 }
 
-export type PolicyLayer = "endpoint" | "grant" | "permission" | "resource" | "service";
+export type PolicyLayer = "account" | "endpoint" | "grant" | "permission" | "resource" | "service";
 
 /** An edit of the caller's profile: omitted fields are unchanged, null clears a field. */
 export interface ProfileEdit {
@@ -866,13 +867,15 @@ export interface PublishedRevisionPage {
   total: number;
 }
 
-/** A question to the policy: a subject, and what it asks for; of a past revision, if one is named. The subject is a user by name, a role, or a holder of `permissions`; with none of them, a visitor. It asks for a request by `method` and `path`, to another `service` if one is named; for a `grant`: the permission code to hand out or to act on; or for a `permission`: the code that another service asks about. A past `decisionId` names its revision, and the answer says whether it decided the same question. */
+/** A question to the policy: a subject, and what it asks for; of a past revision, if one is named. The subject is a user by name, a role, or a holder of `permissions`; with none of them, a visitor. It asks for a request by `method` and `path`, to another `service` if one is named; for a `grant`: the permission code to hand out or to act on; for a `permission`: the code that another service asks about; or for an `object` of any `layer`. A past `decisionId` names its revision, and the answer says whether it decided the same question. */
 export interface Question {
   method?: RequestMethod | null;
   path?: string | null;
   service?: string;
   grant?: string | null;
   permission?: string | null;
+  layer?: PolicyLayer | null;
+  object?: string | null;
   userName?: string | null;
   roleCode?: string | null;
   permissions?: string[] | null;
@@ -1442,6 +1445,19 @@ export interface Operations {
     body: undefined;
     answer: RevisionChanges;
   };
+  "POST /api/policy/revisions/{revision}/restore": {
+    path: { revision: number };
+    query: { dryRun?: boolean };
+    body: undefined;
+    answer: RestoredRevision;
+    dry: DryRunAnswer;
+  };
+  "GET /api/policy/diff": {
+    path: {};
+    query: { page?: number; size?: number; from: number; to: number; access?: boolean; accessSize?: number };
+    body: undefined;
+    answer: PolicyDiff;
+  };
   "GET /api/policy/who": {
     path: {};
     query: { page?: number; size?: number; method: RequestMethod; path: string; service?: string };
@@ -1483,19 +1499,6 @@ export interface Operations {
     query: { page?: number; size?: number };
     body: undefined;
     answer: OpenRequestPage;
-  };
-  "POST /api/policy/revisions/{revision}/restore": {
-    path: { revision: number };
-    query: { dryRun?: boolean };
-    body: undefined;
-    answer: RestoredRevision;
-    dry: DryRunAnswer;
-  };
-  "GET /api/policy/diff": {
-    path: {};
-    query: { page?: number; size?: number; from: number; to: number; access?: boolean; accessSize?: number };
-    body: undefined;
-    answer: PolicyDiff;
   };
   "GET /api/resource/list": {
     path: {};

@@ -9,7 +9,10 @@ import { OWN, serviceOptions } from "../parts/resources.js";
 import { S } from "../strings.js";
 
 const T = S.policy;
-const NAMES = ["userName", "roleCode", "permissions", "method", "path", "service", "grant", "permission", "revision", "decisionId"];
+const NAMES = ["userName", "roleCode", "permissions", "method", "path", "service", "grant", "permission", "layer", "object", "revision", "decisionId"];
+
+/** The members of a question about something that takes several. @type {Record<string, string[]>} */
+const ABOUT = { request: ["method", "path", "service"], object: ["layer", "object"] };
 
 /** @typedef {import("../core/router.js").Page} Page */
 /** @typedef {import("../types/api").Explained} Explained */
@@ -17,7 +20,7 @@ const NAMES = ["userName", "roleCode", "permissions", "method", "path", "service
 /** @param {Page} page */
 export async function show(page) {
   const { query } = page;
-  const asked = ["path", "grant", "permission"].some((name) => query.get(name));
+  const asked = ["path", "grant", "permission", "object"].some((name) => query.get(name));
   page.title(T.tab.explain);
   const shown = question(page, await serviceOptions(page));
   const answer = h("div", { "aria-live": "polite" });
@@ -37,7 +40,7 @@ function bodyOf(query) {
 /** @param {Page} page @param {[string, string][] | null} services */
 function question(page, services) {
   const value = (/** @type {string} */ name) => page.query.get(name);
-  const about = ["grant", "permission"].find((name) => value(name)) ?? "request";
+  const about = ["grant", "permission", "object"].find((name) => value(name)) ?? "request";
   const subject = ["userName", "roleCode", "permissions"].find((name) => page.query.has(name)) ?? (value("path") || value("decisionId") ? "visitor" : "userName");
   const spelled = { spellcheck: "false", autocapitalize: "none" };
   const made = form({
@@ -52,6 +55,8 @@ function question(page, services) {
       { name: "service", label: T.service, type: services ? "select" : "text", required: Boolean(services), options: services ?? [], value: value("service") ?? (services ? OWN : null), help: services ? undefined : T.serviceHelp, attributes: spelled },
       { name: "grant", label: T.permission, value: value("grant"), attributes: spelled },
       { name: "permission", label: T.permission, value: value("permission"), attributes: spelled },
+      { name: "layer", label: T.layer, type: "select", required: true, options: Object.entries(T.layers), value: value("layer") ?? "account" },
+      { name: "object", label: T.object, value: value("object"), help: T.objectHelp, attributes: spelled },
       { name: "past", label: T.more, type: "check", value: value("revision") || value("decisionId") },
       { name: "revision", label: T.past, type: "number", value: value("revision"), help: T.pastHelp },
       { name: "decisionId", label: T.decisionId, value: value("decisionId"), help: T.decisionIdHelp, attributes: spelled },
@@ -59,9 +64,9 @@ function question(page, services) {
     submit: T.ask,
     quiet: true,
     save: (values) => {
-      const wanted = [values.subject, ...(values.about === "request" ? ["method", "path", "service"] : [values.about]), ...(values.past ? ["revision", "decisionId"] : [])];
+      const wanted = [values.subject, ...(ABOUT[String(values.about)] ?? [values.about]), ...(values.past ? ["revision", "decisionId"] : [])];
       const found = Object.fromEntries(NAMES.filter((name) => wanted.includes(name)).map((name) => [name, values[name]]));
-      const missing = ["userName", "roleCode", "path", "grant", "permission"].filter((name) => name in found && !found[name]);
+      const missing = ["userName", "roleCode", "path", "grant", "permission", "object"].filter((name) => name in found && !found[name]);
       if (missing.length) throw new Problem(422, { errors: missing.map((field) => ({ field, message: S.form.missing })) });
       if (found.service === OWN) delete found.service;
       // A holder of no code at all is not a visitor.
@@ -72,7 +77,8 @@ function question(page, services) {
   const fit = () => {
     const { subject: who, about: what, past } = made.values();
     showing(made, { userName: who === "userName", roleCode: who === "roleCode", permissions: who === "permissions",
-      method: what === "request", path: what === "request", service: what === "request", grant: what === "grant", permission: what === "permission", revision: past, decisionId: past });
+      method: what === "request", path: what === "request", service: what === "request", grant: what === "grant", permission: what === "permission",
+      layer: what === "object", object: what === "object", revision: past, decisionId: past });
   };
   made.classList.add("question");
   made.addEventListener("change", fit);
@@ -83,7 +89,7 @@ function question(page, services) {
 /** @param {Page} page @param {Explained} found */
 function path(page, found) {
   const { query } = page;
-  const layers = [found.resource, found.endpoint, found.grant, found.permission].filter((one) => one !== null);
+  const layers = [found.resource, found.endpoint, found.grant, found.permission, found.asked].filter((one) => one !== null);
   const refused = found.resource && !found.resource.allowed && found.endpoint;
   const isOwn = !query.get("service") || query.get("service") === OWN;
   const allowed = found.allowed && !found.keptOut;

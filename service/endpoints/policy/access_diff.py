@@ -25,13 +25,13 @@ class DiffCaller(Schema):
 
 
 class DifferingRequest(Schema):
-    """What two policies decide differently for some caller: a request, or a code in the layer that is named.
+    """What two policies decide differently for some caller: a request, or an object of the named layer.
 
     `gains` is a smallest caller whom only `to` lets pass, `loses` one whom only `from` does.
     """
 
     name: Annotated[str, Meta(examples=["GET /api/user/list"])]
-    layer: Literal["grant", "permission"] | None
+    layer: Literal["grant", "permission", "service", "account"] | None
     gains: DiffCaller | None
     loses: DiffCaller | None
 

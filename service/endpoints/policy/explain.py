@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Final
 
 from msgspec import Meta
 
 from service.authz.engine.policy import Policy
-from service.authz.engine.rules import ENDPOINT, GRANT, PERMISSION, RESOURCE
+from service.authz.engine.rules import ENDPOINT, GRANT, PERMISSION, RESOURCE, LayerName, object_fault
 from service.authz.publishing.live import LivePolicy
 from service.authz.review import subjects
 from service.authz.review.access import shape_of
 from service.authz.review.explain import (
-    CodeExplanation,
     Explanation,
     LayerExplained,
+    ObjectExplanation,
     Reason,
     explain,
-    explain_code,
+    explain_object,
 )
 from service.authz.review.openings import WouldOpen, would_open
 from service.authz.review.origins import Origins, origins_of
@@ -51,8 +51,9 @@ class Question(Schema):
 
     The subject is a user by name, a role, or a holder of `permissions`; with none of them, a visitor. It asks
     for a request by `method` and `path`, to another `service` if one is named; for a `grant`: the permission
-    code to hand out or to act on; or for a `permission`: the code that another service asks about. A past
-    `decisionId` names its revision, and the answer says whether it decided the same question.
+    code to hand out or to act on; for a `permission`: the code that another service asks about; or for an
+    `object` of any `layer`. A past `decisionId` names its revision, and the answer says whether it decided
+    the same question.
     """
 
     method: Method | None = None
@@ -60,6 +61,8 @@ class Question(Schema):
     service: ServiceName = PORTCULLIS
     grant: Annotated[str, Meta(max_length=MAX_CODE_LENGTH, examples=["system:role:list"])] | None = None
     permission: Annotated[str, Meta(max_length=MAX_CODE_LENGTH, examples=["orders:order:read"])] | None = None
+    layer: LayerName | None = None
+    object: Annotated[str, Meta(max_length=2048, examples=["delete others"])] | None = None
     user_name: Annotated[str, Meta(min_length=1, max_length=64, examples=["admin"])] | None = None
     role_code: Annotated[str, Meta(min_length=1, max_length=64, examples=["auditor"])] | None = None
     permissions: Annotated[list[str], Meta(max_length=1000)] | None = None
@@ -126,9 +129,9 @@ class Explained(Schema):
     `path` is the decoded path of the request, in which `{}` stands for any value of a template. `keptOut`
     says that the user is disabled or banned: then the service serves no request, whatever the policy says.
     `resource` and `endpoint` are the layers of a request; `endpoint` is null if no route serves it (404 or
-    405). `grant` and `permission` are the layers of questions about a code. Layers that were not asked are
-    null. `decisionMatches` says whether one of the layers has the `decisionId` that was sent; null if none
-    was.
+    405). `grant` and `permission` are the layers of questions about a code, and `asked` is that of a question
+    about an object of a layer. Layers that were not asked are null. `decisionMatches` says whether one of the
+    layers has the `decisionId` that was sent; null if none was.
     """
 
     revision: Annotated[int, Meta(ge=0, examples=[12])]
@@ -142,6 +145,7 @@ class Explained(Schema):
     endpoint: Layer | None
     grant: Layer | None
     permission: Layer | None
+    asked: Layer | None
     decision_matches: bool | None
 
 
@@ -177,8 +181,9 @@ class Explain:
             asking = await subjects.subject_of(connection, body.user_name, body.permissions, body.role_code)
             answer = await explained_answer(connection, policy, asking, explained(policy, asking.held), place)
         if body.decision_id is not None:
-            layers = filter(None, (answer.resource, answer.endpoint, answer.grant, answer.permission))
-            answer.decision_matches = any(layer.decision_id == body.decision_id for layer in layers)
+            answer.decision_matches = any(
+                layer.decision_id == body.decision_id for layer in layers_of(answer)
+            )
         return answer
 
     def _revision(self, body: Question) -> int | None:
@@ -196,42 +201,67 @@ class Explain:
         return int(revision)
 
 
-Explains = Callable[[Policy, HeldCodes | None], Explanation | CodeExplanation]
+def layers_of(answer: Explained) -> Iterator[Layer]:
+    """Yield the layers that were asked, in order."""
+    found = (answer.resource, answer.endpoint, answer.grant, answer.permission, answer.asked)
+    yield from filter(None, found)
 
 
-def asked(body: Question) -> tuple[Place, Explains]:
-    """Return the request or the code of ``body``, and what explains it.
+Explains = Callable[[Policy, HeldCodes | None], Explanation | ObjectExplanation]
+
+_ONE: Final = "Name a request, a grant, a permission, or a layer and an object, and only one"
+
+
+def asked(body: Question) -> tuple[Place | None, Explains]:
+    """Return the request or the code of ``body``, and what explains it; None for an object of any layer.
 
     ValidationFailed unless it names exactly one.
     """
-    method, path = body.method, body.path
-    for layer, code in ((GRANT, body.grant), (PERMISSION, body.permission)):
-        if code is not None:
-            others = (method, path, body.grant if layer == PERMISSION else body.permission)
-            if any(one is not None for one in others):
-                raise ValidationFailed((layer, "Name a request, a grant or a permission, and only one"))
-            if not is_code(code):
-                raise ValidationFailed((layer, "This is no permission code"))
-            return code, partial(_explained_code, layer, code)
-    if method is None or path is None:
-        missing = [name for name, value in (("method", method), ("path", path)) if value is None]
-        raise ValidationFailed(*((name, "The field is required") for name in missing))
+    ways = {
+        "method": (body.method, body.path),
+        GRANT: (body.grant,),
+        PERMISSION: (body.permission,),
+        "object": (body.layer, body.object),
+    }
+    named = [way for way, values in ways.items() if any(value is not None for value in values)]
+    if len(named) > 1:
+        raise ValidationFailed((next(way for way in named if way != "method"), _ONE))
+    match named:
+        case ["grant" | "permission" as of_codes]:
+            code = body.grant if of_codes == GRANT else body.permission
+            if code is None or not is_code(code):
+                raise ValidationFailed((of_codes, "This is no permission code"))
+            return code, partial(_explained, of_codes, code)
+        case ["object"]:
+            layer, name = _both(layer=body.layer, object=body.object)
+            if fault := object_fault(layer, name):
+                raise ValidationFailed(("object", fault))
+            return None, partial(_explained, layer, name)
+    method, path = _both(method=body.method, path=body.path)
     place = place_of(path, body.service)
     return (body.service, method, place), lambda policy, held: explain(
         policy, method, place, held, body.service
     )
 
 
-def _explained_code(layer: str, code: str, policy: Policy, held: HeldCodes | None) -> CodeExplanation:
-    return explain_code(policy, layer, code, held)
+def _both(**members: str | None) -> list[str]:
+    """Return the values of two members that go together; ValidationFailed if one is missing."""
+    missing = [name for name, value in members.items() if value is None]
+    if missing:
+        raise ValidationFailed(*((name, "The field is required") for name in missing))
+    return [value for value in members.values() if value is not None]
+
+
+def _explained(layer: str, name: str, policy: Policy, held: HeldCodes | None) -> ObjectExplanation:
+    return explain_object(policy, layer, name, held)
 
 
 async def explained_answer(
     connection: Connection | None,
     policy: Policy,
     asking: Subject,
-    found: Explanation | CodeExplanation,
-    place: Place,
+    found: Explanation | ObjectExplanation,
+    place: Place | None,
 ) -> Explained:
     """Return ``found``, the answer of ``policy`` about ``place``, with what is stored about its codes.
 
@@ -244,9 +274,12 @@ async def explained_answer(
         )
         for layer in found.layers
     }
+    only = next(iter(layers.values())) if place is None else None
+    if only is not None:
+        layers = {}
     return Explained(
         revision=policy.revision,
-        path=None if isinstance(place, str) else shape_of(place[2]),
+        path=shape_of(place[2]) if isinstance(place, tuple) else None,
         allowed=found.allowed,
         public=found.public,
         kept_out=asking.kept_out,
@@ -256,6 +289,7 @@ async def explained_answer(
         endpoint=layers.get(ENDPOINT),
         grant=layers.get(GRANT),
         permission=layers.get(PERMISSION),
+        asked=only,
         decision_matches=None,
     )
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated, Literal
+from typing import Annotated
 
 from msgspec import Meta
 
 from service.authz.engine.policy import Policy
+from service.authz.engine.rules import LayerName
 from service.authz.publishing.changes import PolicyChanges
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.watch import PolicyWatch
@@ -18,7 +19,6 @@ from service.web.messages.marks import logged, named, needs, publishes, refuses
 from service.web.messages.schema import SEVERAL, Moment, PartQuery, Published, Revision, Schema
 
 Count = Annotated[int, Meta(ge=0, examples=[296])]
-Layer = Literal["service", "resource", "endpoint", "permission", "grant"]
 
 
 class Worker(Schema):
@@ -54,7 +54,7 @@ class PolicyInForce(Schema):
 class PolicyQuery(PartQuery):
     """Which lines are wanted: all of them, or a page of those that fit."""
 
-    layer: Annotated[list[Layer], SEVERAL] | None = None
+    layer: Annotated[list[LayerName], SEVERAL] | None = None
     line: (
         Annotated[
             str, Meta(max_length=256, description="A part of the line, in any case.", examples=["user:list"])

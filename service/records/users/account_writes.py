@@ -18,7 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import Conflict
 from service.kernel.names import name_key
-from service.kernel.target import Target
+from service.kernel.target import NewAccount, Target
 from service.records.database.row_mapper import column_values
 from service.records.schema import role, user, user_role
 from service.records.users.listing import UserValues
@@ -28,12 +28,12 @@ TAKEN = "The user name is taken"
 
 @dataclass(frozen=True, slots=True)
 class NewRow:
-    """A user to be written: some of the ``UserValues``, by column, and the ids of existing roles.
+    """A user to be written: the account, and the ids of existing roles.
 
     ``password_hash`` is None for a service account, and only then.
     """
 
-    values: Mapping[str, Any]
+    account: NewAccount
     password_hash: str | None = field(repr=False)
     role_ids: Sequence[int] = ()
 
@@ -41,17 +41,17 @@ class NewRow:
 async def create(
     connection: AsyncConnection,
     password_hash: str | None,
-    values: Mapping[str, Any],
+    account: NewAccount,
     role_ids: Sequence[int] = (),
 ) -> int:
     """Write one new user and return the id; the arguments are as in ``NewRow``.
 
     Conflict if the name is taken, compared by ``name_key``; the transaction can continue then.
     """
-    written = await create_all(connection, [NewRow(values, password_hash, role_ids)])
+    written = await create_all(connection, [NewRow(account, password_hash, role_ids)])
     if not written:
         raise Conflict(TAKEN, field="userName")
-    return written[name_key(values["user_name"])]
+    return written[name_key(account.values["user_name"])]
 
 
 async def create_all(connection: AsyncConnection, rows: Iterable[NewRow]) -> dict[str, int]:
@@ -60,7 +60,7 @@ async def create_all(connection: AsyncConnection, rows: Iterable[NewRow]) -> dic
     Users whose name is taken are left out. Two statements, whatever the number: writing users one by one
     would block all other changes for seconds.
     """
-    by_key = {name_key(row.values["user_name"]): row for row in rows}
+    by_key = {name_key(row.account.values["user_name"]): row for row in rows}
     if not by_key:
         return {}
     written = await connection.execute(
@@ -69,7 +69,7 @@ async def create_all(connection: AsyncConnection, rows: Iterable[NewRow]) -> dic
         .returning(user.c.user_name_key, user.c.id),
         [
             {
-                **column_values(user, asdict(UserValues(**row.values))),
+                **column_values(user, asdict(UserValues(**row.account.values))),
                 "password_hash": row.password_hash,
             }
             for row in by_key.values()

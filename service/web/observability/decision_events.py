@@ -92,6 +92,7 @@ def event_of(context: RequestContext, decision: Decided) -> DecisionEvent:
         needed=told.get("needed", "any"),
         grants=() if delegated is None else tuple(delegated.grants),
         edits=() if delegated is None else tuple(delegated.edits),
+        objects=() if delegated is None else tuple(delegated.objects),
     )
 
 

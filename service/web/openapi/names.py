@@ -14,7 +14,6 @@ _ENUMERATIONS: Final = {
     for name, words in {
         "AccessKind": "request grant",
         "AccountKind": "person service",
-        "CodeLayer": "grant permission",
         "Decision": "allow deny",
         "DecisionReason": "opened not_held not_logged_in closed no_line",
         "EvaluationsSemantic": "execute_all deny_on_first_deny permit_on_first_permit",
@@ -29,7 +28,8 @@ _ENUMERATIONS: Final = {
         "OpenTo": "@login @anyone",
         "OpeningNeeds": "nothing login",
         "OperationKind": "INSERT UPDATE DELETE IMPORT EXPORT QUERY LOGIN LOGOUT REFRESH KICK BAN",
-        "PolicyLayer": "service resource endpoint permission grant",
+        "ObjectLayer": "grant permission service account",
+        "PolicyLayer": "resource endpoint grant permission service account",
         "PartState": "up degraded read_only down",
         "ReadinessState": "ready degraded",
         "RequestMethod": "GET POST PUT PATCH DELETE",

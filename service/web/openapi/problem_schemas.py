@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
+from service.authz.engine.rules import ACCOUNT, ENDPOINT, GRANT, RESOURCE, SERVICE
 from service.errors import Refusal
 from service.kernel.field_names import camel
 
@@ -14,7 +15,11 @@ _TEXT: Final = {"type": "string"}
 _TEXTS: Final = {"type": "array", "items": _TEXT}
 _ID: Final = {"type": "integer", "format": "int64", "minimum": 1}
 _COUNT: Final = {"type": "integer", "minimum": 0}
-_LAYER: Final = {"title": "DecisionLayer", "type": "string", "enum": ["resource", "endpoint", "grant"]}
+_LAYER: Final = {
+    "title": "DecisionLayer",
+    "type": "string",
+    "enum": [RESOURCE, ENDPOINT, GRANT, SERVICE, ACCOUNT],
+}
 _NEEDED: Final = {"title": "Needed", "type": "string", "enum": ["all", "any"]}
 _DENIAL: Final = {"layer": _LAYER, "required": _TEXTS, "needed": _NEEDED, "decisionId": _TEXT}
 
@@ -56,7 +61,7 @@ _PART: Final = {"title": "PartState", "type": "string", "enum": ["degraded", "do
 
 _MEMBERS: Final[dict[str, dict[str, Any]]] = {
     "account_banned": {"until": {"type": "string", "format": "date-time"}},
-    "permission_denied": _DENIAL,
+    "permission_denied": {**_DENIAL, "field": _TEXT},
     "refresh_rejected": {
         "reason": {
             "title": "RefreshRejection",
