@@ -151,7 +151,8 @@ def _add_policy(routes: Routes, container: Container) -> None:
     asked = database, parts.live, parts.turns
     routes.add("/api/policy", policy.InForce(parts.live, parts.watch))
     routes.add("/api/policy/coverage", coverage.PolicyCoverage(parts.live, routes, parts.turns))
-    routes.add("/api/policy/explain", explain.Explain(*asked, parts.past))
+    decision_log = container.settings.policy.decision_log
+    routes.add("/api/policy/explain", explain.Explain(*asked, parts.past, decision_log))
     routes.add("/api/policy/reload", policy.Reload(parts.changes))
     routes.add("/api/policy/revisions", revisions.RevisionList(database))
     routes.add("/api/policy/revisions/{revision}", revisions.OneRevision(database))

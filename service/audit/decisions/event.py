@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Literal
 
 import msgspec
@@ -94,6 +95,7 @@ Event = DecisionEvent | EvaluationEvent
 # Sets in order, so that equal events are equal lines.
 _encode = msgspec.json.Encoder(order="deterministic").encode
 _decode = msgspec.json.Decoder(DecisionEvent).decode
+_decode_any: Callable[[bytes], Event] = msgspec.json.Decoder(Event).decode
 
 
 def encoded(event: Event) -> bytes:
@@ -115,3 +117,11 @@ def decoded(line: bytes) -> DecisionEvent | None:
         raise
     except RecursionError:
         raise ValueError("nested too deep") from None
+
+
+def event_in(line: bytes) -> Event | None:
+    """Return the event of a line, of either kind; None for any other line."""
+    try:
+        return _decode_any(line)
+    except (msgspec.MsgspecError, RecursionError):
+        return None

@@ -63,10 +63,14 @@ class Decision:
         and the first 12 of the SHA-256 of layer, object and the sorted held codes, one per line;
         ``@no-session`` in place of the codes of a caller who is not logged in.
         """
-        codes = [NO_SESSION] if self.codes is None else sorted(self.codes)
-        text = "\n".join([self.layer, self.object, *codes])
-        question = hashlib.sha256(text.encode()).hexdigest()[:12]
+        question = question_digest(self.layer, self.object, self.codes)
         return f"r{self.revision}-{self.own_digest[:8]}-{question}"
+
+
+def question_digest(layer: str, object_: str, codes: frozenset[str] | None) -> str:
+    """Return the last part of the id of a decision: what names the question, whichever policy is asked."""
+    held = [NO_SESSION] if codes is None else sorted(codes)
+    return hashlib.sha256("\n".join([layer, object_, *held]).encode()).hexdigest()[:12]
 
 
 def is_registered(name: str) -> bool:

@@ -61,9 +61,14 @@ async def _user(connection: Connection, user_name: str) -> Subject:
     found = await accounts.standing(connection, user_name)
     if found is None:
         raise ValidationFailed(("userName", "There is no such user"))
-    held = await rights.of(connection, found.user_id)
-    kept_out = found.banned or found.status != "enabled"
-    return Subject(HeldCodes(held.permissions), found.status, found.user_id, kept_out=kept_out)
+    return await subject_with(connection, found)
+
+
+async def subject_with(connection: Connection, standing: accounts.Standing) -> Subject:
+    """Return a stored user, with what they hold now."""
+    held = await rights.of(connection, standing.user_id)
+    kept_out = standing.banned or standing.status != "enabled"
+    return Subject(HeldCodes(held.permissions), standing.status, standing.user_id, kept_out=kept_out)
 
 
 async def _role(connection: Connection, role_code: str) -> Subject:

@@ -15,6 +15,7 @@ COMMANDS: Final = (
     Command("export", "write the published policy for any Casbin"),
     Command("who", "print the roles, or the users, that pass a request"),
     Command("explain", "print how a request, or a grant, is decided, and why"),
+    Command("refusal", "print what a refusal was about, and why, by the id of its decision"),
     Command("what", "print all that a role, a user or a set of codes passes and may grant"),
     Command("what-if", "print who gains and loses what if a role gave other codes"),
     Command("matrix", "print or write the table of all roles and requests"),

@@ -12,15 +12,8 @@ from service.authz.review.sources import READ_WITHIN, Source
 from service.authz.review.subjects import Subject, holder_of, subject_of
 from service.cli.answers import show
 from service.cli.policy.reviewing import Review, add_review, review_one
-from service.endpoints.policy.explain import (
-    Explained,
-    Layer,
-    Opening,
-    Question,
-    asked,
-    explained_answer,
-    layers_of,
-)
+from service.endpoints.policy.explain import Question, asked
+from service.endpoints.policy.explained import Explained, Layer, Opening, explained_answer, layers_of
 from service.kernel.services import PORTCULLIS, is_own
 
 _OBJECTS: Final[Mapping[str, LayerName]] = {layer.upper(): layer for layer in LAYERS}
@@ -77,7 +70,7 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
             return await explained_answer(connection, policy, asking, found, place)
 
     answer = review_one(options, environ, ask)
-    show(options, answer, lambda: _lines(answer))
+    show(options, answer, lambda: lines_of(answer))
 
 
 def _stranger(question: Question) -> Subject:
@@ -86,7 +79,8 @@ def _stranger(question: Question) -> Subject:
     return Subject(None) if question.permissions is None else holder_of(question.permissions)
 
 
-def _lines(answer: Explained) -> Iterator[str]:
+def lines_of(answer: Explained) -> Iterator[str]:
+    """Yield the explanation for people, line by line."""
     outcome = "allowed" if answer.allowed else "denied"
     yield f"{outcome} at revision {answer.revision}" + (f": {answer.path}" if answer.path else "")
     if answer.kept_out:

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from itertools import groupby
-from pathlib import Path
-from typing import IO, Final
+from typing import Final
 
 from service.authz.review.sources import NAMES, Source
 from service.cli.answers import show
 from service.cli.lazy_commands import add_data, add_json
-from service.cli.policy.reviewing import Review, review
+from service.cli.policy.reviewing import Review, opened_log, review
 from service.errors import ValidationFailed
 from service.kernel.text import counted
 from service.laboratory.replay import DifferingDecisions, Replayed, replay
@@ -43,7 +40,7 @@ def run(options: Namespace, environ: Mapping[str, str]) -> int:
 
     Raises ``ValidationFailed`` for a log that can't be read or has no event, and ``PolicyError``.
     """
-    with _opened(options.log) as log:
+    with opened_log(options.log) as log:
         lines = iter(partial(log.readline, _LONGEST_LINE), b"")
 
         async def ask(found: Review, sources: Sequence[Source]) -> Replayed:
@@ -55,15 +52,6 @@ def run(options: Namespace, environ: Mapping[str, str]) -> int:
         raise ValidationFailed(("LOG", "no line of it is an event of a decision log"))
     show(options, answer, lambda: _told(answer))
     return DIFFERENT if answer.differing else 0
-
-
-def _opened(log: str) -> AbstractContextManager[IO[bytes]]:
-    if log == "-":
-        return nullcontext(sys.stdin.buffer)
-    try:
-        return Path(log).open("rb")
-    except OSError as error:
-        raise ValidationFailed(("LOG", f"can't be read: {error.strerror}")) from None
 
 
 def _told(answer: Replayed) -> Iterator[str]:

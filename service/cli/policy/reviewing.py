@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Coroutine, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import IO, Any, TypeVar
 
 from service import settings as table
 from service.authz.engine.policy import Policy
@@ -24,6 +27,7 @@ from service.authz.review.sources import (
     standing_of,
 )
 from service.cli.lazy_commands import add_data, add_json
+from service.errors import ValidationFailed
 from service.operator.database import with_database
 from service.operator.stores import reachable
 from service.records.database.transactions import Database
@@ -90,3 +94,16 @@ def review(
         return asyncio.run(do(Review(shipped, None), sources))
     with reachable(settings) as found:
         return with_database(found, lambda database: do(Review(shipped, database), sources))
+
+
+def opened_log(name: str) -> AbstractContextManager[IO[bytes]]:
+    """Return the decision log ``name`` to read from, ``-`` for standard input.
+
+    ValidationFailed if there is none.
+    """
+    if name == "-":
+        return nullcontext(sys.stdin.buffer)
+    try:
+        return Path(name).open("rb")
+    except OSError as error:
+        raise ValidationFailed(("LOG", f"can't be read: {error.strerror}")) from None

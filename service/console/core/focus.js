@@ -80,9 +80,9 @@ function replace(gone) {
   if (give(walked(nearest, mark.steps.slice(depth + 1)))) return;
   if (nearest.matches("nav, .actions, .buttons") && give(nearest.querySelector(":enabled, a[href]"))) return;
   const other = dialog ? dialog.querySelector("input, select, textarea, button") : heading();
-  if (other === standIn) return;
+  const before = standIn;
   standIn = other;
-  give(other);
+  if (!give(other)) standIn = before; // the view has a new heading already, but does not show it yet
 }
 
 /** Return an element and all that it is in, below `place`, from the outermost. @param {Element} element @param {Element} place */

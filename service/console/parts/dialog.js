@@ -29,6 +29,7 @@ export function dialog(title, ...nodes) {
     if (before instanceof HTMLElement && before.isConnected) before.focus();
     settle(value);
   };
+  element.addEventListener("click", ({ target }) => { if (/** @type {Element} */ (target).closest("a[href^='#']")) close(undefined); }); // to another view
   element.addEventListener("cancel", (event) => { event.preventDefault(); close(undefined); });
   document.body.append(element);
   element.showModal();

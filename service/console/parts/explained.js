@@ -3,6 +3,8 @@
 import { badge, definition, h, link } from "../core/dom.js";
 import { S } from "../strings.js";
 import { codes } from "./policy.js";
+import { OWN } from "./resources.js";
+import { time } from "./time.js";
 
 const T = S.policy;
 const MOST_LINES = 30;
@@ -11,12 +13,25 @@ const MOST_CODES = 60;
 /** @typedef {import("../core/router.js").Page} Page */
 /** @typedef {import("../types/api").Layer} Layer */
 
+/** Return whose refusal was found, of what and where. @param {Page} page @param {import("../types/api").FoundRefusal} found */
+export function refusalOf(page, { log, createTime, requestId, userId, userName, service, method, path }) {
+  const name = userName ?? (userId === null ? T.visitor : String(userId));
+  const request = h("code", null, requestId);
+  return definition([
+    [T.refusedTime, time(createTime)],
+    [T.refusedUser, userId !== null && page.may("GET /api/user/{id}") ? link(`/users/${userId}`, name) : name],
+    [T.refusedRequest, method === null ? T.ofService : h("code", null, `${service === OWN ? "" : `${service} `}${method} ${path}`)],
+    [S.trouble.request, requestId && (page.may("GET /api/operation-log/list") ? link(`/logs/operations?${new URLSearchParams({ requestId })}`, request) : request)],
+    [T.foundIn, T.foundLogs[log]],
+  ]);
+}
+
 /** @param {URLSearchParams} query @param {import("../types/api").Explained} found */
-export function subjectStep(query, { permissions, userStatus }) {
-  const [user, role] = [query.get("userName"), query.get("roleCode")];
+export function subjectStep(query, { permissions, userStatus, refusal }) {
+  const [user, role] = [query.get("userName") ?? refusal?.userName, query.get("roleCode")];
   const held = permissions ?? [];
   return h("li", { class: "info" }, h("h3", null, user ? T.user(user) : role ? T.role(role) : permissions ? T.holder : T.visitor, " ", userStatus && badge(S.users.statuses[userStatus] ?? userStatus, userStatus === "enabled" ? "good" : "bad")),
-    permissions && h("p", null, T.holds, " ", held.length ? codes(held.slice(0, MOST_CODES)) : T.holdsNothing, held.length > MOST_CODES && ` … ${held.length - MOST_CODES}`));
+    permissions && h("p", null, refusal?.log === "decision-log" ? T.held : T.holds, " ", held.length ? codes(held.slice(0, MOST_CODES)) : T.holdsNothing, held.length > MOST_CODES && ` … ${held.length - MOST_CODES}`));
 }
 
 /**

@@ -9,9 +9,10 @@ export function outcome(one) {
   return [badge(String(one.status), kind), one.error && h("small", { class: "under" }, one.error)];
 }
 
-/** Return the address of the view that explains the decision of an entry. @param {any} one */
+/** Return the address of the view that explains the decision of an entry; a refusal is found by its id. @param {any} one */
 export function explainAddress(one) {
-  const { userName, method, url: path, decisionId, policyRevision: revision } = one;
+  const { userName, method, url: path, decision, decisionId, policyRevision: revision } = one;
+  if (decision === "deny") return `/policy/explain?${new URLSearchParams({ decisionId })}`;
   const known = Object.entries({ userName, method, path, decisionId, revision }).filter(([, value]) => value !== null && value !== undefined);
   return `/policy/explain?${new URLSearchParams(known.map(([name, value]) => [name, String(value)]))}`;
 }

@@ -1,7 +1,8 @@
 // @ts-check
 /** What a refusal of the API means to the reader. */
 import { Problem } from "../core/api.js";
-import { button, h, icon } from "../core/dom.js";
+import { button, h, icon, link } from "../core/dom.js";
+import { may } from "../core/session.js";
 import { S } from "../strings.js";
 
 /**
@@ -35,10 +36,13 @@ export function trouble(problem, retry) {
   ]);
 }
 
-/** Return the id of the request that was refused, by which the logs have it, and how; null for what has none. @param {unknown} problem */
+/** Return the ids of the request that was refused and of the decision, by which the logs have it, and how; null for what has none. @param {unknown} problem */
 export function requested(problem) {
   if (!(problem instanceof Problem) || !problem.requestId) return null;
-  return h("p", { class: "request" }, `${S.trouble.request} `, h("code", null, problem.requestId), ` · ${problem.status} ${problem.code}`);
+  const { decisionId } = problem.document;
+  const decision = decisionId && h("code", null, decisionId);
+  return h("p", { class: "request" }, `${S.trouble.request} `, h("code", null, problem.requestId), ` · ${problem.status} ${problem.code}`,
+    decision && [` · ${S.trouble.decision} `, may("POST /api/policy/explain") && may("GET /api/operation-log/{id}") ? link(`/policy/explain?${new URLSearchParams({ decisionId })}`, decision) : decision]);
 }
 
 /** Return what stands against a change: what uses a record, what it would close, which statements it would break. @param {Record<string, any>} document */

@@ -143,7 +143,7 @@ export interface Ended {
   ended: number;
 }
 
-/** The answer of the policy to a request or a question about a code. `path` is the decoded path of the request, in which `{}` stands for any value of a template. `keptOut` says that the user is disabled or banned: then the service serves no request, whatever the policy says. `resource` and `endpoint` are the layers of a request; `endpoint` is null if no route serves it (404 or 405). `grant` and `permission` are the layers of questions about a code, and `asked` is that of a question about an object of a layer. Layers that were not asked are null. `decisionMatches` says whether one of the layers has the `decisionId` that was sent; null if none was. */
+/** The answer of the policy to a request or a question about a code. `path` is the decoded path of the request, in which `{}` stands for any value of a template. `keptOut` says that the user is disabled or banned: then the service serves no request, whatever the policy says. `resource` and `endpoint` are the layers of a request; `endpoint` is null if no route serves it (404 or 405). `grant` and `permission` are the layers of questions about a code, and `asked` is that of a question about an object of a layer. Layers that were not asked are null. `decisionMatches` says whether one of the layers has the `decisionId` that was sent; null if none was. `refusal` is what was found by it alone. */
 export interface Explained {
   revision: number;
   path: string | null;
@@ -158,6 +158,7 @@ export interface Explained {
   permission: Layer | null;
   asked: Layer | null;
   decisionMatches: boolean | null;
+  refusal: FoundRefusal | null;
 }
 
 /** A held code that matches the deciding line, with the roles and Buttons from which it comes. They are those of the user or the role; for a question about `permissions`, all that give the code. */
@@ -215,6 +216,18 @@ export type FindingState = "fault" | "ok" | "unknown" | "warning";
 export interface FiredCode {
   code: string;
   predicate: string;
+}
+
+/** The latest refusal with a decision's id, as a log has it. In the decision log are the codes that were held; in the operation log those that the user holds now are explained. `method` and `path` are null where another service asked about no request. */
+export interface FoundRefusal {
+  log: "decision-log" | "operation-log";
+  createTime: string;
+  requestId: string | null;
+  userId: number | null;
+  userName: string | null;
+  service: string;
+  method: string | null;
+  path: string | null;
 }
 
 export type Gender = "female" | "male" | "other";
@@ -867,7 +880,7 @@ export interface PublishedRevisionPage {
   total: number;
 }
 
-/** A question to the policy: a subject, and what it asks for; of a past revision, if one is named. The subject is a user by name, a role, or a holder of `permissions`; with none of them, a visitor. It asks for a request by `method` and `path`, to another `service` if one is named; for a `grant`: the permission code to hand out or to act on; for a `permission`: the code that another service asks about; or for an `object` of any `layer`. A past `decisionId` names its revision, and the answer says whether it decided the same question. */
+/** A question to the policy: a subject, and what it asks for; of a past revision, if one is named. The subject is a user by name, a role, or a holder of `permissions`; with none of them, a visitor. It asks for a request by `method` and `path`, to another `service` if one is named; for a `grant`: the permission code to hand out or to act on; for a `permission`: the code that another service asks about; or for an `object` of any `layer`. A past `decisionId` names its revision, and the answer says whether it decided the same question. Alone, it is looked up in the logs: what it has refused is explained, and `refusal` says whose request that was. */
 export interface Question {
   method?: RequestMethod | null;
   path?: string | null;

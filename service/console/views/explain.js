@@ -2,7 +2,7 @@
 /** Why a request, or a question about a code, is allowed or refused: a path through the layers of the policy. */
 import { Problem } from "../core/api.js";
 import { badge, card, h } from "../core/dom.js";
-import { layerStep, subjectStep } from "../parts/explained.js";
+import { layerStep, refusalOf, subjectStep } from "../parts/explained.js";
 import { form } from "../parts/form.js";
 import { METHODS, answering, asking, codesIn, showing, tabs } from "../parts/policy.js";
 import { OWN, serviceOptions } from "../parts/resources.js";
@@ -10,6 +10,9 @@ import { S } from "../strings.js";
 
 const T = S.policy;
 const NAMES = ["userName", "roleCode", "permissions", "method", "path", "service", "grant", "permission", "layer", "object", "revision", "decisionId"];
+
+/** What of a question can be typed; with none of it, a decision is looked up by its id. */
+const TYPED = ["userName", "roleCode", "permissions", "path", "grant", "permission", "object"];
 
 /** The members of a question about something that takes several. @type {Record<string, string[]>} */
 const ABOUT = { request: ["method", "path", "service"], object: ["layer", "object"] };
@@ -20,7 +23,7 @@ const ABOUT = { request: ["method", "path", "service"], object: ["layer", "objec
 /** @param {Page} page */
 export async function show(page) {
   const { query } = page;
-  const asked = ["path", "grant", "permission", "object"].some((name) => query.get(name));
+  const asked = ["decisionId", "path", "grant", "permission", "object"].some((name) => query.get(name));
   page.title(T.tab.explain);
   const shown = question(page, await serviceOptions(page));
   const answer = h("div", { "aria-live": "polite" });
@@ -41,10 +44,11 @@ function bodyOf(query) {
 function question(page, services) {
   const value = (/** @type {string} */ name) => page.query.get(name);
   const about = ["grant", "permission", "object"].find((name) => value(name)) ?? "request";
-  const subject = ["userName", "roleCode", "permissions"].find((name) => page.query.has(name)) ?? (value("path") || value("decisionId") ? "visitor" : "userName");
+  const subject = ["userName", "roleCode", "permissions"].find((name) => page.query.has(name)) ?? (value("path") ? "visitor" : "userName");
   const spelled = { spellcheck: "false", autocapitalize: "none" };
   const made = form({
     fields: [
+      { name: "decisionId", label: T.decisionId, value: value("decisionId"), help: T.decisionIdHelp, attributes: spelled },
       { name: "subject", label: T.subject, type: "select", required: true, options: T.subjects, value: subject },
       { name: "userName", label: T.userName, value: value("userName"), attributes: spelled },
       { name: "roleCode", label: T.roleCode, value: value("roleCode"), attributes: spelled },
@@ -57,14 +61,13 @@ function question(page, services) {
       { name: "permission", label: T.permission, value: value("permission"), attributes: spelled },
       { name: "layer", label: T.layer, type: "select", required: true, options: Object.entries(T.layers), value: value("layer") ?? "account" },
       { name: "object", label: T.object, value: value("object"), help: T.objectHelp, attributes: spelled },
-      { name: "past", label: T.more, type: "check", value: value("revision") || value("decisionId") },
       { name: "revision", label: T.past, type: "number", value: value("revision"), help: T.pastHelp },
-      { name: "decisionId", label: T.decisionId, value: value("decisionId"), help: T.decisionIdHelp, attributes: spelled },
     ],
     submit: T.ask,
     quiet: true,
     save: (values) => {
-      const wanted = [values.subject, ...(ABOUT[String(values.about)] ?? [values.about]), ...(values.past ? ["revision", "decisionId"] : [])];
+      if (values.decisionId && TYPED.every((name) => !values[name])) return asking(page, { decisionId: values.decisionId });
+      const wanted = ["decisionId", values.subject, ...(ABOUT[String(values.about)] ?? [values.about]), "revision"];
       const found = Object.fromEntries(NAMES.filter((name) => wanted.includes(name)).map((name) => [name, values[name]]));
       const missing = ["userName", "roleCode", "path", "grant", "permission", "object"].filter((name) => name in found && !found[name]);
       if (missing.length) throw new Problem(422, { errors: missing.map((field) => ({ field, message: S.form.missing })) });
@@ -75,10 +78,10 @@ function question(page, services) {
     },
   });
   const fit = () => {
-    const { subject: who, about: what, past } = made.values();
+    const { subject: who, about: what } = made.values();
     showing(made, { userName: who === "userName", roleCode: who === "roleCode", permissions: who === "permissions",
       method: what === "request", path: what === "request", service: what === "request", grant: what === "grant", permission: what === "permission",
-      layer: what === "object", object: what === "object", revision: past, decisionId: past });
+      layer: what === "object", object: what === "object" });
   };
   made.classList.add("question");
   made.addEventListener("change", fit);
@@ -91,16 +94,18 @@ function path(page, found) {
   const { query } = page;
   const layers = [found.resource, found.endpoint, found.grant, found.permission, found.asked].filter((one) => one !== null);
   const refused = found.resource && !found.resource.allowed && found.endpoint;
-  const isOwn = !query.get("service") || query.get("service") === OWN;
+  const service = found.refusal?.service ?? query.get("service") ?? OWN;
   const allowed = found.allowed && !found.keptOut;
   return h("section", { class: "card explained", "aria-label": T.answer },
     h("h2", null, badge(allowed ? T.allowed : T.denied, allowed ? "good" : "bad"), " ", h("span", null, `${T.revision} ${found.revision}`)),
-    found.decisionMatches !== null && h("p", { class: `note ${found.decisionMatches ? "" : "warn"}` }, found.decisionMatches ? T.matches : T.matchesNot),
+    found.refusal && refusalOf(page, found.refusal),
+    found.decisionMatches !== null && !(found.refusal && found.decisionMatches) && h("p", { class: `note ${found.decisionMatches ? "" : "warn"}` },
+      found.decisionMatches ? T.matches : found.refusal ? T.heldOthers : T.matchesNot),
     found.keptOut && h("p", { class: "note bad" }, T.keptOut),
     found.public && h("p", { class: "note" }, T.public),
     h("ol", { class: "path", "aria-label": T.steps },
       subjectStep(query, found),
       layers.map((layer) => layerStep(page, layer, layer.layer === "endpoint" && refused ? T.next : null)),
-      found.resource && !found.endpoint && isOwn && h("li", { class: "bad" }, h("h3", null, T.layers.endpoint), h("p", null, T.noRoute)),
+      found.resource && !found.endpoint && service === OWN && h("li", { class: "bad" }, h("h3", null, T.layers.endpoint), h("p", null, T.noRoute)),
       h("li", { class: allowed ? "good" : "bad" }, h("h3", null, allowed ? T.allowed : T.denied))));
 }

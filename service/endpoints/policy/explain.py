@@ -2,43 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Final
 
 from msgspec import Meta
 
+from service.audit.decisions.event import Event
+from service.audit.decisions.search import denial_in
 from service.authz.engine.policy import Policy
-from service.authz.engine.rules import ENDPOINT, GRANT, PERMISSION, RESOURCE, LayerName, object_fault
+from service.authz.engine.rules import GRANT, PERMISSION, LayerName, object_fault
 from service.authz.publishing.live import LivePolicy
 from service.authz.review import subjects
-from service.authz.review.access import shape_of
-from service.authz.review.explain import (
-    Explanation,
-    LayerExplained,
-    ObjectExplanation,
-    Reason,
-    explain,
-    explain_object,
-)
-from service.authz.review.openings import WouldOpen, would_open
-from service.authz.review.origins import Origins, origins_of
+from service.authz.review.access import request_path
+from service.authz.review.explain import Explanation, ObjectExplanation, explain, explain_object
 from service.authz.review.past import PastPolicies
-from service.authz.review.subjects import Subject
 from service.authz.review.turns import ReviewTurns
-from service.endpoints.policy.layers import Code, FiredCode, Line, RoleCode, Rows
+from service.endpoints.policy.explained import Explained, explained_answer, refusal_answer
 from service.endpoints.policy.revisions import require_kept
 from service.endpoints.policy.who_may import Method, place_of
 from service.endpoints.services.shown import ServiceName
-from service.errors import Conflict, ValidationFailed
+from service.errors import Conflict, NotFound, PermissionDenied, ValidationFailed
 from service.kernel.codes import MAX_CODE_LENGTH, HeldCodes, is_code
+from service.kernel.identity import Caller
 from service.kernel.services import PORTCULLIS
 from service.records.database.transactions import Connection, Database
 from service.records.policy import history
 from service.records.policy.history import Place
 from service.web.messages.context import RequestContext
 from service.web.messages.marks import example_body, logged, named, needs, refuses
-from service.web.messages.schema import Id, Revision, Schema, whole
+from service.web.messages.schema import Revision, Schema, whole
 
 DecisionId = Annotated[
     str,
@@ -53,7 +47,8 @@ class Question(Schema):
     for a request by `method` and `path`, to another `service` if one is named; for a `grant`: the permission
     code to hand out or to act on; for a `permission`: the code that another service asks about; or for an
     `object` of any `layer`. A past `decisionId` names its revision, and the answer says whether it decided
-    the same question.
+    the same question. Alone, it is looked up in the logs: what it has refused is explained, and `refusal`
+    says whose request that was.
     """
 
     method: Method | None = None
@@ -70,121 +65,63 @@ class Question(Schema):
     decision_id: DecisionId | None = None
 
 
-class Origin(Schema):
-    """A role, and its Button, from which a held code comes."""
-
-    role_code: RoleCode
-    button_id: Id
-    button_title: Annotated[str, Meta(examples=["List and read roles"])]
-
-
-class ExplainedCode(FiredCode):
-    """A held code that matches the deciding line, with the roles and Buttons from which it comes.
-
-    They are those of the user or the role; for a question about `permissions`, all that give the code.
-    """
-
-    origins: list[Origin]
-
-
-class OpeningButton(Schema):
-    """An enabled Button whose code would open the layer."""
-
-    id: Id
-    title: Annotated[str, Meta(examples=["List and read roles"])]
-    auth_mark: Code
-
-
-class Opening(Schema):
-    """What would allow a denied request: any one of these codes, of these roles, or of these Buttons.
-
-    `disabledButtons` are bound codes without effect, since their Buttons are disabled.
-    """
-
-    permissions: list[str]
-    roles: list[str]
-    buttons: list[OpeningButton]
-    disabled_buttons: list[str]
-
-
-class Layer(Schema):
-    """The answer of a layer, with all lines of its object and the one that decided."""
-
-    layer: Annotated[str, Meta(examples=["endpoint"])]
-    object: Annotated[str, Meta(examples=["GET /api/role/list"])]
-    allowed: bool
-    reason: Reason
-    lines: list[Line]
-    line: Line | None
-    rows: Rows
-    fired: list[ExplainedCode]
-    required: Annotated[list[str], Meta(examples=[["system:role:list"]])]
-    decision_id: Annotated[str, Meta(examples=["r12-9be1a6f0-5f0c39d1a2b4"])]
-    would_open: Opening | None
-
-
-class Explained(Schema):
-    """The answer of the policy to a request or a question about a code.
-
-    `path` is the decoded path of the request, in which `{}` stands for any value of a template. `keptOut`
-    says that the user is disabled or banned: then the service serves no request, whatever the policy says.
-    `resource` and `endpoint` are the layers of a request; `endpoint` is null if no route serves it (404 or
-    405). `grant` and `permission` are the layers of questions about a code, and `asked` is that of a question
-    about an object of a layer. Layers that were not asked are null. `decisionMatches` says whether one of the
-    layers has the `decisionId` that was sent; null if none was.
-    """
-
-    revision: Annotated[int, Meta(ge=0, examples=[12])]
-    path: Annotated[str, Meta(examples=["/api/role/list"])] | None
-    allowed: bool
-    public: bool
-    kept_out: bool
-    user_status: Annotated[str, Meta(examples=["enabled"])] | None
-    permissions: Annotated[list[str], Meta(examples=[["system:*"]])] | None
-    resource: Layer | None
-    endpoint: Layer | None
-    grant: Layer | None
-    permission: Layer | None
-    asked: Layer | None
-    decision_matches: bool | None
-
-
 class Explain:
     """``/api/policy/explain``."""
 
-    def __init__(self, database: Database, live: LivePolicy, turns: ReviewTurns, past: PastPolicies) -> None:
+    def __init__(
+        self,
+        database: Database,
+        live: LivePolicy,
+        turns: ReviewTurns,
+        past: PastPolicies,
+        decision_log: str | Path,
+    ) -> None:
+        """``decision_log`` is where the decision log of this node goes: a file can be searched."""
         self._database = database
         self._live = live
         self._turns = turns
         self._past = past
+        self._decision_log = decision_log
 
     @needs("system:policy:read")
     @logged("policy", "explain", "QUERY", response=False)
     @example_body({"userName": "admin", "method": "GET", "path": "/api/role/list"})
-    @refuses(Conflict)
+    @refuses(Conflict, NotFound)
     @named("explainDecision")
     async def on_post(self, context: RequestContext, body: Question) -> Explained:
         """Explain how the policy decides a request, or a question about a permission code.
 
         The policy in force, or a past revision with the model and endpoint lines of this node. A user's
-        current permissions and the current roles are used; tokens issued earlier may have others.
+        current permissions and the current roles are used; tokens issued earlier may have others. A
+        `decisionId` alone explains a refusal of the operation log, or of the decision log in a file of this
+        node; that takes the right to `GET /api/operation-log/{id}` too, and 404 says that neither has it.
         """
-        place, explained = asked(body)
+        asking = None if is_by_id(body) else asked(body)
         context.policy = policy = self._live.current
+        if asking is None:
+            require_log(context.user, policy)
         revision = self._revision(body)
-        past = None if revision == policy.revision else revision
-        async with self._turns.turn(), self._database.snapshot(within=history.READ_WITHIN) as connection:
-            if past is not None:
-                name = "decisionId" if body.revision is None else "revision"
-                await require_kept(connection, name, past)
-                policy = await self._past.of(connection, past, place)
-            asking = await subjects.subject_of(connection, body.user_name, body.permissions, body.role_code)
-            answer = await explained_answer(connection, policy, asking, explained(policy, asking.held), place)
-        if body.decision_id is not None:
-            answer.decision_matches = any(
-                layer.decision_id == body.decision_id for layer in layers_of(answer)
-            )
-        return answer
+        async with self._turns.turn():
+            event = None if asking else await self._event(body.decision_id)
+            async with self._database.snapshot(within=history.READ_WITHIN) as connection:
+                past = _Past(connection, policy, self._past, revision)
+                await past.require_kept("decisionId" if body.revision is None else "revision")
+                if asking is None:
+                    return await refusal_answer(connection, body.decision_id or "", event, policy, past.at)
+                place, explained = asking
+                policy = await past.at(place)
+                subject = await subjects.subject_of(
+                    connection, body.user_name, body.permissions, body.role_code
+                )
+                found = explained(policy, subject.held)
+                return await explained_answer(
+                    connection, policy, subject, found, place, decision_id=body.decision_id
+                )
+
+    async def _event(self, decision_id: str | None) -> Event | None:
+        if decision_id is None or not isinstance(self._decision_log, Path):
+            return None
+        return await self._turns.computed(denial_in, self._decision_log, decision_id)
 
     def _revision(self, body: Question) -> int | None:
         """Return the revision that is asked, None for the one in force.
@@ -193,18 +130,62 @@ class Explain:
         """
         if body.decision_id is None:
             return body.revision
-        revision, own_digest, _ = body.decision_id.removeprefix("r").split("-")
-        if body.revision not in (None, int(revision)):
+        revision = revision_of(body.decision_id, self._past.own_digest)
+        if body.revision not in (None, revision):
             raise ValidationFailed(("revision", "The decision is of another revision"))
-        if not self._past.own_digest.startswith(own_digest):
-            raise Conflict("That decision was made by another own part of the policy than that of this node")
-        return int(revision)
+        return revision
 
 
-def layers_of(answer: Explained) -> Iterator[Layer]:
-    """Yield the layers that were asked, in order."""
-    found = (answer.resource, answer.endpoint, answer.grant, answer.permission, answer.asked)
-    yield from filter(None, found)
+def revision_of(decision_id: str, own_digest: str) -> int:
+    """Return the revision that has decided.
+
+    Conflict for a decision of a node whose own part was another than that with ``own_digest``.
+    """
+    revision, own, _ = decision_id.removeprefix("r").split("-")
+    if not own_digest.startswith(own):
+        raise Conflict("That decision was made by another own part of the policy than that of this node")
+    return int(revision)
+
+
+class _Past:
+    """The policy of ``revision``, None for the one in force, as far as a question needs it."""
+
+    def __init__(
+        self, connection: Connection, live: Policy, past: PastPolicies, revision: int | None
+    ) -> None:
+        self._connection, self._live, self._past = connection, live, past
+        self._revision = None if revision == live.revision else revision
+
+    async def require_kept(self, name: str) -> None:
+        """Return when the lines of the revision are kept; ValidationFailed for the field ``name`` else."""
+        if self._revision is not None:
+            await require_kept(self._connection, name, self._revision)
+
+    async def at(self, place: Place | None) -> Policy:
+        """Return the policy, whole or with the lines that could decide about ``place``."""
+        if self._revision is None:
+            return self._live
+        return await self._past.of(self._connection, self._revision, place)
+
+
+def is_by_id(body: Question) -> bool:
+    """Tell whether ``body`` names a decision, and neither who asked nor what."""
+    question = (body.method, body.path, body.grant, body.permission, body.layer, body.object)
+    subject = (body.user_name, body.role_code, body.permissions)
+    return body.decision_id is not None and all(one is None for one in (*question, *subject))
+
+
+def require_log(caller: Caller, policy: Policy) -> None:
+    """Return when the caller may read an entry of the operation log: what is found by an id tells of one.
+
+    PermissionDenied else, by the decision about that request.
+    """
+    decision = policy.decide_route(PORTCULLIS, "GET", request_path(_ENTRY), caller)
+    if not decision.allowed:
+        raise PermissionDenied(f"To find a refusal by its id takes the right to GET {_ENTRY}", decision)
+
+
+_ENTRY: Final = "/api/operation-log/{id}"
 
 
 Explains = Callable[[Policy, HeldCodes | None], Explanation | ObjectExplanation]
@@ -254,64 +235,3 @@ def _both(**members: str | None) -> list[str]:
 
 def _explained(layer: str, name: str, policy: Policy, held: HeldCodes | None) -> ObjectExplanation:
     return explain_object(policy, layer, name, held)
-
-
-async def explained_answer(
-    connection: Connection | None,
-    policy: Policy,
-    asking: Subject,
-    found: Explanation | ObjectExplanation,
-    place: Place | None,
-) -> Explained:
-    """Return ``found``, the answer of ``policy`` about ``place``, with what is stored about its codes.
-
-    Without a connection no roles and Buttons are known.
-    """
-    origins = await origins_of(connection, asking, found.layers)
-    layers = {
-        layer.layer: _layer(
-            layer, origins, None if layer.allowed else await would_open(connection, policy, layer)
-        )
-        for layer in found.layers
-    }
-    only = next(iter(layers.values())) if place is None else None
-    if only is not None:
-        layers = {}
-    return Explained(
-        revision=policy.revision,
-        path=shape_of(place[2]) if isinstance(place, tuple) else None,
-        allowed=found.allowed,
-        public=found.public,
-        kept_out=asking.kept_out,
-        user_status=asking.status,
-        permissions=None if asking.held is None else sorted(asking.held.codes),
-        resource=layers.get(RESOURCE),
-        endpoint=layers.get(ENDPOINT),
-        grant=layers.get(GRANT),
-        permission=layers.get(PERMISSION),
-        asked=only,
-        decision_matches=None,
-    )
-
-
-def _layer(layer: LayerExplained, origins: Origins, opens: WouldOpen | None) -> Layer:
-    return Layer(
-        layer=layer.layer,
-        object=layer.object,
-        allowed=layer.allowed,
-        reason=layer.reason,
-        lines=list(layer.lines),
-        line=layer.line,
-        rows=list(layer.rows),
-        fired=[
-            ExplainedCode(
-                code=fired.code,
-                predicate=fired.predicate,
-                origins=[Origin.of(one) for one in origins.get(fired.code, ())],
-            )
-            for fired in layer.fired
-        ],
-        required=list(layer.required),
-        decision_id=layer.decision_id,
-        would_open=None if opens is None else Opening.of(opens),
-    )

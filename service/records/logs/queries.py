@@ -174,3 +174,15 @@ async def operation(connection: AsyncConnection, entry_id: int) -> OperationDeta
     if found is None:
         raise NotFound("There is no such entry")
     return found
+
+
+async def refused(connection: AsyncConnection, decision_id: str) -> OperationDetail | None:
+    """Return the latest call that the decision with that id has refused; None if there is none."""
+    logged = operation_log.c
+    statement = (
+        select(*_DETAIL.columns)
+        .where(logged.decision_id == decision_id, logged.decision == "deny")
+        .order_by(logged.create_time.desc(), logged.id.desc())
+        .limit(1)
+    )
+    return await _DETAIL.one_or_none(connection, statement)

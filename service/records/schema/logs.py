@@ -89,6 +89,7 @@ operation_log = Table(
     # Nearly all calls succeed and are allowed: they are found by time, and need no index entry.
     Index("operation_log_failed_idx", "create_time", "status", postgresql_where=text("status >= 300")),
     Index("operation_log_denied_idx", "create_time", postgresql_where=text("decision = 'deny'")),
+    Index("operation_log_denial_idx", "decision_id", postgresql_where=text("decision = 'deny'")),
     # An index of NULLs too would grow with every call, and few calls change anything.
     Index(None, "targets", postgresql_using="gin", postgresql_where=text("targets IS NOT NULL")),
     Index(None, "trace_id", postgresql_where=text("trace_id IS NOT NULL")),

@@ -1,0 +1,209 @@
+"""How an explanation is answered: each layer with its lines, and what would open a denial."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from service.audit.decisions.event import Event
+from service.authz.engine.policy import Policy
+from service.authz.engine.rules import ENDPOINT, GRANT, PERMISSION, RESOURCE
+from service.authz.review import refusals
+from service.authz.review.access import shape_of
+from service.authz.review.explain import Explanation, LayerExplained, ObjectExplanation, Reason
+from service.authz.review.openings import WouldOpen, would_open
+from service.authz.review.origins import Origins, origins_of
+from service.authz.review.refusals import PolicyAt
+from service.authz.review.subjects import Subject
+from service.endpoints.policy.layers import Code, FiredCode, Line, RoleCode, Rows
+from service.records.database.transactions import Connection
+from service.records.policy.history import Place
+from service.web.messages.schema import Id, Moment, Schema
+
+
+class Origin(Schema):
+    """A role, and its Button, from which a held code comes."""
+
+    role_code: RoleCode
+    button_id: Id
+    button_title: Annotated[str, Meta(examples=["List and read roles"])]
+
+
+class ExplainedCode(FiredCode):
+    """A held code that matches the deciding line, with the roles and Buttons from which it comes.
+
+    They are those of the user or the role; for a question about `permissions`, all that give the code.
+    """
+
+    origins: list[Origin]
+
+
+class OpeningButton(Schema):
+    """An enabled Button whose code would open the layer."""
+
+    id: Id
+    title: Annotated[str, Meta(examples=["List and read roles"])]
+    auth_mark: Code
+
+
+class Opening(Schema):
+    """What would allow a denied request: any one of these codes, of these roles, or of these Buttons.
+
+    `disabledButtons` are bound codes without effect, since their Buttons are disabled.
+    """
+
+    permissions: list[str]
+    roles: list[str]
+    buttons: list[OpeningButton]
+    disabled_buttons: list[str]
+
+
+class Layer(Schema):
+    """The answer of a layer, with all lines of its object and the one that decided."""
+
+    layer: Annotated[str, Meta(examples=["endpoint"])]
+    object: Annotated[str, Meta(examples=["GET /api/role/list"])]
+    allowed: bool
+    reason: Reason
+    lines: list[Line]
+    line: Line | None
+    rows: Rows
+    fired: list[ExplainedCode]
+    required: Annotated[list[str], Meta(examples=[["system:role:list"]])]
+    decision_id: Annotated[str, Meta(examples=["r12-9be1a6f0-5f0c39d1a2b4"])]
+    would_open: Opening | None
+
+
+class FoundRefusal(Schema):
+    """The latest refusal with a decision's id, as a log has it.
+
+    In the decision log are the codes that were held; in the operation log those that the user holds now are
+    explained. `method` and `path` are null where another service asked about no request.
+    """
+
+    log: Literal["operation-log", "decision-log"]
+    create_time: Moment
+    request_id: Annotated[str, Meta(examples=["8d5f0c39d1a2b4e7"])] | None
+    user_id: Id | None
+    user_name: Annotated[str, Meta(examples=["admin"])] | None
+    service: Annotated[str, Meta(examples=["portcullis"])]
+    method: Annotated[str, Meta(examples=["GET"])] | None
+    path: Annotated[str, Meta(examples=["/api/role/list"])] | None
+
+
+class Explained(Schema):
+    """The answer of the policy to a request or a question about a code.
+
+    `path` is the decoded path of the request, in which `{}` stands for any value of a template. `keptOut`
+    says that the user is disabled or banned: then the service serves no request, whatever the policy says.
+    `resource` and `endpoint` are the layers of a request; `endpoint` is null if no route serves it (404 or
+    405). `grant` and `permission` are the layers of questions about a code, and `asked` is that of a question
+    about an object of a layer. Layers that were not asked are null. `decisionMatches` says whether one of the
+    layers has the `decisionId` that was sent; null if none was. `refusal` is what was found by it alone.
+    """
+
+    revision: Annotated[int, Meta(ge=0, examples=[12])]
+    path: Annotated[str, Meta(examples=["/api/role/list"])] | None
+    allowed: bool
+    public: bool
+    kept_out: bool
+    user_status: Annotated[str, Meta(examples=["enabled"])] | None
+    permissions: Annotated[list[str], Meta(examples=[["system:*"]])] | None
+    resource: Layer | None
+    endpoint: Layer | None
+    grant: Layer | None
+    permission: Layer | None
+    asked: Layer | None
+    decision_matches: bool | None
+    refusal: FoundRefusal | None
+
+
+def layers_of(answer: Explained) -> Iterator[Layer]:
+    """Yield the layers that were asked, in order."""
+    found = (answer.resource, answer.endpoint, answer.grant, answer.permission, answer.asked)
+    yield from filter(None, found)
+
+
+async def refusal_answer(
+    connection: Connection | None, decision_id: str, event: Event | None, known: Policy, policy_at: PolicyAt
+) -> Explained:
+    """Return the explanation of a refusal by its id; NotFound if neither ``event`` nor the log has it.
+
+    ``known`` and ``policy_at`` are those of ``refusals.explained``.
+    """
+    refusal = await refusals.refusal_of(connection, decision_id, event)
+    found = await refusals.explained(refusal, known, policy_at)
+    answer = await explained_answer(
+        connection, found.policy, refusal.subject, found.explanation, found.place, decision_id=decision_id
+    )
+    answer.refusal = FoundRefusal.of(refusal)
+    return answer
+
+
+async def explained_answer(
+    connection: Connection | None,
+    policy: Policy,
+    asking: Subject,
+    found: Explanation | ObjectExplanation,
+    place: Place | None,
+    *,
+    decision_id: str | None = None,
+) -> Explained:
+    """Return ``found``, the answer of ``policy`` about ``place``, with what is stored about its codes.
+
+    With ``decision_id`` it says whether that decision was about the same. Without a connection no roles and
+    Buttons are known.
+    """
+    origins = await origins_of(connection, asking, found.layers)
+    layers = {
+        layer.layer: _layer(
+            layer, origins, None if layer.allowed else await would_open(connection, policy, layer)
+        )
+        for layer in found.layers
+    }
+    only = next(iter(layers.values())) if place is None else None
+    if only is not None:
+        layers = {}
+    return Explained(
+        revision=policy.revision,
+        path=shape_of(place[2]) if isinstance(place, tuple) else None,
+        allowed=found.allowed,
+        public=found.public,
+        kept_out=asking.kept_out,
+        user_status=asking.status,
+        permissions=None if asking.held is None else sorted(asking.held.codes),
+        resource=layers.get(RESOURCE),
+        endpoint=layers.get(ENDPOINT),
+        grant=layers.get(GRANT),
+        permission=layers.get(PERMISSION),
+        asked=only,
+        decision_matches=None
+        if decision_id is None
+        else any(layer.decision_id == decision_id for layer in found.layers),
+        refusal=None,
+    )
+
+
+def _layer(layer: LayerExplained, origins: Origins, opens: WouldOpen | None) -> Layer:
+    return Layer(
+        layer=layer.layer,
+        object=layer.object,
+        allowed=layer.allowed,
+        reason=layer.reason,
+        lines=list(layer.lines),
+        line=layer.line,
+        rows=list(layer.rows),
+        fired=[
+            ExplainedCode(
+                code=fired.code,
+                predicate=fired.predicate,
+                origins=[Origin.of(one) for one in origins.get(fired.code, ())],
+            )
+            for fired in layer.fired
+        ],
+        required=list(layer.required),
+        decision_id=layer.decision_id,
+        would_open=None if opens is None else Opening.of(opens),
+    )

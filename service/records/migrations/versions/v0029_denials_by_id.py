@@ -1,0 +1,17 @@
+"""Denials of the operation log are found by the id of their decision."""
+
+from __future__ import annotations
+
+from alembic import op
+
+revision = "v0029"
+down_revision = "v0028"
+kind = "expand"
+least_version = "0.2.0"
+
+
+def upgrade() -> None:
+    """Take the step."""
+    op.execute(
+        "CREATE INDEX operation_log_denial_idx ON sys.operation_log (decision_id) WHERE decision = 'deny'"
+    )
