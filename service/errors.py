@@ -361,3 +361,7 @@ class Unavailable(Refusal):
 
     def __init__(self, detail: str | None = None, *, retry_after: int = 1) -> None:
         super().__init__(detail, headers={"Retry-After": str(retry_after)})
+
+
+class Overloaded(Unavailable):
+    """Too many others want the same at once. Clients cause it at will, so it is no fault of the service."""

@@ -71,7 +71,9 @@ class LoginService:
         """
         try:
             attempt = await self._throttle.login(user_name, address, user_agent)
-            proof = PasswordProof(self._database, self._passwords, user_name, password)
+            proof = PasswordProof(
+                self._database, self._passwords, user_name, password, favoured=attempt.favoured
+            )
             pair = await self._opening.open(proof, Origin.of(device, address, user_agent))
         except Exception as error:
             self.outcomes[reason_of(error)] += 1

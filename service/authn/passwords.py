@@ -12,11 +12,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import Final, TypeVar
 
+import structlog
 from argon2 import PasswordHasher, Type
 from argon2.exceptions import InvalidHashError, VerificationError
 from argon2.low_level import ARGON2_VERSION
 
-from service.errors import Unavailable
+from service.errors import Overloaded
+from service.kernel.at_most_every import AtMostEvery
 from service.kernel.free_memory import give_back_free_memory
 from service.kernel.span import Span
 from service.kernel.tracing import traced
@@ -26,16 +28,22 @@ MAX_CHARACTERS = 1024
 MAX_BYTES = 4096
 NICENESS: Final = 5
 """How much lower the priority of the hashing threads is (nice(2)): a logged-in user's request goes first."""
+KEPT: Final = 4
+"""One place in so many is kept for logins that are favoured."""
+TELL_EVERY: Final = 10.0
+"""Seconds between two lines of the log about logins that were refused because too many wait."""
 QUIET: Final = 5.0
 """Seconds without a hash after which the memory of the last ones is given back."""
 _T = TypeVar("_T")
+_log = structlog.get_logger(__name__)
 
 
 class Passwords:
     """Hashes and verifies passwords in as many threads as there are cores, at a lower priority than requests.
 
-    At most ``max_waiting`` calls wait for a thread; one more raises ``Unavailable`` at once, so that a flood
-    of logins can't exhaust memory or add seconds of delay.
+    At most ``max_waiting`` calls wait for a thread; one more raises ``Overloaded`` at once, so that a flood
+    of logins can't exhaust memory or add seconds of delay. A quarter of these places is kept for calls that
+    are ``favoured``.
     """
 
     def __init__(self, settings: Password) -> None:
@@ -48,21 +56,27 @@ class Passwords:
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         self._threads = cores
         self._limit = cores + settings.max_waiting
+        self._limit_of_others = self._limit - settings.max_waiting // KEPT
+        self._refused = 0
+        self._telling = AtMostEvery(TELL_EVERY)
         self._pool = ThreadPoolExecutor(cores, thread_name_prefix="passwords", initializer=_step_back)
         self._lock = threading.Lock()
         self._busy = 0
         self._quiet: asyncio.TimerHandle | None = None
         self._nobody = _hash_of_no_password(self._hasher)
 
-    async def verify(self, stored: str | None, password: str) -> bool:
+    async def verify(self, stored: str | None, password: str, *, favoured: bool = True) -> bool:
         """True if ``password`` matches the hash ``stored``.
 
-        None (no such user, or no password) takes the same time and gives False.
+        None (no such user, or no password) takes the same time and gives False. Who is not ``favoured`` is
+        refused a little earlier while many wait.
         """
         if _too_long(password):
             return False
         same = await self._run(
-            lambda: self._matches(stored or self._nobody, password), name="verify password"
+            lambda: self._matches(stored or self._nobody, password),
+            name="verify password",
+            limit=self._limit if favoured else self._limit_of_others,
         )
         return same and stored is not None
 
@@ -107,15 +121,22 @@ class Passwords:
         except (VerificationError, InvalidHashError):
             return False
 
-    async def _run(self, work: Callable[[], _T], *, name: str = "hash password") -> _T:
+    async def _run(
+        self, work: Callable[[], _T], *, name: str = "hash password", limit: int | None = None
+    ) -> _T:
         with traced(name) as span:
-            return await self._in_thread(work if span is None else partial(_timed, span, work))
+            whole = work if span is None else partial(_timed, span, work)
+            return await self._in_thread(whole, self._limit if limit is None else limit)
 
-    async def _in_thread(self, work: Callable[[], _T]) -> _T:
+    async def _in_thread(self, work: Callable[[], _T], limit: int) -> _T:
         with self._lock:
-            if self._busy >= self._limit:
-                raise Unavailable("Too many logins are waiting")
-            self._busy += 1
+            is_full = self._busy >= limit
+            self._busy += not is_full
+        if is_full:
+            self._refused += 1
+            if self._telling.due():
+                _log.warning("logins are refused: too many wait for their hash", refused=self._refused)
+            raise Overloaded("Too many logins are waiting")
         future = self._pool.submit(work)
         # Counted until the work is done or dropped, even if the request stops waiting.
         future.add_done_callback(self._done)

@@ -35,11 +35,21 @@ class Proof(Protocol):
 class PasswordProof:
     """A password; it is hashed again only when the stored hash has changed."""
 
-    def __init__(self, database: Database, passwords: Passwords, user_name: str, password: str) -> None:
+    def __init__(
+        self,
+        database: Database,
+        passwords: Passwords,
+        user_name: str,
+        password: str,
+        *,
+        favoured: bool = True,
+    ) -> None:
+        """``favoured`` is that of ``Passwords.verify``."""
         self._database = database
         self._passwords = passwords
         self._user_name = user_name
         self._password = password
+        self._favoured = favoured
         self._verified: str | None = None
 
     @property
@@ -52,7 +62,7 @@ class PasswordProof:
         expected = stored.password_hash if stored else None
         if expected is not None and expected == self._verified:
             return
-        if not await self._passwords.verify(expected, self._password):
+        if not await self._passwords.verify(expected, self._password, favoured=self._favoured):
             raise LoginFailed
         self._verified = expected
 

@@ -21,6 +21,9 @@ from service.settings import Throttle as Settings
 ACCOUNT: Final = "login"
 """The limit on logins to one account."""
 
+FAVOURED_LIFE: Final = 86_400
+"""Seconds for which an address is favoured from which a login succeeded."""
+
 KEY_ADDRESS: Final = "key-address"
 """The limit on wrong API keys from one address."""
 
@@ -32,15 +35,20 @@ _log = structlog.get_logger(__name__)
 class Attempt:
     """A login that was let through; call ``succeeded`` after it succeeds."""
 
-    def __init__(self, throttle: Throttle, account: str, device: str, share: str) -> None:
+    def __init__(
+        self, throttle: Throttle, *, account: str, device: str, share: str, network: str, favoured: bool
+    ) -> None:
         self._throttle = throttle
         self._account = account
         self._device = device
         self._share = share
+        self._network = network
+        self.favoured = favoured
+        """True if a login from this address succeeded within a day: during a flood it goes first."""
 
     async def succeeded(self) -> None:
-        """Reset the account's count and remember the device as known."""
-        await self._throttle.forgive(self._account, self._device, self._share)
+        """Reset the account's count, and remember the device as known and the address as favoured."""
+        await self._throttle.forgive(self._account, self._device, self._share, self._network)
 
 
 class Throttle:
@@ -56,14 +64,15 @@ class Throttle:
         """Count a login; raises ``RateLimited`` or ``Unavailable``."""
         account = _digest(name_key(user_name))
         device = _digest(account, address, user_agent)
-        share = "strangers"
+        network = _network(address)
+        share, favoured = "strangers", False
         if self._settings.enabled:
             # Not the name: it may be a password in the wrong field.
-            network = _network(address)
             await self._hit(self._settings.login_address, "login-address", network, address=address)
-            share = device if await self._counters.knows(device) else share
+            known, favoured = await self._counters.knows(device, _digest(network))
+            share = device if known else share
             await self._hit(self._settings.login_account, ACCOUNT, account, share, address=address)
-        return Attempt(self, account, device, share)
+        return Attempt(self, account=account, device=device, share=share, network=network, favoured=favoured)
 
     async def locks(self, user_name: str) -> bool:
         """True if this is the first attempt over the account's limit within the window."""
@@ -94,12 +103,12 @@ class Throttle:
         if self._settings.enabled:
             await self._hit(self._settings.key_address, KEY_ADDRESS, _network(address), address=address)
 
-    async def forgive(self, account: str, device: str, share: str) -> None:
-        """Reset one share of an account, and remember the device as known."""
+    async def forgive(self, account: str, device: str, share: str, network: str) -> None:
+        """Reset one share of an account, and remember the device as known and the address as favoured."""
         settings = self._settings
         if settings.enabled:
             await self._counters.clear(settings.login_account, settings.window, ACCOUNT, account, share)
-            await self._counters.know(device, settings.known_device_life)
+            await self._counters.know(device, settings.known_device_life, _digest(network), FAVOURED_LIFE)
 
     async def unlock(self, user_name: str) -> None:
         """Forget all attempts to log in to an account, from any device; too slow for requests."""

@@ -86,10 +86,12 @@ class Counters:
             if not cursor:
                 return
 
-    async def know(self, fingerprint: str, life: int) -> None:
-        """Remember for ``life`` seconds that a device has logged in."""
-        await self._client.set(keys.known_device(fingerprint), "1", ex=life)
+    async def know(self, device: str, life: int, address: str, address_life: int) -> None:
+        """Remember for so many seconds that a device and an address have logged in, by fingerprints."""
+        await self._client.set(keys.known_device(device), "1", ex=life)
+        await self._client.set(keys.known_address(address), "1", ex=address_life)
 
-    async def knows(self, fingerprint: str) -> bool:
-        """True if the device is remembered."""
-        return bool(await self._client.exists(keys.known_device(fingerprint)))
+    async def knows(self, device: str, address: str) -> tuple[bool, bool]:
+        """Return whether the device, and whether the address, is remembered."""
+        known = await self._client.mget(keys.known_device(device), keys.known_address(address))
+        return known[0] is not None, known[1] is not None

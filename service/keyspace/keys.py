@@ -31,3 +31,8 @@ def undelivered(login_id: str, device: str, issued: int) -> str:
 def known_device(fingerprint: str) -> str:
     """Name the key that remembers a successful login from this device."""
     return f"rate:known:{fingerprint}"
+
+
+def known_address(fingerprint: str) -> str:
+    """Name the key that remembers a successful login from this address."""
+    return f"rate:address:{fingerprint}"

@@ -23,7 +23,8 @@ class Password:
     max_waiting: int = setting(
         64,
         check=between(1, 10_000),
-        help="Logins of one worker that may wait for their hash; further ones are answered 503 at once.",
+        help="Logins of one worker that may wait for their hash; further ones are answered 503 at once. A "
+        "quarter of these places is kept for client addresses from which a login succeeded within a day.",
     )
     min_length: int = setting(8, unit="characters", check=between(8, 128), help="Shortest new password.")
     max_length: int = setting(

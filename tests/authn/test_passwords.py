@@ -11,10 +11,11 @@ from collections.abc import Iterator
 import pytest
 from argon2 import Type
 from argon2.low_level import hash_secret
+from structlog.testing import capture_logs
 
 from service.authn import passwords as module
 from service.authn.passwords import NICENESS, Passwords
-from service.errors import Unavailable
+from service.errors import Overloaded, Unavailable
 from service.settings import Password
 from tests.support.cheap_hashes import COSTS
 from tests.support.waiting import eventually_here
@@ -177,3 +178,35 @@ async def test_memory_is_given_back_once_when_no_hash_was_made_for_a_while(
     assert await eventually_here(lambda: bool(given_back))
     await asyncio.sleep(0.1)
     assert given_back == [1]
+
+
+async def test_places_are_kept_for_those_who_are_favoured_while_many_wait() -> None:
+    passwords = Passwords(Password(**COSTS, max_waiting=8))
+    stored = await passwords.hash("gate, chain and winch")
+    hold = threading.Event()
+    real = passwords._matches
+    passwords._matches = lambda *known: hold.wait() and real(*known)  # type: ignore[method-assign]
+    try:
+        flood = [asyncio.create_task(passwords.verify(stored, "wrong", favoured=False)) for _ in range(200)]
+        await eventually_here(lambda: sum(task.done() for task in flood) >= 200 - passwords._limit_of_others)
+        mine = asyncio.create_task(passwords.verify(stored, "gate, chain and winch", favoured=True))
+        await asyncio.sleep(0)
+        assert not mine.done()
+    finally:
+        hold.set()
+    refused = [task.exception() for task in flood if task.done()]
+
+    assert await mine is True
+    assert {type(error) for error in refused} == {Overloaded}
+    assert len(refused) == 200 - (passwords._threads + 8 - 2)
+    await asyncio.gather(*flood, return_exceptions=True)
+    passwords.close()
+
+
+async def test_a_flood_of_logins_is_one_line_of_the_log() -> None:
+    passwords = Passwords(Password(**COSTS, max_waiting=1))
+    with capture_logs() as lines:
+        await asyncio.gather(*(passwords.verify(None, "x") for _ in range(300)), return_exceptions=True)
+    passwords.close()
+
+    assert [line["log_level"] for line in lines] == ["warning"]

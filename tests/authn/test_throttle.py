@@ -91,6 +91,15 @@ async def test_a_known_device_gets_in_while_strangers_hammer_the_account(throttl
     assert not await refused(throttle, address="10.0.0.1", agent="her phone")
 
 
+async def test_an_address_is_favoured_after_a_login_from_it_whatever_the_account(throttle: Throttle) -> None:
+    first = await throttle.login("ann", "10.0.0.1", "her phone")
+    await first.succeeded()
+
+    assert not first.favoured
+    assert (await throttle.login("bob", "10.0.0.1", "his phone")).favoured
+    assert not (await throttle.login("ann", "10.0.0.2", "her phone")).favoured
+
+
 async def test_a_known_device_may_not_try_for_ever_either(throttle: Throttle) -> None:
     await (await throttle.login("ann", "10.0.0.1", "her phone")).succeeded()
     tried = [await refused(throttle, agent="her phone") for _ in range(4)]

@@ -19,8 +19,9 @@ from sqlalchemy.exc import DBAPIError
 from structlog.testing import capture_logs
 
 from service.embedded import EmbeddedStores
-from service.errors import Unavailable
+from service.errors import Overloaded, Unavailable
 from service.records.database.connection import PromptConnection, conninfo
+from service.records.database.failures import OVERLOADED
 from service.records.database.transactions import Database
 from tests.support.waiting import eventually_here
 
@@ -201,6 +202,22 @@ async def test_a_server_that_freezes_within_a_transaction_is_unavailable(fragile
         await database.ping()
 
 
+async def test_a_server_that_freezes_within_longer_work_is_away_no_later(fragile: EmbeddedStores) -> None:
+    async def freeze_half_way() -> None:
+        async with database.transaction(within=3600) as connection:
+            await connection.execute(text("SELECT 1"))
+            fragile.postgres.pause()
+            await connection.execute(text("SELECT 1"))
+
+    async with opened(fragile.database_url, timeout=SHORT) as database:  # which ends after ``BOUND`` seconds
+        try:
+            with pytest.raises(Unavailable, match="out of reach"):
+                await freeze_half_way()
+        finally:
+            fragile.postgres.resume()
+        await database.ping()
+
+
 async def test_a_server_that_is_killed_is_unavailable_until_it_runs_again(fragile: EmbeddedStores) -> None:
     async def kill_half_way() -> None:
         async with database.transaction(within=BOUND) as connection:
@@ -260,6 +277,25 @@ async def test_a_pool_that_is_used_up_is_unavailable_and_whole_again_afterwards(
         async with database.transaction(within=BOUND), database.transaction(within=BOUND):
             assert all(await asyncio.gather(*(is_refused(database) for _ in range(5))))
         await all_can_be_used_at_once(database, 2)
+
+
+async def test_who_gets_no_connection_while_others_get_answers_is_told_of_the_load(
+    empty_database_url: str,
+) -> None:
+    async def work() -> None:
+        async with database.transaction() as connection:
+            await connection.execute(text("SELECT pg_sleep(0.2)"))
+
+    async with opened(empty_database_url, pool_size=1, timeout=SHORT) as database:
+        with capture_logs() as lines:
+            ends = await asyncio.gather(*(work() for _ in range(30)), return_exceptions=True)
+
+        waiting = [end for end in ends if isinstance(end, Overloaded)]
+        assert {end.detail for end in waiting} == {OVERLOADED}
+        assert len(waiting) > 10
+        assert [line["event"] for line in lines if line["log_level"] == "warning"] == [
+            "the database has no connection free"
+        ]
 
 
 async def test_cancelled_requests_leave_the_pool_whole(empty_database_url: str) -> None:

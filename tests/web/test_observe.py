@@ -12,7 +12,7 @@ import structlog
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from service.errors import NotImplementedHere
+from service.errors import NotImplementedHere, Overloaded, Unavailable
 from service.kernel.origin import ORIGIN
 from service.web.observability.log_format import configure_logging
 from service.web.requests.answer import Message
@@ -185,6 +185,16 @@ async def test_what_is_not_implemented_is_no_fault_of_ours(out: io.BytesIO) -> N
     answer = await ask(app, "POST", "/", **refusal)
     (line,) = lines(out)
     assert (answer.status, line["status"], line["level"]) == (501, 501, "info")
+
+
+@pytest.mark.anyio
+async def test_a_flood_that_is_turned_away_is_no_fault_of_ours(out: io.BytesIO) -> None:
+    app, _ = example()
+    for refused in (Overloaded("Too many logins are waiting"), Unavailable()):
+        refusal: dict[str, Any] = {REFUSAL: refused}
+        await ask(app, "POST", "/", **refusal)
+
+    assert [(line["status"], line["level"]) for line in lines(out)] == [(503, "info"), (503, "error")]
 
 
 @pytest.mark.anyio

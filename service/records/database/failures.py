@@ -14,6 +14,7 @@ from sqlalchemy.exc import DBAPIError, InterfaceError, NoResultFound, Operationa
 from service.errors import Unavailable
 
 OUT_OF_REACH: Final = "The database is out of reach"
+OVERLOADED: Final = "Too many requests are waiting for the database"
 READ_ONLY: Final = "The database takes no changes"
 INCOMPLETE: Final = "The database lacks what this service keeps in it"
 
@@ -45,16 +46,19 @@ class CauseLog:
         self.count = 0
         """How often the database has failed."""
 
-    def tell(self, cause: str) -> None:
-        """Log an error with ``cause``, unless the same one was logged recently."""
-        self.count += 1
+    def tell(self, cause: str, *, is_fault: bool = True) -> None:
+        """Log ``cause``, unless the same one was logged recently; if no fault of the server, as a warning."""
+        self.count += is_fault
         now = monotonic()
         if now < self._again.get(cause, 0.0):
             return
         if len(self._again) >= _MOST_CAUSES:
             self._again.clear()
         self._again[cause] = now + TELL_EVERY
-        _log.error("the database fails", reason=cause)
+        if is_fault:
+            _log.error("the database fails", reason=cause)
+        else:
+            _log.warning("the database has no connection free", reason=cause)
 
 
 def _ignore(_cause: str) -> None:

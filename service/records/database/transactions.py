@@ -13,17 +13,26 @@ import psycopg
 import sqlalchemy
 from sqlalchemy import Engine, create_engine, event, text
 from sqlalchemy.exc import DBAPIError, InvalidatePoolError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import NullPool, QueuePool
 
-from service.errors import Unavailable
+from service.errors import Overloaded, Unavailable
 from service.kernel import tracing
 from service.kernel.dry_run import DRY_RUN, OvertakenError
 from service.kernel.keyed_write import KEYED_WRITE
 from service.kernel.metrics import Durations
 from service.kernel.span import Span
 from service.records.database.connection import PromptConnection, has_ended
-from service.records.database.failures import INCOMPLETE, OUT_OF_REACH, CauseLog, out_of_reach, words_of
+from service.records.database.failures import (
+    INCOMPLETE,
+    OUT_OF_REACH,
+    OVERLOADED,
+    CauseLog,
+    out_of_reach,
+    words_of,
+)
+from service.records.database.pulse import Pulse
 from service.records.database.servers import Servers
 from service.records.database.single_reads import SingleReads
 from service.records.database.statement_spans import StatementSpans, traced_statement
@@ -62,7 +71,8 @@ class Database:
     If the server is stopped, frozen, unreachable or slow, a transaction ends with ``Unavailable`` after
     ``timeout`` seconds, or after its own limit. The limit covers everything: the wait for a free connection,
     its opening, every statement, and the caller's own work in between. A transaction with a longer limit must
-    also get its first answer from the server within ``timeout``. A server that refuses writes, or has lost
+    also get its first answer from the server within ``timeout``, and ends when the server falls silent for as
+    long afterwards. A server that refuses writes, or has lost
     tables or rows that every installation has, is unavailable too. The cause is logged. When the database is
     back, new transactions work again by themselves.
     """
@@ -99,6 +109,8 @@ class Database:
             return connection
 
         self._single_reads = SingleReads(partial(connect, autocommit=True), SINGLE_READS)
+        self._pulse = Pulse(partial(connect, autocommit=True), timeout)
+        self._answered = float("-inf")  # when a transaction last ended well, by the clock of the event loop
 
         self._engine: AsyncEngine = create_async_engine(
             _DRIVER,
@@ -210,6 +222,7 @@ class Database:
     async def close(self) -> None:
         """Close all connections: those in use as soon as their work has ended."""
         self._closed = True
+        await self._pulse.finish()
         await self._single_reads.close()
         await self._engine.dispose()
 
@@ -241,6 +254,7 @@ class Database:
                             limit = round(within * _SERVER_SHARE * 1000)
                             await connection.execute(text(f"SET LOCAL statement_timeout = {limit:d}"))
                             deadline.reschedule(begun + bound)
+                            await stack.enter_async_context(self._pulse.watching(deadline))
                         yield connection
         except Unavailable as refusal:
             if isinstance(refusal.__cause__, psycopg.errors.ReadOnlySqlTransaction):
@@ -251,14 +265,23 @@ class Database:
                 raise
             if connected:
                 await self._doubt()
+            elif self._answered > begun:
+                raise self._overloaded() from None
             waited = asyncio.get_running_loop().time() - begun
             self._causes.tell(f"no answer within {round(waited)} s")
             raise Unavailable(OUT_OF_REACH) from None
+        self._answered = asyncio.get_running_loop().time()
         self._calls.observe(perf_counter() - begun_exactly)
+
+    def _overloaded(self) -> Overloaded:
+        """Return the refusal of a call that got no connection while others got answers."""
+        self._causes.tell("all connections are in use", is_fault=False)
+        return Overloaded(OVERLOADED)
 
     async def _checkout(self, options: _Options, stack: AsyncExitStack) -> AsyncConnection:
         """Take a connection; any failure, such as a wrong password, is logged for the operator."""
         self._waiting += 1
+        begun = asyncio.get_running_loop().time()
         try:
             connection = await stack.enter_async_context(self._engine.connect())
             # Only now: those of an engine are set before the stack has the connection, and a caller who is
@@ -270,6 +293,8 @@ class Database:
                     await connection.invalidate()
                     raise
         except (SQLAlchemyError, OSError) as error:
+            if isinstance(error, PoolTimeoutError) and self._answered > begun:
+                raise self._overloaded() from None
             cause = error.orig if isinstance(error, DBAPIError) else error
             self._causes.tell(words_of(cause))
             raise Unavailable(OUT_OF_REACH) from cause

@@ -16,6 +16,7 @@ import msgspec
 import structlog
 from msgspec import Struct
 
+from service.errors import Overloaded
 from service.web.messages.context import RequestContext
 from service.web.messages.description import Operation
 from service.web.observability.log_format import clock, json_line, json_output
@@ -58,7 +59,7 @@ class RequestLog:
 
     def write(self, context: RequestContext) -> None:
         """Write the line of the finished request ``context``."""
-        if not self._all and not _is_fault(context.status):
+        if not self._all and not _is_fault(context):
             return
         if self._output is not None:
             self._pending.append(self._usual_line(context) or json_line(_line(context)))
@@ -90,7 +91,7 @@ class RequestLog:
         if parts is None:
             parts = self._parts[operation] = _parts(operation)
         before, after = parts
-        level = "error" if _is_fault(context.status) else "info"
+        level = "error" if _is_fault(context) else "info"
         ms = round((perf_counter() - context.started) * 1000, 2)
         trace = f',"trace_id":"{context.trace_id}"' if context.trace_id else ""
         return (
@@ -114,15 +115,19 @@ def _parts(operation: Operation) -> tuple[str, str]:
     return f',"method":{method},"path":{template},', after
 
 
-def _is_fault(status: int) -> bool:
-    return status >= _SERVER_FAULTS and status != _CLIENTS_DOING
+def _is_fault(context: RequestContext) -> bool:
+    """True if the answer tells of a fault of the service, and not of what clients can cause at will."""
+    status = context.status
+    return (
+        status >= _SERVER_FAULTS and status != _CLIENTS_DOING and not isinstance(context.refusal, Overloaded)
+    )
 
 
 def _line(context: RequestContext) -> _Line:
     operation, decision, status = context.operation, context.decision, context.status
     line = _Line(
         "request",
-        "error" if _is_fault(status) else "info",
+        "error" if _is_fault(context) else "info",
         clock.text(),
         context.request_id,
         context.scope["method"],

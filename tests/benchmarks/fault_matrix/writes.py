@@ -44,7 +44,7 @@ class RoleWrite(Administered):
 class Bind(Administered):
     """The Buttons of a resource, replaced; each time the policy is published anew."""
 
-    name, device, is_write, bound_of_work = "bind", "binder", True, 30.0
+    name, device, is_write = "bind", "binder", True
 
     def __init__(self, url: str, intruders: Intruders, database_url: str) -> None:
         self._database_url = database_url
