@@ -20,7 +20,7 @@ from service.authz.publishing.changes import Change
 from service.authz.publishing.invariant_guard import InvariantGuard
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.revisions import PATIENCE
-from service.errors import PermissionDenied, RefreshRequired
+from service.errors import PermissionDenied, RefreshRequired, ValidationFailed
 from service.kernel.account_acts import Act, Whom, refusal_of
 from service.kernel.codes import HeldCodes
 from service.kernel.delegated import Delegated, EditRequest, GrantQuestion, Needed, ObjectQuestion
@@ -123,6 +123,11 @@ class DelegationCheck:
         else:
             self._change.ask(lambda candidate: self.require_object(candidate, SERVICE, name, why))
 
+    def require_foreign(self, field: str, service: str) -> None:
+        """Return when no permission code of this service begins with ``service``; ValidationFailed else."""
+        if service in self._policy.own_beginnings:
+            raise ValidationFailed((field, "is the beginning of permission codes of Portcullis itself"))
+
     def require_request(self, method: str, path: str, template: str) -> None:
         """Return when the caller may send a request to ``path``, which the endpoint ``template`` serves.
 
@@ -161,7 +166,12 @@ class DelegationCheck:
         self._require_account(f"{act} {'by-session' if self._caller.key_id is None else 'by-key'}")
 
     def new_account(self, values: Mapping[str, Any]) -> NewAccount:
-        """Return the account with ``values`` as one that the caller may create; PermissionDenied else."""
+        """Return the account with ``values`` as one that the caller may create; PermissionDenied else.
+
+        ValidationFailed for a service that no account may be bound to.
+        """
+        if (service := values.get("service")) is not None:
+            self.require_foreign("service", service)
         whom: Whom = "others"
         if self.bound_to is not None:
             alike = values.get("kind") == "service" and values.get("service") == self.bound_to

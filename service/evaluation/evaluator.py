@@ -11,7 +11,7 @@ from service.evaluation.entities import Asked
 from service.evaluation.questions import question_of
 from service.evaluation.subjects import Subjects
 from service.kernel.cooperative_yield import CooperativeYield
-from service.kernel.identity import Caller
+from service.kernel.identity import Caller, codes_asked
 
 Note: TypeAlias = Callable[[Asked, Caller | None, Answer], None]
 """Takes each question with the subject that was found and the answer, for the decision log."""
@@ -64,4 +64,4 @@ class Evaluator:
         question = question_of(asked.action, asked.resource, asking.service)
         if isinstance(question, str):
             return Answer(False, question)
-        return NOT_ACTIVE if caller is None else self._answers.of(policy, question, caller.held)
+        return NOT_ACTIVE if caller is None else self._answers.of(policy, question, codes_asked(caller))

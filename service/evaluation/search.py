@@ -19,7 +19,7 @@ from service.evaluation.entities import Resource, Subject
 from service.evaluation.questions import Question, question_of, service_of
 from service.evaluation.subjects import Subjects
 from service.kernel.codes import HeldCodes
-from service.kernel.identity import Caller
+from service.kernel.identity import Caller, codes_asked
 from service.kernel.services import split_object
 from service.records.database.transactions import Database
 from service.records.roles import holdings
@@ -135,7 +135,7 @@ class Search:
 
     async def _held(self, policy: Policy, subject: Subject) -> HeldCodes | None:
         callers: Mapping[Subject, Caller] = await self._subjects.callers([subject], policy.permission_map)
-        return callers[subject].held if subject in callers else None
+        return codes_asked(callers.get(subject))
 
     def _allows(self, policy: Policy, question: Question, held: HeldCodes) -> bool:
         return self._answers.of(policy, question, held).allowed

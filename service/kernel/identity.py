@@ -22,7 +22,8 @@ class Caller:
     this request; ``issued_at`` is the token's ``iat`` in seconds since the epoch, with a fraction.
     ``service`` is the service that a service account is bound to, None for none. ``key_id`` is the API key
     that the request came with, itself or by a token that was issued for it; ``device`` is ``key:`` and its
-    number then, which is the name of no device.
+    number then, which is the name of no device. ``limited_to_nothing`` is true for a key whose list of scopes
+    is empty.
     """
 
     user_id: int
@@ -36,8 +37,18 @@ class Caller:
     kind: Kind = "person"
     service: str | None = None
     key_id: int | None = None
+    limited_to_nothing: bool = False
 
     @property
     def is_operator(self) -> bool:
         """Whether it is the operator; ``user_name`` is then the name of an account of the system."""
         return self.user_id == OPERATOR_ID
+
+
+def codes_asked(caller: Caller | None) -> HeldCodes | None:
+    """Return the codes with which the policy is asked about ``caller``; None is somebody not logged in.
+
+    So is nobody, and a key that is limited to nothing: what is open to everybody logged in needs no code, so
+    that no list of codes could limit it.
+    """
+    return None if caller is None or caller.limited_to_nothing else caller.held

@@ -9,6 +9,9 @@ from typing import Final
 PORTCULLIS: Final = "portcullis"
 """The name of this service itself: reserved, and that of resources that name no other."""
 
+RESERVED: Final = frozenset({"service", "system"})
+"""Beginnings of this service's own permission codes, such as ``system:user:list``, which no other has."""
+
 NAME: Final = re.compile(r"[a-z][a-z0-9-]{0,31}")
 """The grammar of the names of services."""
 

@@ -22,6 +22,5 @@ def banner(address: str, rows: Mapping[str, str], first: FirstLogin | None) -> s
 
 def _password(first: FirstLogin) -> str:
     if first.password is None:
-        weakness = f"; change it soon: it {first.complaint}" if first.complaint else ""
-        return f"the one that you set{weakness}"
+        return "the one that you set"
     return f"{first.password}   (shown this once; only its hash is stored)"

@@ -100,7 +100,8 @@ def prepare_database(settings: Settings, chosen: str | None, shipped: Shipped) -
     passwords = Passwords(settings.password)
 
     def administrator_hash() -> str:
-        _refuse_outright(password, settings)
+        if chosen and (complaint := rules.complaint(chosen, ADMINISTRATOR)):
+            raise PasswordError(f"{FIRST_PASSWORD} {complaint}")
         return asyncio.run(passwords.hash(password))
 
     try:
@@ -123,9 +124,7 @@ def prepare_database(settings: Settings, chosen: str | None, shipped: Shipped) -
         )
     if not prepared.new:
         return None
-    if chosen is None:
-        return FirstLogin(ADMINISTRATOR.user_name, password)
-    return FirstLogin(ADMINISTRATOR.user_name, None, rules.complaint(chosen, ADMINISTRATOR))
+    return FirstLogin(ADMINISTRATOR.user_name, password if chosen is None else None)
 
 
 def publish_policy(settings: Settings, shipped: Shipped) -> Policy:
@@ -163,9 +162,3 @@ async def _publish(settings: Settings, shipped: Shipped) -> Policy:
         return policy
     finally:
         await database.close()
-
-
-def _refuse_outright(password: str, settings: Settings) -> None:
-    low, high = settings.password.min_length, settings.password.max_length
-    if not low <= len(password) <= high:
-        raise PasswordError(f"{FIRST_PASSWORD} must be {low} to {high} characters long")

@@ -7,14 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class FirstLogin:
-    """The administrator of a new database.
-
-    ``password`` is None if the operator chose it; ``complaint`` then says what is weak about it, or is None.
-    """
+    """The administrator of a new database; ``password`` is None if the operator chose it."""
 
     user_name: str
     password: str | None
-    complaint: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,11 +83,27 @@ async def test_scopes_narrow_the_rights_and_never_widen_them(workers: Workers) -
         (["system:*:list"], {LIST, "system:menu:list"}),
         ([LIST, "system:user:list"], {LIST}),
         (["other:*"], set()),
-        ([], set()),
     ]
     for scopes, expected in scoped:
         key = await workers.key(account, scopes=scopes)
         assert await held(workers, key) == [expected, expected]
+
+
+@pytest.mark.parametrize("codes", [(LIST,), ("*",)])
+async def test_a_key_with_an_empty_list_of_scopes_opens_nothing(
+    workers: Workers, codes: tuple[str, ...]
+) -> None:
+    key = await workers.key(await workers.account(*codes), scopes=[])
+    for path in ("/api/role/list", "/api/user/info", "/api/user/profile", "/api/auth/sessions"):
+        answers = await workers.ask(key, path)
+        assert [one.code for one in answers] == ["permission_denied"] * 2, path
+        assert all(one.json["decisionId"] for one in answers)
+
+
+async def test_an_account_without_codes_opens_what_is_open_to_everybody_logged_in(workers: Workers) -> None:
+    key = await workers.key(await workers.account())
+    assert await workers.statuses(key, "/api/user/info") == [200, 200]
+    assert await workers.statuses(key) == [403, 403]
 
 
 async def test_an_account_that_holds_everything_is_narrowed_by_scopes_too(workers: Workers) -> None:

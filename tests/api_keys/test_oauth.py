@@ -66,6 +66,14 @@ async def test_a_key_is_exchanged_for_a_token_by_both_methods_and_both_names(wor
         assert await workers.statuses(told["access_token"], "/api/user/list") == [403, 403]
 
 
+async def test_a_token_of_a_key_that_is_limited_to_nothing_opens_nothing(workers: Workers) -> None:
+    limited = await issued(workers, await workers.key(await workers.account("*"), scopes=[]))
+    without_codes = await issued(workers, await workers.key(await workers.account()))
+    assert "scope" not in limited
+    assert await workers.statuses(limited["access_token"], "/api/user/info") == [403, 403]
+    assert await workers.statuses(without_codes["access_token"], "/api/user/info") == [200, 200]
+
+
 async def test_refusals_are_those_of_the_standard(workers: Workers) -> None:
     account = await workers.account(LIST)
     key, other = await workers.key(account), await workers.key(await workers.account(LIST))

@@ -255,8 +255,10 @@ async def test_a_refusal_names_no_field_but_those_of_the_operation(logged: Logge
 
 async def test_much_is_cut_and_stays_readable(logged: Logged) -> None:
     made = await logged.inside.data("POST", "/api/resource", resource("/api/long-report"))
-    ids = list(range(1, 3000))
-    _, entry = await logged.entry_of("PUT", f"/api/resource/{made['id']}/buttons", {"menuIds": ids})
+    ids, path = list(range(1, 3000)), f"/api/resource/{made['id']}/buttons"
+    answer = await logged.ask("PUT", path, {"menuIds": ids}, ("If-Match", '"99"'))
+    assert answer.status == 412  # and not 422, of which nothing is kept
+    entry = await logged.entry(answer)
     kept = entry["params"]["body"]["menuIds"]
     assert kept[:50] == ids[:50]
     assert kept[50].startswith("\u2026")

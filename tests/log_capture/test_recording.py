@@ -13,12 +13,13 @@ from service.app import check_routes
 from service.audit.collector import Collector
 from service.audit.redaction import REDACTED, is_sensitive, kept
 from service.authz.publishing.shipped import read_shipped
+from service.errors import Conflict, ValidationFailed
 from service.records.logs.login_events import LoginEvent
 from service.records.logs.operation_events import OperationEvent
 from service.web.content.streams import Stream
 from service.web.messages.context import RequestContext
 from service.web.messages.description import Operation
-from service.web.messages.marks import logged, needs, public, sends
+from service.web.messages.marks import logged, needs, public, refuses, sends
 from service.web.messages.schema import Schema, schema_of
 from service.web.requests.application import Application
 from service.web.requests.middleware import RequestMiddleware
@@ -31,6 +32,7 @@ from tests.web.example_service import OpenGate
 pytestmark = pytest.mark.anyio
 
 CANARY = "canary-7f3b"
+BROKEN = f"{CANARY} in the wrong field"
 
 
 class Account(Schema):
@@ -47,8 +49,13 @@ class Search(Schema):
 class Accounts:
     @needs("account:create")
     @logged("account", "create", "INSERT")
+    @refuses(Conflict)
     async def on_post(self, _context: RequestContext, body: Account, query: Search) -> Account:
         """Make an account."""
+        if body.name == BROKEN:
+            raise ValidationFailed(("name", "must be a name"))
+        if body.name == "taken":
+            raise Conflict("There is one of that name")
         return Account(body.name, body.new_password or str(query.api_key), body.more)
 
     @needs("account:create")
@@ -182,6 +189,31 @@ async def test_nothing_is_kept_of_a_body_that_was_refused(
     event = only(collector)
     assert event.status in (400, 422)
     assert CANARY not in str(event)
+
+
+async def test_nothing_is_kept_of_a_body_that_only_a_rule_refuses(
+    app: RequestMiddleware, collector: Collector
+) -> None:
+    body = msgspec.json.encode({"name": BROKEN, "more": CANARY})
+    answer = await ask(app, "POST", f"/api/account?name={CANARY}", JSON, body=body)
+    event = only(collector)
+    assert (event.status, event.error, event.params, event.query) == (
+        422,
+        "validation_failed",
+        None,
+        "name=\u2026",
+    )
+    assert event.response == answer.json | {"requestId": event.request_id}
+    assert CANARY not in str(event)
+
+
+async def test_a_body_that_breaks_no_rule_is_kept_also_when_the_call_is_refused(
+    app: RequestMiddleware, collector: Collector
+) -> None:
+    await ask(app, "POST", "/api/account?name=a", JSON, body=b'{"name": "taken", "more": 1}')
+    event = only(collector)
+    assert (event.status, event.error, event.query) == (409, "conflict", "name=a")
+    assert event.params["body"]["name"] == "taken"
 
 
 async def test_the_path_of_a_public_route_may_be_a_key_and_is_not_kept(

@@ -21,6 +21,7 @@ from service.authz.review.findings import Finding, read_accepted
 from service.authz.review.impact import Roles, Standing
 from service.authz.review.stored_findings import StoredResource
 from service.kernel.bound_resource import BoundResource
+from service.kernel.services import Service
 from service.laboratory import file_findings
 from tests.docs.pages import between
 from tests.policies.stock import POLICIES, SHIPPED
@@ -60,6 +61,16 @@ def found(
     ]
     standing = Standing(OWN.policy(derive(enabled), {}, 1), roles, users or {})
     return {(one.finding, one.place) for one in stored_findings.stored_findings(standing, resources)}
+
+
+def test_a_service_that_is_named_like_our_own_codes_begin_is_a_finding() -> None:
+    services = [Service(name) for name in ("orders", "system", "user")]
+    standing = Standing(OWN.policy(derive([], services=services), {}, 1), {}, {})
+    looked = stored_findings.stored_findings(standing, ())
+    assert [one.place for one in looked if one.finding == "service-named-like-own-codes"] == [
+        "system",
+        "user",
+    ]
 
 
 OVERLAPPING = {("resource-takes-requests", "GET /user/list")}

@@ -162,12 +162,17 @@ def test_a_taken_port_is_refused_before_anything_is_started(tmp_path: Path) -> N
     assert not (tmp_path / "data").exists()
 
 
-def test_a_weak_first_password_is_refused_and_the_database_stays_new(
+def test_a_first_password_keeps_the_rules_for_passwords_or_the_database_stays_new(
     tmp_path: Path, redis_url: str, empty_database_url: str
 ) -> None:
     variables = variables_for(empty_database_url, redis_url)
-    said = refusal(tmp_path, "--port", "0", PORTCULLIS_ADMIN_PASSWORD="curt", **variables)
-    assert said == "PORTCULLIS_ADMIN_PASSWORD must be 8 to 128 characters long\n"
+    for password, reason in (
+        ("curt", "must have 8 to 128 characters"),
+        ("password1", "is too easy to guess"),
+        ("Administrator1", "must not be made of your name, address or phone, or the name of this service"),
+    ):
+        said = refusal(tmp_path, "--port", "0", PORTCULLIS_ADMIN_PASSWORD=password, **variables)
+        assert said == f"PORTCULLIS_ADMIN_PASSWORD {reason}\n"
     with psycopg.connect(empty_database_url) as connection:
         assert connection.execute("SELECT to_regnamespace('sys')").fetchone() == (None,)
 

@@ -36,6 +36,27 @@ async def button(house: Inside, code: str) -> int:
     return number
 
 
+@pytest.mark.parametrize("name", ["system", "service", "portcullis"])
+async def test_no_service_is_named_like_our_own_codes_begin(house: Inside, name: str) -> None:
+    refused = await house.ask("POST", "/api/service", {"name": name})
+    assert (refused.status, refused.json["errors"][0]["field"]) == (422, "name")
+
+
+@pytest.mark.parametrize("name", ["system", "service"])
+async def test_no_account_is_bound_to_such_a_name(house: Inside, name: str) -> None:
+    account = {"userName": "robot", "nickName": "R", "kind": "service"}
+    refused = [await house.ask("POST", "/api/user", account | {"service": name})]
+    made = await house.data("POST", "/api/user", account | {"service": "orders"})
+    refused.append(await house.ask("PATCH", f"/api/user/{made['id']}", {"service": name}))
+    assert [(one.status, one.json["errors"][0]["field"]) for one in refused] == [(422, "service")] * 2
+    rows = [{"userName": one, "nickName": "R", "service": name} for one in ("new", "robot")]
+    rows[0]["kind"] = "service"
+    imported = await house.ask("POST", "/api/user/import", {"users": rows})
+    assert imported.status == 422
+    assert [one["field"].rpartition(".")[2] for one in imported.json["errors"]] == ["service"] * 2
+    assert (await house.data("GET", f"/api/user/{made['id']}"))["service"] == "orders"
+
+
 async def test_a_service_is_closed_until_buttons_are_bound_or_openings_made(house: Inside) -> None:
     registered = await house.data("POST", "/api/service", {"name": "orders"})
     made = await house.data("POST", "/api/resource", READ)

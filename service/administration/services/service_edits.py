@@ -33,6 +33,7 @@ async def create(unit: UnitOfWork, name: str, values: ServiceValues) -> StoredSe
         raise ValidationFailed(
             ("name", f"{PORTCULLIS} is this service, and names match [a-z][a-z0-9-]{{0,31}}")
         )
+    unit.check.require_foreign("name", name)
     check_record(values)
     authorized()
     saved = await services.create(unit.connection, name, values)

@@ -74,9 +74,9 @@ async def add(
 ) -> User:
     """Write a new user, whose ``values`` have been checked, in the roles of ``new``.
 
-    Raises ``ValidationFailed`` for unknown roles, ``PermissionDenied`` if the caller may not create such an
-    account or a role gives, or would give if all were enabled, a code that the caller lacks, and ``Conflict``
-    for a taken name.
+    Raises ``ValidationFailed`` for unknown roles and for a service that no account may be bound to,
+    ``PermissionDenied`` if the caller may not create such an account or a role gives, or would give if all
+    were enabled, a code that the caller lacks, and ``Conflict`` for a taken name.
     """
     account = check.new_account(new.values)
     await _require_roles_exist(connection, new.role_ids)
@@ -107,6 +107,8 @@ async def edit(
     for name, act in _ACTS.items():
         if values.get(name, getattr(before, name)) != getattr(before, name):
             check.require_act(target, act, name)
+    if (service := values.get("service")) not in (None, before.service):
+        check.require_foreign("service", service)
     if (status := values.get("status", before.status)) != before.status:
         check.require_act(target, "enable" if status == "enabled" else "disable", "status")
     if role_ids is not None:

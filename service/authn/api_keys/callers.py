@@ -256,4 +256,5 @@ def _caller(holder: KeyHolder, rights: Rights) -> Caller:
         kind="service",
         service=holder.service,
         key_id=holder.key_id,
+        limited_to_nothing=holder.scopes is not None and not holder.scopes,
     )

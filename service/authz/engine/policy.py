@@ -25,9 +25,9 @@ from service.authz.engine.rules import (
 )
 from service.kernel.cache_sizes import cache_size
 from service.kernel.codes import HeldCodes
-from service.kernel.identity import Caller
+from service.kernel.identity import Caller, codes_asked
 from service.kernel.permission_map import PermissionMap
-from service.kernel.services import OWN, PORTCULLIS, Service
+from service.kernel.services import OWN, PORTCULLIS, RESERVED, Service
 
 MAX_REMEMBERED: Final = cache_size("decisions", 10_000)
 """The most decisions that a policy caches; at the limit the cache is cleared."""
@@ -135,7 +135,7 @@ class Policy:
         ``@no-session`` without a caller; else the most specific matching resource, such as ``GET
         /api/user/{id}``; else ``@unregistered``.
         """
-        if caller is None:
+        if codes_asked(caller) is None:
             return NO_SESSION
         return self.resource_at(method, path) or UNREGISTERED
 
@@ -147,6 +147,17 @@ class Policy:
     def other_services(self) -> Mapping[str, Service]:
         """The other services, by name, with how their routers read requests."""
         return self._elsewhere.services
+
+    @cached_property
+    def own_beginnings(self) -> frozenset[str]:
+        """The first segments of the permission codes of this service and its extensions, such as ``system``.
+
+        An account that is bound to a service is asked about and told the codes that begin with its name, and
+        the Buttons of its resources have such codes. So a service of such a name would share ours.
+        """
+        names = self.rules.objects(ENDPOINT)
+        codes = (code for name in names for code in self.rules.codes(ENDPOINT, name))
+        return RESERVED.union(code.partition(":")[0] for code in codes if not code.startswith("@"))
 
     @property
     def registered_elsewhere(self) -> frozenset[str]:
@@ -175,7 +186,7 @@ class Policy:
         line opens it. For this one both layers are, as for a request to it: the decision is the denial of the
         resource layer, else that of the endpoint layer.
         """
-        return self.judge_route(service, method, path, None if caller is None else caller.held)
+        return self.judge_route(service, method, path, codes_asked(caller))
 
     def judge_route(self, service: str, method: str, path: str, held: HeldCodes | None) -> Decision:
         """Decide as ``decide_route``, for a caller with the codes ``held``."""
@@ -196,7 +207,7 @@ class Policy:
 
     def decide(self, layer: str, object_: str, caller: Caller | None, /) -> Decision:
         """Decide if ``caller`` may access ``object_`` in ``layer``; None is a caller without a session."""
-        return self.judge(layer, object_, None if caller is None else caller.held)
+        return self.judge(layer, object_, codes_asked(caller))
 
     def judge(self, layer: str, object_: str, held: HeldCodes | None, /) -> Decision:
         """Decide for a caller with the codes ``held``; None is a caller without a session."""

@@ -8,6 +8,7 @@ from itertools import permutations
 from typing import Final
 
 from service.authz.engine.lines import Lines
+from service.authz.engine.policy import Policy
 from service.authz.engine.request_classes import registered, request_classes
 from service.authz.engine.resource_index import ResourceIndex
 from service.authz.engine.rules import ANYONE, ENDPOINT, NOBODY, RESOURCE
@@ -30,6 +31,7 @@ UNHELD: Final = "code-held-by-nobody"
 BY_WILDCARD: Final = "code-held-by-wildcards-only"
 EQUAL: Final = "roles-equal"
 CONTAINS: Final = "role-contains-role"
+NAMED_LIKE_OURS: Final = "service-named-like-own-codes"
 
 UNKNOWN_ROLE: Final = "invariant-about-unknown-role"
 
@@ -45,6 +47,7 @@ CODES: Final = (
     BY_WILDCARD,
     EQUAL,
     CONTAINS,
+    NAMED_LIKE_OURS,
     UNKNOWN_ROLE,
 )
 """The codes of the findings in a database."""
@@ -72,8 +75,14 @@ def stored_findings(
     return [
         *_resources(standing, resources),
         *_Holders(standing).findings(),
+        *_services(standing.policy),
         *_unknown_roles(invariants, standing.codes),
     ]
+
+
+def _services(policy: Policy) -> Iterator[Finding]:
+    for name in sorted(policy.own_beginnings.intersection(policy.other_services)):
+        yield Finding(NAMED_LIKE_OURS, name, "permission codes of Portcullis begin so: register it anew")
 
 
 def _unknown_roles(invariants: Invariants, known: Collection[str]) -> Iterator[Finding]:

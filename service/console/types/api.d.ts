@@ -330,7 +330,7 @@ export interface KeyOfUser {
   createTime: string;
 }
 
-/** A key to make. Without `expiresIn` it does not expire, without `scopes` it is not limited. */
+/** A key to make. Without `expiresIn` it does not expire, without `scopes` it is not limited. With an empty list of `scopes` it opens nothing that needs a login. */
 export interface KeyOrder {
   name: string;
   expiresIn?: number | null;

@@ -15,7 +15,7 @@ from service.errors import PermissionDenied, ProxyRefused, Unauthenticated
 from service.evaluation.answers import Answer, Answers
 from service.evaluation.entities import ROUTE, TOKEN, Asked, Resource, Subject
 from service.evaluation.questions import RequestTo
-from service.kernel.identity import Caller
+from service.kernel.identity import Caller, codes_asked
 from service.kernel.services import NAME
 from service.web.messages.context import RequestContext
 from service.web.messages.marks import named, needs, subrequest
@@ -72,7 +72,7 @@ class _Forward:
             return
         caller, policy = await self._guard.identify(context, policy, original)
         question = RequestTo(service, original.method, original.path)
-        answer = self._answers.of(policy, question, None if caller is None else caller.held)
+        answer = self._answers.of(policy, question, codes_asked(caller))
         self._tell(context, service, original, caller, answer)
         self._let_pass(context, service, caller, _allowed(answer, caller).id)
 

@@ -27,7 +27,10 @@ _YEAR = 31_536_000
 Scope = Annotated[str, Meta(min_length=1, max_length=MAX_CODE_LENGTH, examples=["system:user:*"])]
 Scopes = Annotated[
     list[Scope],
-    Meta(max_length=MOST, description="Permission codes, wildcards allowed, that the key is limited to."),
+    Meta(
+        max_length=MOST,
+        description="Permission codes, wildcards allowed, that the key is limited to; [] opens nothing.",
+    ),
 ]
 
 
@@ -59,7 +62,10 @@ class KeysOfUser(Schema):
 
 
 class KeyOrder(Schema):
-    """A key to make. Without `expiresIn` it does not expire, without `scopes` it is not limited."""
+    """A key to make. Without `expiresIn` it does not expire, without `scopes` it is not limited.
+
+    With an empty list of `scopes` it opens nothing that needs a login.
+    """
 
     name: Annotated[str, Meta(min_length=1, max_length=64, examples=["nightly job"])]
     expires_in: (

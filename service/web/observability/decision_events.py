@@ -15,7 +15,7 @@ from service.errors import Decided, PermissionDenied, Refusal, RowsRefused
 from service.evaluation.answers import Answer
 from service.evaluation.entities import Asked
 from service.evaluation.subjects import SUBJECT_TYPES
-from service.kernel.identity import Caller
+from service.kernel.identity import Caller, codes_asked
 from service.web.messages.context import RequestContext
 from service.web.observability.log_format import clock
 
@@ -57,7 +57,7 @@ def event_of(context: RequestContext, decision: Decided) -> DecisionEvent:
     operation, policy, caller = context.operation, context.policy, context.caller
     assert operation is not None  # noqa: S101 - the guard has decided
     assert policy is not None  # noqa: S101 - the same
-    held = None if caller is None else caller.held
+    held = codes_asked(caller)
     resource = policy.resource_for(operation.method, context.scope["path"], caller)
     before = [(RESOURCE, resource), (ENDPOINT, operation.object)]
     delegated = context.delegated
@@ -116,7 +116,7 @@ def evaluation_event(
         subject_type=asked.subject.type if asked.subject.type in SUBJECT_TYPES else "",
         user_id=None if subject is None else subject.user_id,
         roles=() if subject is None else subject.roles,
-        codes=None if subject is None else subject.held.codes,
+        codes=None if (held := codes_asked(subject)) is None else held.codes,
         layer=None if decision is None else decision.layer,
         object=None if decision is None else decision.object,
         line=None if line is None else str(line),

@@ -1,8 +1,8 @@
 """Entries of the operation log: everything about a call except secrets and input that was not understood.
 
-Values are kept only after they were parsed into the types of the operation, never as sent: a refused body, an
-unknown parameter, or text in place of an id may be anything, such as a password in the wrong field. The
-fields named by the refusal are kept instead.
+Values are kept only after they were parsed into the types of the operation, and only if no rule refuses them
+then: a refused body, an unknown parameter, or text in place of an id may be anything, such as a password in
+the wrong field. The fields named by the refusal are kept instead.
 """
 
 from __future__ import annotations
@@ -123,14 +123,14 @@ class Recording:
         if not (given := cast(bytes, context.scope["query_string"])):
             return None
         query = given.decode("ascii")
-        if "query" in context.arguments:
+        if "query" in _understood(context):
             return redacted_query(query)
         # Refused, or not parsed because the call was refused: only the names of known parameters.
         names = (part.partition("=")[0] for part in query.split("&"))
         return "&".join(f"{name}={_HIDDEN}" for name in dict.fromkeys(names) if name in self._query.names)
 
     def _params(self, context: RequestContext) -> Any:
-        arguments = context.arguments
+        arguments = _understood(context)
         params: dict[str, Any] = {"path": path} if (path := self._understood_path(context)) else {}
         if context.scope["query_string"] and "query" in arguments:  # else it holds nothing but defaults
             params["query"] = arguments["query"]
@@ -150,6 +150,14 @@ class Recording:
         """Return a fault of a field, without the names of unknown fields."""
         known = self._names.issuperset(_NAME.findall(error["field"]))
         return {**error, "field": error["field"] if known else _HIDDEN}
+
+
+def _understood(context: RequestContext) -> Mapping[str, Any]:
+    """Return query and body as they were parsed; neither if a rule has refused one of them after that.
+
+    A password in the field of a name breaks the rule for names, whichever part of the service knows it.
+    """
+    return {} if isinstance(context.refusal, ValidationFailed) else context.arguments
 
 
 def _error(context: RequestContext) -> str | None:
