@@ -44,7 +44,9 @@ class PolicyCase:
     """A case of a decision table, for one of its callers."""
 
     def __init__(self, own: Shipped, table: Table, asked: Asked) -> None:
-        self._own, self._table, self._asked = own, table, asked
+        self._own = own
+        self._table = table
+        self._asked = asked
 
     def check(self) -> None:
         """Ask both enforcers; raises AssertionError with what differs from the table, by file and line."""

@@ -82,7 +82,9 @@ def check_routes(shipped: Shipped, settings: Settings | None = None) -> Routes:
     the one of a worker, and raises what a worker would: stores and secret may still be missing.
     """
     given = settings or Settings()
-    database, redis, auth = given.database, given.redis, given.auth
+    database = given.database
+    redis = given.redis
+    auth = given.auth
     filled = replace(
         given,
         database=replace(database, url=database.url or "postgresql:///"),

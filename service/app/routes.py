@@ -168,7 +168,9 @@ def _add_policy(routes: Routes, container: Container) -> None:
 
 
 def _add_resources(routes: Routes, container: Container) -> None:
-    database, live, changes = container.stores.database, container.policy.live, container.administration
+    database = container.stores.database
+    live = container.policy.live
+    changes = container.administration
     routes.add("/api/resource/list", resources.ResourceList(database, live))
     routes.add("/api/resource", resources.Resources(changes.resources))
     routes.add("/api/resource/{id}", resources.OneResource(database, live, changes.resources))

@@ -33,7 +33,9 @@ SIGNS: Final = (
 """Parts that make a name sensitive; compared without case and punctuation."""
 NAMES: Final = frozenset({"auth", "otp", "pass", "pin", "pw", "rid", "sid", "totp"})
 """Names that are sensitive only as a whole."""
-_LONGEST_TEXT, _MOST_ITEMS, _DEEPEST = 256, 50, 16
+_LONGEST_TEXT = 256
+_MOST_ITEMS = 50
+_DEEPEST = 16
 _ELLIPSIS: Final = "\u2026"
 
 KEY_SIGN: Final = "pck_"

@@ -92,7 +92,9 @@ class Authenticator:
 
     async def _accepted(self, found: VerifiedToken, *, asks_store: bool) -> Authenticated:
         """Return the caller of a verified token, unless it was revoked."""
-        claims, caller, keys = found.claims, found.caller, found.keys
+        claims = found.claims
+        caller = found.caller
+        keys = found.keys
         if isinstance(claims, ClientClaims):
             return _by_key(await self._api_keys.of_token(claims), claims.exp)
         assert caller is not None  # noqa: S101 - an access token has one

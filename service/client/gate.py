@@ -145,7 +145,9 @@ def _user(token: str, decision_id: str) -> User | None:
     try:
         part = token.split(".")[1]
         claims = json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
-        user_id, name, roles = claims["sub"], claims.get("user_name", ""), claims.get("roles", [])
+        user_id = claims["sub"]
+        name = claims.get("user_name", "")
+        roles = claims.get("roles", [])
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
         return None
     if not (isinstance(user_id, str) and isinstance(name, str) and isinstance(roles, list)):

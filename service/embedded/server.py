@@ -52,7 +52,9 @@ class Server:
         with self._changed:
             if self._closed:
                 raise EmbeddedError(f"{self._program.name} was closed, and does not start again")
-            self._wanted, self._has_served, self._fault = True, self._serving, None
+            self._wanted = True
+            self._has_served = self._serving
+            self._fault = None
             if self._keeper.ident is None:
                 self._keeper.start()
             self._changed.notify_all()

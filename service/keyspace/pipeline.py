@@ -175,7 +175,9 @@ class Pipeline:
             command.failed(cause)
 
     def _disconnect(self) -> None:
-        writer, self._writer, self._replies = self._writer, None, None
+        writer = self._writer
+        self._writer = None
+        self._replies = None
         if writer is not None:
             writer.transport.abort()
         if self._opening is not None:

@@ -157,7 +157,9 @@ class Bench:
 
     def mutation(self) -> Mutation:
         """Ask all mutants; a mutant that nothing notices is proven equivalent, or a survivor."""
-        made, killed, equivalent = Counter[str](), Counter[str](), Counter[str]()
+        made = Counter[str]()
+        killed = Counter[str]()
+        equivalent = Counter[str]()
         survivors = []
         for mutant in self._mutants():
             made[mutant.kind] += 1

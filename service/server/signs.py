@@ -13,7 +13,9 @@ BEAT: Final = 1.0
 HANGS_AFTER: Final = 15.0
 """Seconds without a heartbeat after which a worker counts as hung and is killed."""
 
-_LIVES, _SERVES, _FAILS = b".", b"+", b"!"
+_LIVES = b"."
+_SERVES = b"+"
+_FAILS = b"!"
 _LONGEST: Final = 1000  # bytes of a reason: a pipe takes it as a whole, also from two threads
 
 

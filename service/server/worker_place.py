@@ -73,7 +73,9 @@ class WorkerPlace:
     """
 
     def __init__(self, node: Node, slot: Slot, share: Share) -> None:
-        self._node, self._slot, self._share = node, slot, share
+        self._node = node
+        self._slot = slot
+        self._share = share
         self._worker: _Worker | None = None
         self._again_at = 0.0
         self._pause = 0.0
@@ -120,7 +122,9 @@ class WorkerPlace:
         self._share.leave()
 
     def _replace(self, worker: _Worker) -> None:
-        hung, pid, status = worker.process.is_alive(), worker.process.pid, worker.end()
+        hung = worker.process.is_alive()
+        pid = worker.process.pid
+        status = worker.end()
         self._worker = None
         self._share.leave()
         served = worker.heard.serves

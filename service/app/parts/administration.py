@@ -51,7 +51,9 @@ def make(
     settings: Settings, stores: Stores, policy: PolicyParts, trail: Trail, sign_in: SignIn
 ) -> Administration:
     """Return what makes the changes that callers of the worker ask for."""
-    database, delegation, revocations = stores.database, Delegation(policy.live), sign_in.revocations
+    database = stores.database
+    delegation = Delegation(policy.live)
+    revocations = sign_in.revocations
     passwords, rules = sign_in.passwords, sign_in.password_rules
     units = UnitsOfWork(database, policy.changes, delegation, revocations)
     fingerprints = Fingerprints(settings.auth, passwords, stores.sessions.synchronized.now)

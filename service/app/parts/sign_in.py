@@ -48,7 +48,10 @@ class SignIn:
 
 def make(settings: Settings, stores: Stores, policy: PolicyParts, trail: Trail) -> SignIn:
     """Return what authenticates the requests of the worker."""
-    auth, database, store, log = settings.auth, stores.database, stores.sessions, trail.logins
+    auth = settings.auth
+    database = stores.database
+    store = stores.sessions
+    log = trail.logins
     now = store.synchronized.now
     passwords, rules = Passwords(settings.password), PasswordRules(settings.password)
     throttle = Throttle(settings.throttle, store.counters)

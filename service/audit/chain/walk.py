@@ -58,7 +58,9 @@ class Walk:
         self.faults: list[str] = []
         self.fault_count = 0
         self._log, self._day = log, day
-        self._chains, self._heads, self._reported = chains, heads, reported
+        self._chains = chains
+        self._heads = heads
+        self._reported = reported
         self._ends = {key: _End(0, chains[key].begin(log, day) if key in chains else None) for key in heads}
 
     def entry(self, row: Any) -> None:

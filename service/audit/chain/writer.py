@@ -53,7 +53,9 @@ class Writing:
 
         Raises Unavailable; some of the entries may already have been written.
         """
-        ready, aside, pauses = [], set(), CooperativeYield()
+        ready = []
+        aside = set()
+        pauses = CooperativeYield()
         for place, line in enumerate(lines):
             try:
                 ready.append((place, rows.read(log, line)))

@@ -18,7 +18,10 @@ VERSION: Final = "1.8.0"
 
 _OTHER: Final = 99
 _SUCCESS, _FAILURE = 1, 2
-_INFORMATIONAL, _LOW, _MEDIUM, _HIGH = 1, 2, 3, 4
+_INFORMATIONAL = 1
+_LOW = 2
+_MEDIUM = 3
+_HIGH = 4
 _PRODUCT: Final = {"name": "Portcullis", "vendor_name": "Portcullis", "version": __version__}
 _SERVER_ERRORS: Final = 500
 _CLIENT_ERRORS: Final = 400
@@ -96,7 +99,9 @@ def _operation(entry: Entry) -> dict[str, Any]:
     failed = status >= _CLIENT_ERRORS
     error = told.take("error")
     severity = _MEDIUM if status >= _SERVER_ERRORS else _LOW if failed else _INFORMATIONAL
-    method, path, query = told.take("method"), told.take("url"), told.take("query")
+    method = told.take("method")
+    path = told.take("url")
+    query = told.take("query")
     actor: dict[str, Any] = {"user": _user(told.take("userId"), told.take("userName"))}
     decision = told.take("decision")
     if decision is not None:
@@ -135,7 +140,9 @@ def _decision(entry: Entry) -> dict[str, Any]:
     """API Activity (6003) of the request that was decided about, or of the question of another service."""
     told = _Members(entry.entry)
     event, denied = told.take("event"), told.take("outcome") == "deny"
-    method, route, path = told.take("method"), told.take("route"), told.take("path")
+    method = told.take("method")
+    route = told.take("route")
+    path = told.take("path")
     made = {
         **_common(
             entry,

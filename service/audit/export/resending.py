@@ -33,7 +33,9 @@ async def resend(database: Database, destination: Destination) -> Resent:
 
     They are sent one by one: each of them was refused before. Raises Failed and Unavailable.
     """
-    receiver, done, position = receiver_of(destination), Resent(), 0
+    receiver = receiver_of(destination)
+    done = Resent()
+    position = 0
     try:
         while True:
             async with database.transaction() as connection:

@@ -193,7 +193,9 @@ class AccessSubjects(_Searching):
         The Subject Search API of OpenID AuthZEN 1.0. All of them, by user name; not those who are disabled or
         banned.
         """
-        kind, action, resource = body.subject.type, body.action.name, body.resource.entity
+        kind = body.subject.type
+        action = body.action.name
+        resource = body.resource.entity
 
         async def find(policy: Policy, asking: Caller, part: Part) -> Results[str]:
             return await self._search.subjects(policy, asking, kind, action, resource, part=part)

@@ -62,7 +62,9 @@ def access_answer(before: Policy, after: Standing, part: PartQuery = WHOLE) -> A
     With a size, the answer has ``part`` of each list, and of an entry of a role as many requests at most.
     """
     found = access_diff(before, after)
-    gains, loses, callers = found.by_role.gains, found.by_role.loses, found.callers
+    gains = found.by_role.gains
+    loses = found.by_role.loses
+    callers = found.callers
     return Access(
         gains=[_change(one, part.size) for one in part.part(gains)],
         loses=[_change(one, part.size) for one in part.part(loses)],

@@ -153,7 +153,9 @@ class _Past:
     def __init__(
         self, connection: Connection, live: Policy, past: PastPolicies, revision: int | None
     ) -> None:
-        self._connection, self._live, self._past = connection, live, past
+        self._connection = connection
+        self._live = live
+        self._past = past
         self._revision = None if revision == live.revision else revision
 
     async def require_kept(self, name: str) -> None:

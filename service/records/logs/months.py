@@ -72,7 +72,9 @@ async def _make(connection: AsyncConnection, log: Log, month: date) -> None:
     Attaching fails while the default partition has rows in its range.
     """
     bounds = [datetime.combine(day, time(), UTC).isoformat() for day in (month, _next(month))]
-    parent, default, new = f"{SCHEMA}.{log}", f"{SCHEMA}.{log}_default", _name(log, month)
+    parent = f"{SCHEMA}.{log}"
+    default = f"{SCHEMA}.{log}_default"
+    new = _name(log, month)
     inside = f"create_time >= '{bounds[0]}' AND create_time < '{bounds[1]}'"
     await connection.execute(text(f"LOCK TABLE {parent} IN ACCESS EXCLUSIVE MODE"))
     await connection.execute(

@@ -152,7 +152,9 @@ _IDS: Final = bindparam("ids", type_=ARRAY(BigInteger()))
 
 def _with_ban(row: Sequence[Any]) -> User:
     """Return the user of a row of ``_BY_ID``: the id of the ban, its columns, those of the user."""
-    banned, ban, values = row[0], row[1 : 1 + len(_BAN.columns)], row[1 + len(_BAN.columns) :]
+    banned = row[0]
+    ban = row[1 : 1 + len(_BAN.columns)]
+    values = row[1 + len(_BAN.columns) :]
     found = _USER.of_values(values)
     return found if banned is None else replace(found, ban=_BAN.of_values(ban))
 

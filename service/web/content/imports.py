@@ -67,5 +67,7 @@ def table_rows(rows: Iterable[Schema], *, name: str, codes: str) -> list[TableRo
 
 
 def _table_row(number: int, said: dict[str, Any], name: str, codes: str) -> TableRow:
-    known_by, given, password = said.pop(name), said.pop(codes, None), said.pop("password", None)
+    known_by = said.pop(name)
+    given = said.pop(codes, None)
+    password = said.pop("password", None)
     return TableRow(number, known_by, said, None if given is None else tuple(given), password)

@@ -42,7 +42,9 @@ class Request(falcon.asgi.Request):
         """
         if (self.content_length or 0) > limit:
             raise _too_large(limit)
-        chunks, length, more = [], 0, True
+        chunks = []
+        length = 0
+        more = True
         while more:
             event = self._first() or await self._receive()
             chunk, more = _piece(event)

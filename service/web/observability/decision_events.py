@@ -54,7 +54,9 @@ class DecisionEvents:
 
 def event_of(context: RequestContext, decision: Decided) -> DecisionEvent:
     """Return the event of a request that passed the guard or was denied; ``decision`` is its latest one."""
-    operation, policy, caller = context.operation, context.policy, context.caller
+    operation = context.operation
+    policy = context.policy
+    caller = context.caller
     assert operation is not None  # noqa: S101 - the guard has decided
     assert policy is not None  # noqa: S101 - the same
     held = codes_asked(caller)

@@ -75,7 +75,9 @@ class RequestLog:
 
     def _usual_line(self, context: RequestContext) -> bytes | None:
         """Return the line of an admitted request of a user; None for any other, whose members may differ."""
-        operation, caller, decision = context.operation, context.caller, context.decision
+        operation = context.operation
+        caller = context.caller
+        decision = context.decision
         if (
             operation is None
             or caller is None
@@ -124,7 +126,9 @@ def _is_fault(context: RequestContext) -> bool:
 
 
 def _line(context: RequestContext) -> _Line:
-    operation, decision, status = context.operation, context.decision, context.status
+    operation = context.operation
+    decision = context.decision
+    status = context.status
     line = _Line(
         "request",
         "error" if _is_fault(context) else "info",
@@ -142,7 +146,9 @@ def _line(context: RequestContext) -> _Line:
         line.denied = decision.layer
         line.decision = decision.id
     if operation is not None and (logged := operation.mark.logged) is not None:
-        line.module, line.action, line.kind = logged.module, logged.action, logged.kind
+        line.module = logged.module
+        line.action = logged.action
+        line.kind = logged.kind
         line.replayed = context.replayed or None
     line.trace_id = context.trace_id or None
     return line

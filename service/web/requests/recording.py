@@ -67,7 +67,9 @@ class Recording:
 
     def event(self, context: RequestContext) -> OperationEvent:
         """Return the entry of the finished request ``context``."""
-        logged, caller, decision = self._logged, context.caller, context.decision
+        logged = self._logged
+        caller = context.caller
+        decision = context.decision
         policy = decision or context.policy
         recorded = context.recorded
         changes = recorded.changes if recorded else ()

@@ -98,7 +98,9 @@ class RequestTracing:
         span = context.span
         if not isinstance(span, RequestSpan):
             return
-        operation, refusal, error = context.operation, context.refusal, None
+        operation = context.operation
+        refusal = context.refusal
+        error = None
         if operation is not None:
             span.rename(f"{_method(context.scope)} {operation.template}")
             span.set("http.route", operation.template)
