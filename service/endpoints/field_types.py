@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from service.kernel.names import MAX_NAME_LENGTH
+from service.kernel.names import MAX_NAME_LENGTH, text_fault
 from service.kernel.value_rules import (
     COMPONENT,
     DESCRIPTION,
@@ -20,7 +20,7 @@ from service.kernel.value_rules import (
     SORT,
     one_line,
 )
-from service.web.messages.schema import text_by, whole
+from service.web.messages.schema import RULE, text_by, whole
 
 Text = Annotated[str, text_by(SHORT_LINE)]
 Title = Annotated[Text, Meta(examples=["Users"])]
@@ -37,7 +37,7 @@ Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 RoleName = Annotated[
     str,
     text_by(one_line(MAX_NAME_LENGTH)),
-    Meta(examples=["Auditor"]),
+    Meta(examples=["Auditor"], extra={RULE: text_fault}),
     Meta(description="Unique, whatever the case and the form of its letters."),
 ]
 RoleCode = Annotated[

@@ -14,11 +14,6 @@ def printable(text: str) -> str:
     return _CONTROLS.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), text)
 
 
-def without_controls(text: str) -> str:
-    """Return ``text`` with a space in place of each of these characters."""
-    return _CONTROLS.sub(" ", text)
-
-
 def printable_lines(text: str) -> str:
     r"""Return ``text`` with the same characters but line feeds as escapes, such as ``\u001b``.
 

@@ -8,18 +8,21 @@ from typing import Final
 
 from service.kernel.codes import is_code
 from service.kernel.services import is_service_name
+from service.kernel.unseen import unseen_fault
 
 
 @dataclass(frozen=True, slots=True)
 class TextRule:
-    """A rule: ``most`` characters, of which ``pattern``, if there is one, must match all.
+    """A rule: ``most`` characters that can be seen, of which ``pattern``, if there is one, must match all.
 
-    Called with a text it returns ``says`` where the text breaks it, half a sentence ("must …"); else None.
+    ``lines``: there may be several lines. Called with a text it returns why the text breaks the rule, half a
+    sentence ("must …"), which is ``says`` but for unseen characters; else None.
     """
 
     most: int
     says: str
     pattern: str = ""
+    lines: bool = False
     _form: re.Pattern[str] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -27,7 +30,8 @@ class TextRule:
 
     def __call__(self, text: str) -> str | None:
         """Return why ``text`` is refused, or None."""
-        return None if len(text) <= self.most and self._form.fullmatch(text) else self.says
+        fits = len(text) <= self.most and self._form.fullmatch(text)
+        return unseen_fault(text, lines=self.lines) if fits else self.says
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +59,8 @@ def one_line(most: int) -> TextRule:
 SHORT_LINE: Final = one_line(128)
 """Names, titles and icons."""
 COMPONENT: Final = one_line(256)
-DESCRIPTION: Final = TextRule(1000, "must have at most 1000 characters")
+DESCRIPTION: Final = TextRule(1000, "must have at most 1000 characters", lines=True)
+BAN_REASON: Final = TextRule(200, "must have at most 200 characters", lines=True)
 
 # User interfaces navigate to it: another scheme or host would lead elsewhere unnoticed.
 _VISIBLE: Final = r"[^\s\\\x00-\x1f\x7f]"

@@ -5,10 +5,11 @@ Every text in it is plain: only the two writers know what their format needs to 
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
+
+from service.kernel.unseen import replaced
 
 Tone = Literal["", "good", "attention", "muted"]
 """Whether something is in order. The words of a cell say it too: paper and readers may lack colours."""
@@ -88,12 +89,9 @@ def told_time(at: str) -> str:
     return f"{at[:10]} {at[11:19]} UTC"
 
 
-_INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-
-
 def visible(text: str) -> str:
     """Return ``text`` in one line; a character that can't be seen becomes its number, such as ``<U+202E>``.
 
     Some of them reverse or hide what follows, so that a name could look like another one (Unicode TR 36).
     """
-    return "".join(f"<U+{ord(one):04X}>" if unicodedata.category(one) in _INVISIBLE else one for one in text)
+    return replaced(text, lambda one: f"<U+{ord(one):04X}>")

@@ -32,11 +32,12 @@ from service.administration.state.state_edits import KINDS
 from service.authz.engine.paths import registered_fault
 from service.endpoints.field_types import Method, RoleCode, Text
 from service.kernel.codes import is_code
-from service.kernel.names import name_key, text_fault
+from service.kernel.names import name_key
 from service.kernel.services import PORTCULLIS, is_other_service, split_object
 from service.kernel.strict_yaml import Document, Keys, YamlError, read_yaml
 from service.kernel.text import printable
 from service.state_files.entries import ENTRIES, FORMAT, OPTIONAL, SECTIONS
+from service.web.messages.schema import rules_of
 from service.web.messages.violations import refusal_for
 
 _STATES: Final[dict[Kind, Callable[..., Item]]] = {
@@ -204,9 +205,6 @@ class _Reader:
         own = kind == "resource" and split_object(str(place[-1]))[0] == PORTCULLIS
         if own and values.get("opened") is not None:
             self._fault((*place, "opened"), "only resources of other services can be opened")
-        name = values.get("name")
-        if kind == "role" and isinstance(name, str) and (fault := text_fault(name)):
-            self._fault((*place, "name"), fault)
 
     def _name(self, part: str, values: dict[str, Any], place: Keys) -> None:
         """Put the name of a Menu into ``values``: ``part``, the last one of its key, is its name or title."""
@@ -241,10 +239,15 @@ class _Reader:
 
     def _converted(self, value: Any, type_: Any, place: Keys) -> Any:
         try:
-            return msgspec.convert(value, type_)
+            converted = msgspec.convert(value, type_)
         except msgspec.ValidationError as error:
             self._fault(place, refusal_for(error).extra["errors"][0]["message"])
             return None
+        if isinstance(converted, str):
+            for fault in filter(None, (rule(converted) for rule in rules_of(type_))):
+                self._fault(place, fault)
+                return None
+        return converted
 
     def _fault(self, place: Keys, reason: str) -> None:
         where = self._document.place(*place)

@@ -110,7 +110,8 @@ def test_the_context_of_a_password_has_the_values_that_say_so() -> None:
     ("rule", "allowed", "refused"),
     [
         (one_line(3), ["abc", "a c"], ["abcd", "a\n", " a", ""]),
-        (TextRule(3, "no"), ["", "a\nb"], ["abcd"]),
+        (TextRule(3, "no"), ["", "a b"], ["abcd", "a\nb", "a\u202e"]),
+        (TextRule(3, "no", lines=True), ["", "a\nb"], ["abcd", "a\0b", "a\u202e"]),
         (TextRule(9, "no", "[ab]+"), ["ab"], ["abc", "ab\n", ""]),
         (RangeRule(-1, 1), [-1, 0, 1], [-2, 2]),
     ],

@@ -374,6 +374,52 @@ async def test_a_revision_without_kept_rows_returns_as_far_as_its_lines_tell(own
     assert await own_ledger.differing(past, newest + 1) == []
 
 
+async def test_texts_from_before_a_rule_return_without_what_can_not_be_seen(own_ledger: Ledger) -> None:
+    service = own_ledger.service
+    button, kept = await own_ledger.button("x:one"), await own_ledger.resource("GET", "/api/report")
+    other = {"name": "orders", "description": "Orders", "ignoreCase": True}
+    elsewhere = (await service.data("POST", "/api/service", other))["id"]
+    await own_ledger.bind(kept, button)
+    past = await own_ledger.revision()
+    await service.data("DELETE", f"/api/resource/{kept}", None, ANY)
+    await service.data("DELETE", f"/api/menu/{button}", None, ANY)
+    await service.data("DELETE", f"/api/service/{elsewhere}", None, ANY)
+    async with await psycopg.AsyncConnection.connect(service.database_url) as connection:
+        await connection.execute(
+            """UPDATE sys.resource_history SET resource_name = E'Re\\u202Ead', description = E'a\n\\u200Bb'
+               WHERE path = '/api/report';
+               UPDATE sys.button_history SET title = E'\\u2066Read', name = E'o\\u202Ene', icon = E'i\\u200F'
+               WHERE auth_mark = 'x:one';
+               UPDATE sys.service_history SET description = E'Or\\u202Eders' WHERE name = 'orders'"""
+        )
+
+    answer = await own_ledger.restore(past)
+
+    assert answer.status == 200, answer.body
+    (made,) = (await service.data("GET", "/api/resource/list?path=/api/report"))["items"]
+    assert (made["resourceName"], made["description"]) == ("Re ad", "a\n b")
+    (made,) = (await service.data("GET", "/api/menu/list?authMark=x:one"))["items"]
+    assert (made["title"], made["name"], made["icon"]) == ("Read", "o ne", "i")
+    (made,) = (await service.data("GET", "/api/service/list?name=orders"))["items"]
+    assert made["description"] == "Or ders"
+
+
+async def test_a_router_returns_though_the_description_would_not_be_accepted_now(own_ledger: Ledger) -> None:
+    service = own_ledger.service
+    body = {"name": "orders", "ignoreCase": True}
+    orders = (await service.data("POST", "/api/service", body))["id"]
+    past = await own_ledger.revision()
+    await service.data("PATCH", f"/api/service/{orders}", {"ignoreCase": False}, ANY)
+    async with await psycopg.AsyncConnection.connect(service.database_url) as connection:
+        await connection.execute("UPDATE sys.service SET description = E'Or\\u202Eders'")
+
+    answer = await own_ledger.restore(past)
+
+    assert answer.status == 200, answer.body
+    told = await service.data("GET", f"/api/service/{orders}")
+    assert (told["ignoreCase"], told["description"]) == (True, "Or\u202eders")
+
+
 async def test_buttons_are_enabled_and_disabled_as_they_were(ledger: Ledger) -> None:
     on, off = await ledger.button("x:on"), await ledger.button("x:off", enabled=False)
     past = await ledger.revision()

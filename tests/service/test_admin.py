@@ -17,9 +17,9 @@ from tests.support.running import portcullis
     [
         ("", "must have 1 to 64 characters"),
         ("x" * 65, "must have 1 to 64 characters"),
-        ("a\nb", "must not hold characters that can't be seen"),
-        ("\u202eadmin", "must not hold characters that can't be seen"),
-        ("\udcff\udcfe", "must not hold characters that can't be seen"),
+        ("a\nb", "must not hold U+000A, which can't be seen"),
+        ("\u202eadmin", "must not hold U+202E, which can't be seen"),
+        ("\udcff\udcfe", "must not hold U+DCFF, which can't be seen"),
         (" sp", "must not begin or end with a space"),
     ],
 )

@@ -25,6 +25,7 @@ from service.authz.engine.paths import shape
 from service.authz.engine.rules import ANYONE, GRANT, LOGIN, NOBODY, PERMISSION, RESOURCE, UNREGISTERED
 from service.errors import Conflict
 from service.kernel.services import PORTCULLIS, split_object
+from service.kernel.unseen import seen
 from service.records.database.transactions import Connection
 from service.records.menus import menus, uses
 from service.records.menus.menus import Menu, MenuValues
@@ -305,8 +306,9 @@ class _Planner:
                 self._refuse(one.name, f"its code {row.resource_code} is now that of resource {holder}")
             else:
                 at = (row.method, row.path)
-                told = (row.resource_name, row.resource_code)
-                values = ResourceValues(*told, *at, row.description, True, row.service)
+                told = (seen(row.resource_name), row.resource_code)
+                description = row.description and seen(row.description, lines=True)
+                values = ResourceValues(*told, *at, description, True, row.service)
                 self.steps.append(CreateResource(values))
                 self._open(one.name, None, None, one.word)
                 if one.codes:
@@ -322,7 +324,13 @@ class _Planner:
                 continue
             place = row.parent_id if _fits(parents, row.parent_id) else None
             values = MenuValues(
-                row.title, place, row.name, icon=row.icon, auth_mark=code, sort=row.sort, enabled=enabled
+                seen(row.title),
+                place,
+                row.name and seen(row.name),
+                icon=row.icon and seen(row.icon),
+                auth_mark=code,
+                sort=row.sort,
+                enabled=enabled,
             )
             self.steps.append(CreateButton(code, values))
         stored = await menus.with_codes(self._connection, self._states)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from service.administration.policy.steps import CreateService, DeleteService, Step, UpdateService
 from service.authz.engine.rules import ALLOW_PREFLIGHT, IGNORE_CASE, IGNORE_TRAILING_SLASH, NOBODY, SERVICE
+from service.kernel.unseen import seen
 from service.records.database.transactions import Connection
 from service.records.policy import past_rows
 from service.records.policy.history import Difference, PublishedLine
@@ -25,7 +26,7 @@ async def plan_services(connection: Connection, rows: int, found: Difference, st
                 steps.append(DeleteService(stored))
         elif stored is None:
             past = await past_rows.service_at(connection, rows, name)
-            steps.append(CreateService(name, _values(added, past)))
+            steps.append(CreateService(name, _values(added, past and seen(past, lines=True))))
         else:
             router = stored.router
             now = {

@@ -237,7 +237,9 @@ class UpdateService:
 
     async def make(self, unit: UnitOfWork, record_id: int) -> int | None:
         """Make it; raises as ``edits.update``."""
-        await service_edits.update(unit, record_id, asdict(self.values), unconditionally)
+        given = asdict(self.values)
+        del given["description"]  # it stays, also where it would not be accepted now
+        await service_edits.update(unit, record_id, given, unconditionally)
         return None
 
 

@@ -14,7 +14,7 @@ from service.authz.engine.rules import METHODS
 from service.kernel.codes import MAX_CODE_LENGTH
 from service.kernel.operator_error import OperatorError
 from service.kernel.services import Service, object_of
-from service.kernel.text import without_controls
+from service.kernel.unseen import seen
 
 _LONGEST_NAME: Final = 128
 _LONGEST_CODE: Final = 64
@@ -152,7 +152,7 @@ def _parameter(name: str) -> str:
 
 def _imported(service: str, method: str, path: str, operation: Mapping[str, Any]) -> Imported:
     told = operation.get("summary") or operation.get("operationId") or f"{method} {path}"
-    name = " ".join(without_controls(str(told)).split())[:_LONGEST_NAME].strip()
+    name = " ".join(seen(str(told)).split())[:_LONGEST_NAME].strip()
     words = [service, method.lower(), *re.findall(r"[A-Za-z0-9_-]+", path)]
     return Imported(
         object_of(service, f"{method} {path}"),

@@ -12,9 +12,10 @@ from service.administration import change_log
 from service.administration.delegation import Delegation
 from service.authn.login_log import UNRECORDED, LoginLog
 from service.authn.revocations import Revocations
-from service.errors import NotFound
+from service.errors import NotFound, ValidationFailed
 from service.kernel.clock import rfc3339
 from service.kernel.identity import Caller
+from service.kernel.value_rules import BAN_REASON
 from service.records.database.transactions import Database
 from service.records.users import accounts, bans
 
@@ -55,10 +56,13 @@ class Bans:
     async def ban(self, caller: Caller, user_id: int, seconds: int | None, reason: str) -> Banned:
         """Ban a user for ``seconds``, or without an end, and end all sessions.
 
-        An existing longer ban keeps its end. Raises ``NotFound``, ``PermissionDenied`` for the caller's own
-        account and if the user holds a code that the caller lacks, ``RefreshRequired`` if the caller has been
-        banned meanwhile, and ``Unavailable``. So an administrator who is not banned always remains.
+        An existing longer ban keeps its end. Raises ``ValidationFailed`` for a reason that ``BAN_REASON``
+        refuses, ``NotFound``, ``PermissionDenied`` for the caller's own account and if the user holds a code
+        that the caller lacks, ``RefreshRequired`` if the caller has been banned meanwhile, and
+        ``Unavailable``. So an administrator who is not banned always remains.
         """
+        if fault := BAN_REASON(reason):
+            raise ValidationFailed(("reason", fault))
         async with self._database.transaction(within=WITHIN) as connection:
             # Under the lock: if two users ban each other at once, the second one is no longer a caller.
             check = await self._delegation.check(connection, caller)
