@@ -14,6 +14,7 @@ from service import __version__
 from service.cli import backup, export, jobs, keys, policy, resource, state
 from service.cli.lazy_commands import CommandParser, add_command, add_commands
 from service.installation import InstallationError, check_installation
+from service.kernel.structlog_alone import leave_rich_out
 
 _SETTINGS = {
     "host": "PORTCULLIS_SERVER__HOST",
@@ -28,14 +29,11 @@ _SETTINGS = {
 # of the 150,000 objects that they make.
 _COLLECT_AFTER = 300_000
 
-# structlog imports it wherever it is installed: a tenth of a second and some megabytes for colours.
-_UNUSED = "rich"
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command in ``arguments``; return the exit status: 0, 1 for an error, 2 for bad arguments."""
     gc.set_threshold(_COLLECT_AFTER)
-    sys.modules.setdefault(_UNUSED, None)  # type: ignore[arg-type]
+    leave_rich_out()
     try:
         options = _parser().parse_args(arguments)
         if not hasattr(options, "run"):  # else it has been checked, before the command was imported

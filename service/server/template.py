@@ -7,11 +7,10 @@ and all workers have ended.
 
 import gc
 import signal
-import sys
 
-# structlog imports it if it is installed: some megabytes per worker for colours. This must come before the
-# imports of the service.
-sys.modules.setdefault("rich", None)  # type: ignore[arg-type]
+from service.kernel.structlog_alone import leave_rich_out
+
+leave_rich_out()  # this must come before the other imports
 
 from service.server.allocator import use_huge_pages  # noqa: E402
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.running import environment, portcullis
+from tests.support.running import ROOT, environment, portcullis
 
 # Writes the names of the packages that are imported once the command has ended.
 PROBE = """
@@ -40,6 +40,33 @@ def imported_by(folder: Path, *arguments: str) -> set[str]:
 
 def test_the_table_of_settings_needs_no_library_of_stores_requests_or_decisions(tmp_path: Path) -> None:
     assert imported_by(tmp_path, "settings") & (HEAVY | NEVER_USED) == set()
+
+
+@pytest.mark.parametrize(
+    "how", ["from service.__main__ import main; main(['policy', 'check'])", "import service.server.template"]
+)
+def test_what_the_service_leaves_out_for_itself_an_extension_can_import(tmp_path: Path, how: str) -> None:
+    (tmp_path / "rich").mkdir()
+    (tmp_path / "rich" / "__init__.py").write_text("name = 'stands in for the real one'")
+    program = f"""
+import sys
+{how}
+import structlog.dev
+assert structlog.dev.rich is None and "rich" not in sys.modules, "structlog has imported it"
+import rich
+print(rich.name)
+"""
+    environ = environment(tmp_path) | {"PYTHONPATH": f"{tmp_path}:{ROOT}"}
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", program],
+        cwd=tmp_path,
+        env=environ,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stderr == ""
+    assert done.stdout.splitlines()[-1] == "stands in for the real one"
 
 
 def test_a_check_of_the_policy_prints_the_digest_that_the_setting_may_name(tmp_path: Path) -> None:

@@ -1,10 +1,11 @@
 """What the commands import, for the process that they are forked from."""
 
 import gc
-import sys
+
+from service.kernel.structlog_alone import leave_rich_out
 
 gc.disable()
-sys.modules.setdefault("rich", None)  # type: ignore[arg-type]  # as the command line does it
+leave_rich_out()  # as the command line does it
 
 import service.cli.commands  # noqa: E402
 import service.server.prepare  # noqa: E402

@@ -7,7 +7,9 @@ import sys
 import time
 from pathlib import Path
 
-sys.modules.setdefault("rich", None)  # type: ignore[arg-type]  # as the command line does it
+from service.kernel.structlog_alone import leave_rich_out
+
+leave_rich_out()  # as the command line does it
 
 from service.embedded import EmbeddedStores  # noqa: E402
 
