@@ -7,11 +7,13 @@ import gc
 import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import date
 from pathlib import Path
 
 from service import __version__
 from service.cli import backup, export, jobs, keys, policy, resource, state
+from service.cli.endings import UNREAD, flushed, in_words
 from service.cli.lazy_commands import CommandParser, add_command, add_commands
 from service.installation import InstallationError, check_installation
 from service.kernel.structlog_alone import leave_rich_out
@@ -34,6 +36,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command in ``arguments``; return the exit status: 0, 1 for an error, 2 for bad arguments."""
     gc.set_threshold(_COLLECT_AFTER)
     leave_rich_out()
+    try:
+        with flushed():
+            return _run(arguments)
+    except BrokenPipeError:  # as in: portcullis policy log | head
+        return UNREAD
+    except OSError as error:
+        with suppress(OSError):
+            print(f"portcullis: {in_words(error)}", file=sys.stderr)
+        return 1
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     try:
         options = _parser().parse_args(arguments)
         if not hasattr(options, "run"):  # else it has been checked, before the command was imported
@@ -137,7 +151,8 @@ def _given(options: argparse.Namespace) -> dict[str, str]:
     """Return the options of the command line as the variables of their settings."""
     given = {variable: getattr(options, name, None) for name, variable in _SETTINGS.items()}
     if data := given[_SETTINGS["data"]]:
-        given[_SETTINGS["data"]] = str(Path(data).expanduser())
+        with suppress(RuntimeError):  # nobody's home: the settings say that it must be written out
+            given[_SETTINGS["data"]] = str(Path(data).expanduser())
     return {variable: value for variable, value in given.items() if value is not None}
 
 

@@ -11,6 +11,7 @@ from argparse import Namespace
 from collections.abc import Callable, Mapping
 
 from service import settings as table
+from service.cli.endings import INTERRUPTED, ended_in_order
 from service.cli.output import say, say_text
 from service.errors import Refusal, ValidationFailed
 from service.kernel.operator_error import OperatorError
@@ -19,10 +20,14 @@ Environ = Mapping[str, str]
 
 
 def run(options: Namespace, environ: Environ) -> int:
-    """Run the command that ``options`` name; return the exit status: 1 after an error, else the command's."""
+    """Run the command that ``options`` name; return the exit status: 1 after an error, else the command's.
+
+    Raises OSError for a file that can't be used, and for standard output.
+    """
+    command = getattr(options, "run", None) or _COMMANDS[options.family, getattr(options, "action", None)]
     try:
-        command = getattr(options, "run", None) or _COMMANDS[options.family, getattr(options, "action", None)]
-        return command(options, environ) or 0
+        with ended_in_order():
+            return command(options, environ) or 0
     except ValidationFailed as refusal:
         for error in refusal.extra["errors"]:
             say(f"portcullis: {error['field']}: {error['message']}", stream=sys.stderr)
@@ -31,7 +36,7 @@ def run(options: Namespace, environ: Environ) -> int:
         say_text(f"portcullis: {error}", stream=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        return 130  # the status that shells use for SIGINT
+        return INTERRUPTED
 
 
 def _serve(_options: Namespace, environ: Environ) -> None:

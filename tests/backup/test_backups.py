@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import os
+import signal
 import subprocess
 import tarfile
 from pathlib import Path
@@ -20,6 +22,9 @@ from service.records.database.transactions import engine
 from service.settings import Settings
 from tests.backup.conftest import CHAIN_KEY, SECRET, Place
 from tests.files.forms import uploaded
+from tests.support import command_process
+from tests.support.running import PATIENCE, environment, lives
+from tests.support.waiting import eventually_here
 
 pytestmark = pytest.mark.anyio
 
@@ -153,6 +158,35 @@ async def test_a_pg_dump_older_than_the_server_is_refused_in_words(place: Place,
     assert refused.status == 1
     assert "pg_dump is older than the server" in refused.errors
     assert files_in(tmp_path) == [old]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+async def test_a_backup_that_is_told_to_end_leaves_nothing(
+    place: Place, tmp_path: Path, number: signal.Signals
+) -> None:
+    slow = tmp_path / "programs" / "pg_dump"
+    slow.parent.mkdir()
+    (tmp_path / "out").touch()
+    slow.write_text(
+        f"#!/bin/sh\n[ $1 = --version ] && echo 'pg_dump (PostgreSQL) 99.0' && exit\n"
+        f"echo $$ > {slow}.pid\necho begun\nexec sleep 600\n"
+    )
+    slow.chmod(0o755)
+    variables = environment(tmp_path, **place.variables, PORTCULLIS_DATABASE__PROGRAMS=str(slow.parent))
+    files = [Path(os.devnull), tmp_path / "out", tmp_path / "out"]
+    process = command_process.start(tmp_path, ("backup", "x.tar"), variables, files)
+    pid = slow.with_suffix(".pid")
+    assert await eventually_here(lambda: pid.exists() and pid.read_text() != "")
+    assert [one.name for one in files_in(tmp_path) if one.name.startswith(".x.tar.")]
+
+    assert process.pid is not None
+    os.kill(process.pid, number)
+    await asyncio.to_thread(process.join, PATIENCE)
+
+    assert process.exitcode == (130 if number == signal.SIGINT else -number)
+    assert not lives(int(pid.read_text()))
+    assert [one.name for one in files_in(tmp_path)] == ["out", "programs"]
+    assert (tmp_path / "out").read_text() == ""
 
 
 async def test_an_object_that_is_not_what_its_row_says_is_named_and_the_rest_is_kept(

@@ -12,7 +12,6 @@ import pytest
 
 from service.authz.engine.errors import PolicyError
 from service.cli.policy import report
-from service.cli.policy.report import ReportError
 from service.reporting import gathering
 from service.settings import load
 from tests.reporting.test_documents import Page
@@ -80,7 +79,7 @@ def test_a_page_about_the_files_says_what_it_leaves_out(
 def test_markdown_says_the_same(tmp_path: Path) -> None:
     by_name = made(tmp_path, "report.md")
     by_option = made(tmp_path, "report.txt", "--format", "markdown")
-    with pytest.raises(ReportError, match="can't be written: No such file"):
+    with pytest.raises(FileNotFoundError):
         made(tmp_path, "none/report.md")
 
     titles = [line for line in by_name.splitlines() if line.startswith("## ")]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.support.running import ROOT, environment, portcullis
+from tests.support.running import ROOT, command, environment, portcullis
 
 # Writes the names of the packages that are imported once the command has ended.
 PROBE = """
@@ -94,6 +96,41 @@ def test_help_is_given_without_any_library(tmp_path: Path, arguments: list[str])
     )
     assert "service.installation" in done.stderr
     assert not any(f" {name}" in done.stderr for name in (*HEAVY, *NEVER_USED, "msgspec", "structlog"))
+
+
+@pytest.mark.parametrize("arguments", [["settings"], ["--help"], ["settings", "--bad"]])
+def test_a_command_whose_reader_has_gone_ends_without_a_word(tmp_path: Path, arguments: list[str]) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "wb") as gone:
+        done = subprocess.run(
+            command(*arguments),
+            cwd=tmp_path,
+            env=environment(tmp_path),
+            stdout=gone,
+            stderr=gone,
+            check=False,
+        )
+    assert done.returncode == 128 + signal.SIGPIPE
+
+
+def test_a_result_that_can_not_be_written_is_told_in_words(tmp_path: Path) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            command("settings"),
+            cwd=tmp_path,
+            env=environment(tmp_path),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (1, "portcullis: No space left on device\n")
+
+
+def test_a_file_that_can_not_be_written_is_named(tmp_path: Path) -> None:
+    refused = portcullis(tmp_path, "policy", "matrix", "--policy", "shipped", "--output", "none/matrix.csv")
+    assert (refused.status, refused.errors) == (1, "portcullis: none/matrix.csv: No such file or directory\n")
 
 
 def test_a_fault_of_any_part_is_told_in_words(tmp_path: Path) -> None:

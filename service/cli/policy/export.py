@@ -13,13 +13,8 @@ from service.authz.review.export import export
 from service.cli.lazy_commands import add_data
 from service.cli.output import say
 from service.operator.database import with_database
-from service.operator.errors import LaunchError
 from service.operator.stores import reachable
 from service.settings import Settings
-
-
-class ExportError(LaunchError):
-    """The files can't be written."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -37,14 +32,11 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
 def export_policy(settings: Settings, folder: Path) -> str:
     """Write the published policy into ``folder``; return a summary for the operator.
 
-    Raises ``PolicyError`` if none was published or it does not fit this model, ``ExportError``,
-    ``SchemaError`` and ``Unavailable``.
+    Raises ``PolicyError`` if none was published or it does not fit this model, ``SchemaError``,
+    ``Unavailable``, and OSError for the folder.
     """
     live = LivePolicy(configured(settings.policy))
     with_database(settings, live.load)
-    try:
-        model, lines = export(live.current, folder)
-    except OSError as error:
-        raise ExportError(f"{folder} can't be written: {error.strerror}") from error
+    model, lines = export(live.current, folder)
     count = len(live.current.rules)
     return f"Revision {live.current.revision}: {model} and {count} lines in {lines}."

@@ -14,12 +14,7 @@ from service.cli.output import say
 from service.cli.policy.reviewing import Review, add_review, review_one
 from service.endpoints.policy.matrix import MatrixQuery, matrix_answer
 from service.kernel.text import counted
-from service.operator.errors import LaunchError
 from service.web.messages.schema import WHOLE_LIST
-
-
-class MatrixError(LaunchError):
-    """The file can't be written."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -31,7 +26,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace, environ: Mapping[str, str]) -> None:
-    """Print CSV, or write the file; raises ``PolicyError`` and ``MatrixError``."""
+    """Print CSV, or write the file; raises ``PolicyError`` and OSError."""
 
     async def read(found: Review, source: Source) -> Standing:
         return await found.standing(source)
@@ -43,9 +38,6 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
         return
     matrix = Matrix(standing)
     text = as_html(matrix) if options.output.suffix == ".html" else as_csv(matrix)
-    try:
-        options.output.write_bytes(text.encode())
-    except OSError as error:
-        raise MatrixError(f"{options.output} can't be written: {error.strerror}") from error
+    options.output.write_bytes(text.encode())
     roles, requests = counted(len(matrix.roles), "role"), counted(len(matrix.requests), "request")
     say(f"{roles} and {requests} in {options.output}.")

@@ -10,7 +10,6 @@ from service import settings as table
 from service.cli.lazy_commands import add_data
 from service.cli.output import say
 from service.cli.policy.lint import add_accepted
-from service.operator.errors import LaunchError
 from service.operator.stores import reachable
 from service.reporting.gathering import Reported, gather
 from service.reporting.html import as_html
@@ -20,10 +19,6 @@ from service.reporting.sections import attention, document
 from service.settings import Settings
 
 _WRITERS = {"html": as_html, "markdown": as_markdown}
-
-
-class ReportError(LaunchError):
-    """The file can't be written."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -41,7 +36,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace, environ: Mapping[str, str]) -> None:
-    """Write the report, and print what needs attention; raises what ``gather`` raises, and ``ReportError``.
+    """Write the report, and print what needs attention; raises what ``gather`` raises, and OSError.
 
     The database is read if ``--data`` or the settings name one, else files only.
     """
@@ -53,10 +48,7 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
         found = _gathered(options, settings, stored=False)
     file: Path = options.output
     write = _WRITERS[options.format or ("markdown" if file.suffix == ".md" else "html")]
-    try:
-        file.write_bytes(write(document(found)).encode())
-    except OSError as error:
-        raise ReportError(f"{file} can't be written: {error.strerror}") from error
+    file.write_bytes(write(document(found)).encode())
     told = "; ".join(attention(found))
     say(f"The report is in {file}. {f'To look at: {told}.' if told else 'Nothing is left to look at.'}")
 

@@ -12,17 +12,12 @@ from service.administration.state.state import State
 from service.cli.lazy_commands import add_data
 from service.cli.output import say_text
 from service.operator.database import with_database
-from service.operator.errors import LaunchError
 from service.operator.stores import reachable
 from service.records.database.transactions import Database
 from service.settings import Settings
 from service.state_files.writing import as_yaml
 
 _WITHIN = 60.0  # seconds; ten thousand resources take less than one
-
-
-class StateFileError(LaunchError):
-    """The file can't be written."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -32,16 +27,13 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace, environ: Mapping[str, str]) -> None:
-    """Write the file; raises ``StateFileError``, ``SchemaError``, ``Conflict`` and ``Unavailable``."""
+    """Write the file; raises ``SchemaError``, ``Conflict``, ``Unavailable`` and OSError."""
     with reachable(table.load(environ)) as settings:
         text = exported(settings)
     if options.file == "-":
         say_text(text.removesuffix("\n"))
         return
-    try:
-        Path(options.file).write_text(text, "utf-8")
-    except OSError as error:
-        raise StateFileError(f"{options.file} can't be written: {error.strerror}") from error
+    Path(options.file).write_text(text, "utf-8")
 
 
 def exported(settings: Settings) -> str:
