@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from service.authn.signing_keys import signing_keys
 from service.diagnosis.findings import Finding, fault, ok, warning
 from service.diagnosis.installation import Installation
+from service.embedded.ownership import complaint_about, is_open_to_group
 from service.errors import Unavailable
 from service.files.object_store import object_store
 from service.kernel.clock import rfc3339
@@ -98,16 +99,17 @@ def data_directory(installation: Installation) -> Finding:
     """It holds the embedded stores, the local signing secret and files."""
     path = installation.settings.server.data
     try:
-        found = path.stat()
+        complaint = complaint_about(path)
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        return ok(f"{path} is made when it is needed")
     except OSError as error:
-        if isinstance(error, FileNotFoundError):
-            return ok(f"{path} is made when it is needed")
-        return fault(f"{path} can't be looked at: {error.strerror}", "let the service's user in")
-    if not stat.S_ISDIR(found.st_mode):
-        return fault(f"{path} is no directory", "name another one in server.data")
-    if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return fault(f"{path} can't be used: {error.strerror}", "let the service's user in, or name another")
+    if complaint is not None:
+        return fault(f"{path} {complaint.wrong}", complaint.remedy)
+    if is_open_to_group(path):
         return fault(f"others may write {path}, and so replace what is in it", f"chmod 700 {path}")
-    if found.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+    if mode & (stat.S_IRWXG | stat.S_IRWXO):
         return warning(f"others may look into {path}", f"chmod 700 {path}")
     return ok(str(path))
 

@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 
 from service.embedded.errors import EmbeddedError
+from service.embedded.ownership import require_own
 
 _LONGEST_SOCKET_PATH = 107  # bytes; sun_path of unix(7), less its closing NUL
 _LONGEST_SOCKET_NAME = 20  # bytes, "/.s.PGSQL.5432.lock"
@@ -18,11 +19,13 @@ class DataDirectory:
     """A directory that this process owns until ``release``.
 
     The lock is the kernel's, so it ends with the process, however that ends. Raises EmbeddedError if
-    another process owns the directory, or if it can't be written.
+    another process owns the directory, if it can't be written, and if another user could replace what is in
+    it.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path.absolute()
+        require_own(self.path)
         try:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._lock = os.open(self.path / "owner", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

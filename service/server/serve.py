@@ -7,8 +7,12 @@ import socket
 import sys
 from collections.abc import Mapping
 from contextlib import ExitStack
+from pathlib import Path
+
+import structlog
 
 from service import settings as table
+from service.embedded.ownership import is_open_to_group, require_own
 from service.installation import check_installation
 from service.operator.stores import running
 from service.server.allocator import MALLOC
@@ -21,6 +25,8 @@ from service.server.preparation import Preparation
 from service.server.stop_times import longest_stop, with_stop_grace
 from service.server.supervisor import Supervisor
 from service.web.observability.log_format import configure_logging
+
+_log = structlog.get_logger()
 
 
 def serve(environ: Mapping[str, str]) -> None:
@@ -42,6 +48,7 @@ def serve(environ: Mapping[str, str]) -> None:
     with ExitStack() as held:
         with Preparation(settings) as preparation:
             preparation.check()
+            _check_data(settings.server.data)
             for name in ("logs", "files"):
                 close_to_others(settings.server.data / name)
             bound = held.enter_context(listener(settings))
@@ -58,6 +65,12 @@ def serve(environ: Mapping[str, str]) -> None:
         }
         print(banner(_address(bound), rows, prepared.first_login), file=sys.stderr, flush=True)
         Supervisor(bound, stores.settings, longest_stop(stores.settings)).run()
+
+
+def _check_data(directory: Path) -> None:
+    require_own(directory)
+    if is_open_to_group(directory):
+        _log.warning("a group may write the data directory", directory=str(directory))
 
 
 def _address(bound: socket.socket) -> str:

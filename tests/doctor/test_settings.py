@@ -138,7 +138,9 @@ def test_a_configuration_file_is_judged_by_its_secrets_and_its_mode(
     assert judged("configuration-file", tmp_path, **variables) == expected
 
 
-@pytest.mark.parametrize(("mode", "expected"), [(0o700, "ok"), (0o755, "warning"), (0o770, "fault")])
+@pytest.mark.parametrize(
+    ("mode", "expected"), [(0o700, "ok"), (0o755, "warning"), (0o770, "fault"), (0o707, "fault")]
+)
 def test_the_data_directory_is_for_its_owner_alone(tmp_path: Path, mode: int, expected: str) -> None:
     assert judged("data-directory", tmp_path) == "ok"
     assert not (tmp_path / "data").exists()

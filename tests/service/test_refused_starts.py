@@ -154,6 +154,19 @@ def test_what_only_a_worker_would_find_is_refused_before_the_first_one(
     assert "s3cret" not in said
 
 
+def test_a_data_directory_that_everybody_can_write_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data").chmod(0o777)
+    said = refusal(tmp_path, "--port", "0")
+    assert said.startswith(f"The data directory {tmp_path}/data can be written by everybody")
+    assert list((tmp_path / "data").iterdir()) == []
+
+
+def test_a_data_directory_that_can_not_even_be_looked_at_is_refused_in_words(tmp_path: Path) -> None:
+    said = refusal(tmp_path, "--port", "0", "--data", str(tmp_path / ("x" * 300)))
+    assert said.endswith("can't be used: File name too long\n")
+
+
 def test_a_taken_port_is_refused_before_anything_is_started(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])

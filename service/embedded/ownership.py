@@ -1,0 +1,72 @@
+"""Whether a data directory is in the hands of the user whose service uses it."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import stat
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from service.embedded.errors import EmbeddedError
+from service.kernel.text import printable
+
+_NOBODY: Final = 65534  # whom servers run as where root may not use namespaces: see privilege
+
+
+class Complaint(NamedTuple):
+    """What is wrong with a directory, and what to do about it; each half a sentence."""
+
+    wrong: str
+    remedy: str
+
+
+def require_own(path: Path) -> None:
+    """Raise ``EmbeddedError`` if other users own the directory ``path`` or may write it; it may be missing.
+
+    They could replace the database, or the key that signs tokens. What lies directly in it must be of this
+    user too, or of root.
+    """
+    try:
+        complaint = complaint_about(path)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise EmbeddedError(f"The data directory {path} can't be used: {error.strerror}") from error
+    if complaint:
+        told = f"The data directory {path} {complaint.wrong}: {complaint.remedy}"
+        raise EmbeddedError(f"{told}, or choose another one with --data")
+
+
+def complaint_about(path: Path) -> Complaint | None:
+    """Return what is wrong with the directory; raises OSError."""
+    found = path.stat()
+    if found.st_uid not in _trusted():
+        return Complaint(f"belongs to {_name(found.st_uid)}", "run as that user")
+    if found.st_mode & stat.S_IWOTH:
+        return Complaint("can be written by everybody, who could replace what is in it", f"chmod 700 {path}")
+    with os.scandir(path) as entries:
+        for entry in entries:
+            owner = entry.stat(follow_symlinks=False).st_uid
+            if owner not in _trusted():
+                return Complaint(
+                    f"holds {printable(entry.name)} of {_name(owner)}", "remove it, or make it yours"
+                )
+    return None
+
+
+def is_open_to_group(path: Path) -> bool:
+    """True if a group may write the directory; False if there is none."""
+    return path.exists() and bool(path.stat().st_mode & stat.S_IWGRP)
+
+
+def _trusted() -> set[int]:
+    me = os.geteuid()
+    return {me, 0} | (set() if me else {_NOBODY})
+
+
+def _name(user: int) -> str:
+    try:
+        return pwd.getpwuid(user).pw_name
+    except KeyError:
+        return f"user {user}"
