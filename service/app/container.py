@@ -30,11 +30,18 @@ class Container:
     """
 
     def __init__(self, settings: Settings, shipped: Shipped, slot: Slot | None = None) -> None:
-        worker = _worker_name()
+        worker = _worker_name(slot)
         self.settings = settings
         self.stores = stores.make(settings)
         self.trail = trail.make(settings, self.stores, worker)
-        self.policy = policy.make(settings, shipped, self.stores, worker, self._troubles)
+        self.policy = policy.make(
+            settings,
+            shipped,
+            self.stores,
+            worker,
+            self._troubles,
+            former=() if slot is None else slot.former,
+        )
         self.sign_in = sign_in.make(settings, self.stores, self.policy, self.trail)
         self.administration = administration.make(
             settings, self.stores, self.policy, self.trail, self.sign_in
@@ -84,6 +91,7 @@ def _token_of_requests(auth: Auth, cookies: Cookies) -> HeaderToken:
     return CookieToken(*header, cookies) if cookies.on else HeaderToken(*header)
 
 
-def _worker_name() -> str:
-    # Linux containers may share a host name, and each has a process 1.
+def _worker_name(slot: Slot | None) -> str:
+    if slot is not None:
+        return slot.name_of(os.getpid())
     return f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(3)}"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import secrets
 import signal
 import socket
+from collections import deque
 from dataclasses import dataclass
 from time import monotonic, sleep
 from typing import Final
@@ -23,6 +25,7 @@ LONGEST_PAUSE: Final = 5.0
 """Seconds before a worker that did not live long is started again; they double each time."""
 STEADY: Final = 10.0
 """Seconds of serving after which a worker is replaced at once."""
+_FORMER: Final = 16  # names of workers that the next one takes back, at the most
 _TEMPLATE_PATIENCE: Final = 10.0  # seconds
 _RETRY: Final = 0.05  # seconds
 _log = structlog.get_logger()
@@ -54,6 +57,7 @@ class _Worker:
         )
         self.process.start()
         theirs.close()
+        self.name = slot.name_of(self.process.pid or 0)
         self.began = monotonic()
 
     def end(self) -> int | None:
@@ -77,6 +81,7 @@ class WorkerPlace:
         self._slot = slot
         self._share = share
         self._worker: _Worker | None = None
+        self._former: deque[str] = deque(maxlen=_FORMER)
         self._again_at = 0.0
         self._pause = 0.0
         self.failures = 0
@@ -102,6 +107,7 @@ class WorkerPlace:
         heard.listen()
         if heard.serves:
             self.failures = 0
+            self._former.clear()  # it has taken back what they reported
         if heard.hangs or not self._worker.process.is_alive():
             self._replace(self._worker)
 
@@ -125,6 +131,7 @@ class WorkerPlace:
         hung = worker.process.is_alive()
         pid = worker.process.pid
         status = worker.end()
+        self._former.append(worker.name)
         self._worker = None
         self._share.leave()
         served = worker.heard.serves
@@ -144,7 +151,8 @@ class WorkerPlace:
         give_up = monotonic() + _TEMPLATE_PATIENCE
         while True:
             try:
-                return _Worker(self._node, self._slot, self._share)
+                slot = self._slot._replace(token=secrets.token_hex(3), former=tuple(self._former))
+                return _Worker(self._node, slot, self._share)
             except (OSError, EOFError) as error:
                 if monotonic() > give_up:
                     reason = str(error) or type(error).__name__

@@ -307,12 +307,18 @@ def test_a_worker_that_is_told_to_end_alone_keeps_no_client_from_the_others(serv
         assert httpx.get(f"{service.url}/health/live", trust_env=False, verify=False).status_code == 200
 
 
-def test_killed_workers_are_replaced(service: Running, client: httpx.Client) -> None:
-    killed = service.workers
+def test_killed_workers_are_replaced_and_no_longer_told_of(service: Running, client: httpx.Client) -> None:
+    def have_started() -> int:
+        return service.output.count("Application startup complete")
+
+    assert eventually(lambda: have_started() >= len(service.workers), patience=PATIENCE)
+    killed, before = service.workers, have_started()
     for pid in killed:
         os.kill(pid, signal.SIGKILL)
-    assert eventually(lambda: len(set(service.workers) - set(killed)) == len(killed))
-    assert client.get(ROLE_LIST, headers=log_in(client)).status_code == 200
+    assert eventually(lambda: len(set(service.workers) - set(killed)) == len(killed), patience=PATIENCE)
+    assert eventually(lambda: have_started() == before + len(killed), patience=PATIENCE)
+    policy = client.get("/api/policy", headers=log_in(client)).json()["data"]
+    assert sorted(int(one["worker"].split(":")[1]) for one in policy["workers"]) == service.workers
 
 
 @pytest.mark.extended

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -39,9 +39,18 @@ class PolicyParts:
 
 
 def make(
-    settings: Settings, shipped: Shipped, stores: Stores, worker: str, troubles: Troubles
+    settings: Settings,
+    shipped: Shipped,
+    stores: Stores,
+    worker: str,
+    troubles: Troubles,
+    *,
+    former: Collection[str] = (),
 ) -> PolicyParts:
-    """Return the policy of the worker with that name; nodes tell one another what ``troubles`` returns."""
+    """Return the policy of the worker with that name; nodes tell one another what ``troubles`` returns.
+
+    ``former`` are the names of workers that have ended, perhaps without a word.
+    """
     database, revision_key = settings.database, stores.sessions.revision_key
     live = LivePolicy(shipped)
     changes = PolicyChanges(
@@ -56,6 +65,7 @@ def make(
         token_life=settings.auth.access_timeout,
         own_digests=settings.policy.own_digests,
         mend=changes.mend,
+        former=former,
         facts=partial(node_facts, shared_digests(settings, settings.auth.jwt_secret), troubles),
     )
     return PolicyParts(

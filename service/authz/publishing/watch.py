@@ -57,7 +57,8 @@ class PolicyWatch:
     to ``sys.policy_worker``, under the name ``worker``, what this process decides by, and to
     ``sys.token_life`` that it issues access tokens that live ``token_life`` seconds, and mends what ``keep``
     announces. ``own_digests`` are the digests of the own parts that may serve, empty for all; ``own_parts``
-    says what workers decide by. ``facts`` returns what this worker says of its node beside that.
+    says what workers decide by. ``facts`` returns what this worker says of its node beside that. The first
+    report takes back those of the workers ``former``, which have ended.
 
     What the database says counts. A newest revision that no worker can use, since somebody has forged it or
     changed its lines, is replaced by ``mend``, and so is one that the database no longer has: in both cases
@@ -76,6 +77,7 @@ class PolicyWatch:
         own_digests: Collection[str] = (),
         poll_every: float = POLL_EVERY,
         mend: Mend | None = None,
+        former: Collection[str] = (),
         facts: Callable[[], NodeFacts | None] = lambda: None,
     ) -> None:
         self._live = live
@@ -87,6 +89,7 @@ class PolicyWatch:
         self._poll_every = poll_every
         self._mend = mend
         self._facts = facts
+        self._former = former
         self.own_parts: Final = OwnParts(live.own_digest, own_digests)
         self._due = asyncio.Event()
         self._refused = (0, 0.0)  # a revision that could not be loaded, and when to try it again
@@ -224,10 +227,11 @@ class PolicyWatch:
             )
             if due:  # what does not follow from the revision
                 await policy_workers.forget(connection)
+                await policy_workers.leave(connection, *self._former)
                 await bit_positions.report_life(connection, self._token_life)
                 self.own_parts.observe(await policy_workers.present(connection))
         self._live.confirm(since)
-        self._reported = now
+        self._reported, self._former = now, ()
         if due:
             self._report_again = monotonic() + REPORT_EVERY
 

@@ -99,9 +99,10 @@ async def forget(connection: AsyncConnection) -> None:
     await connection.execute(_FORGET)
 
 
-async def leave(connection: AsyncConnection, worker: str) -> None:
-    """Delete the row of a worker that ends."""
-    await connection.execute(delete(policy_worker).where(policy_worker.c.worker == worker))
+async def leave(connection: AsyncConnection, *workers: str) -> None:
+    """Delete the rows of workers that end, or have ended."""
+    if workers:
+        await connection.execute(delete(policy_worker).where(policy_worker.c.worker.in_(workers)))
 
 
 async def present(connection: AsyncConnection) -> list[PolicyWorker]:

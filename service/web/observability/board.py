@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 from multiprocessing.reduction import DupFd
 from struct import Struct
 from time import monotonic
@@ -80,10 +81,23 @@ class Board:
 
 
 class Slot(NamedTuple):
-    """The place of a worker in its node: its number, from 1, and the board of the node."""
+    """The place of a worker in its node: its number, from 1, and the board of the node.
+
+    ``token`` is part of the name of the worker that has it now, and ``former`` are the names of those before
+    it: one that was killed could not say that it ends.
+    """
 
     number: int
     board: Board
+    token: str = ""
+    former: tuple[str, ...] = ()
+
+    def name_of(self, pid: int) -> str:
+        """Return the name by which all nodes know the worker that has this place as process ``pid``.
+
+        Linux containers may share a host name, and each has a process 1.
+        """
+        return f"{socket.gethostname()}:{pid}:{self.token}"
 
 
 def _handed(slots: int, file: Any) -> Board:
