@@ -84,7 +84,9 @@ class Log(Generic[E, F]):
         if (offset := (page - 1) * size) >= MOST_COUNTED:
             raise ValidationFailed(("page", f"Beyond {MOST_COUNTED} entries go on with the cursor"))
         await connection.execute(_PLAN_FOR_THESE_VALUES)
-        one_each = select(literal(1)).where(*conditions_of(wanted)).limit(MOST_COUNTED + 1)
+        # Without a filter, nothing else says which table is counted.
+        all_of_them = select(literal(1)).select_from(self._id.table).where(*conditions_of(wanted))
+        one_each = all_of_them.limit(MOST_COUNTED + 1)
         counting = select(func.count()).select_from(one_each.subquery())
         counted = (await connection.execute(counting)).scalar_one()
         statement = self.statement(wanted, None, size + 1, newest_first=newest_first).offset(offset)
