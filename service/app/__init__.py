@@ -48,6 +48,7 @@ def create_app(settings: Settings, shipped: Shipped, slot: Slot | None = None) -
         takes_path=routes.takes_path,
         folders=routes.folders,
         tracing=container.node.tracing,
+        refused_reads=container.trail.journal.refused_reads,
     )
 
 

@@ -13,6 +13,7 @@ from service.audit.chain.form import Chain
 from service.audit.chain.maintenance import Upkeep, retention
 from service.audit.chain.writer import Writing
 from service.audit.collector import Collector
+from service.audit.refused_reads import RefusedReads
 from service.audit.sender import Sender
 from service.audit.stream_consumer import CLAIM_AFTER, Writer
 from service.errors import Unavailable
@@ -57,6 +58,7 @@ class Journal:
         self.finished = False
         chain = Chain(settings.chain_key)
         self.collector = Collector(settings.memory_limit)
+        self.refused_reads = RefusedReads(self.collector.operation)
         self._sender = Sender(self.collector, stream, worker, settings.stream_limit)
         writing = Writing(database, chain)
         self._writer = Writer(
@@ -70,7 +72,7 @@ class Journal:
         self._tasks = [asyncio.create_task(one) for one in work]
 
     async def finish(self) -> None:
-        """Send and write the remaining entries, log the counts, and disconnect.
+        """Enter what was counted, send and write the remaining entries, log the counts, and disconnect.
 
         Entries that can't be written in time wait in the stream for the next start. If the session store is
         unavailable, the entries of this worker are written to the database directly.
@@ -79,6 +81,7 @@ class Journal:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        self.refused_reads.finish()
         sent = await self._sender.send_all()
         with suppress(Unavailable, TimeoutError):
             async with asyncio.timeout(PATIENCE):

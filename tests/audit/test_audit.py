@@ -74,6 +74,8 @@ def odd(number: int) -> OperationEvent:
         targets=("role:a", 'user:"ä\\,{}'),
         changes=[{"target": "role:a", "field": "roleName", "before": "B", "after": None}],
         change_count=1,
+        dry_run=True,
+        repetitions=3,
         create_time=moment,
     )
 
@@ -138,6 +140,18 @@ async def test_logs_that_nobody_touched_are_as_they_were_written(filled: Place) 
                 " WHERE chain_number = 3"
             ),
             "number 3, was changed or moved",
+        ),
+        (
+            "UPDATE sys.operation_log SET dry_run = NULL WHERE chain_number = 3",
+            "number 3, was changed or moved",
+        ),
+        (
+            "UPDATE sys.operation_log SET repetitions = 4 WHERE chain_number = 3",
+            "number 3, was changed or moved",
+        ),
+        (
+            "UPDATE sys.operation_log SET dry_run = false WHERE chain_number = 4",
+            "number 4, was changed or moved",
         ),
         ("DELETE FROM sys.operation_log WHERE chain_number = 3", "number 3 was removed"),
         ("DELETE FROM sys.operation_log WHERE action = 'action 1'", "number 1 was removed"),

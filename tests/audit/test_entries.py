@@ -119,6 +119,10 @@ def test_the_chain_vouches_for_values_however_they_are_written(
         ({"targets": ("a",)}, {"targets": None, "changes": ["a"]}),
         ({"change_count": None}, {"change_count": 1}),
         ({"trace_id": None}, {"trace_id": "a"}),
+        ({"dry_run": None}, {"dry_run": True}),
+        ({"dry_run": True}, {"dry_run": False}),
+        ({"repetitions": None}, {"repetitions": 1}),
+        ({"dry_run": None, "repetitions": 1}, {"dry_run": True, "repetitions": None}),
         ({"client_ip": "10.0.0.1"}, {"client_ip": "10.0.0.1/8"}),
     ],
 )
@@ -149,9 +153,11 @@ def test_an_entry_without_changes_has_the_bytes_that_were_hashed_before_entries_
     )
 
 
-def test_an_entry_without_a_trace_has_the_bytes_that_were_hashed_before_entries_had_any() -> None:
+def test_an_entry_without_later_columns_has_the_bytes_that_were_hashed_before_entries_had_any() -> None:
     changed = read("operation_log", encode(operation(targets=("role:a",), change_count=2))).canonical
     assert changed.endswith(b',["role:a"],null,2]')
+    traced = read("operation_log", encode(operation(trace_id="4bf9"))).canonical
+    assert traced.endswith(b',null,null,null,"4bf9"]')
     event = LoginEvent(event="login", outcome="success", os="Linux")
     assert read("login_log", encode(event)).canonical.endswith(b',"Linux"]')
 

@@ -184,7 +184,8 @@ async def test_every_write_of_rights_has_a_dry_run(house: Inside) -> None:
         f"{method.upper()} {path}"
         for path, methods in document["paths"].items()
         for method, operation in methods.items()
-        if any(one["name"] == "dryRun" for one in operation.get("parameters", []))
+        # Of a read it is a filter.
+        if method != "get" and any(one["name"] == "dryRun" for one in operation.get("parameters", []))
     }
     imports = {"POST /api/user/import", "POST /api/role/import"}
     named = {

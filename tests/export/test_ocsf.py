@@ -143,6 +143,33 @@ def test_every_kind_of_operation_is_valid(kind: str) -> None:
     assert found["unmapped"]["changes"][0]["after"] == "Ann"
 
 
+@pytest.mark.parametrize("kind", ["INSERT", "UPDATE", "DELETE", "IMPORT", "BAN"])
+def test_a_preview_is_a_read_and_no_change(kind: str) -> None:
+    done = event("operations", {**OPERATION, "kind": kind})
+    preview = event("operations", {**OPERATION, "kind": kind, "dryRun": True})
+
+    assert done["activity_id"] != 2
+    assert (preview["activity_id"], preview["activity_name"]) == (2, "Read")
+    assert (preview["metadata"]["event_code"], preview["unmapped"]["dryRun"]) == (kind, True)
+
+
+def test_a_decision_about_a_preview_is_about_a_read() -> None:
+    asked = {**DECISION, "method": "DELETE"}
+
+    assert event("decisions", asked)["activity_id"] == 4
+    preview = event("decisions", {**asked, "dry_run": True})
+    assert (preview["activity_id"], preview["unmapped"]["dry_run"]) == (2, True)
+
+
+def test_refused_reads_are_reads_that_failed_with_their_number() -> None:
+    refused = {**OPERATION, "kind": "REFUSED_READ", "status": 403, "error": "permission_denied"}
+    first, others = event("operations", refused), event("operations", {**refused, "repetitions": 12})
+
+    for one in (first, others):
+        assert (one["activity_id"], one["status_id"], one["severity_id"]) == (2, 2, 2)
+    assert ("count" in first, others["count"]) == (False, 12)
+
+
 @pytest.mark.parametrize(("status", "severity", "outcome"), [(204, 1, 1), (403, 2, 2), (500, 3, 2)])
 def test_an_operation_with_the_least_is_valid(status: int, severity: int, outcome: int) -> None:
     members = {name: OPERATION[name] for name in ("module", "action", "method", "url", "elapsedMs")}
@@ -164,7 +191,8 @@ def test_decisions_are_valid(members: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("log", "members"),
     [
-        ("operations", {**OPERATION, "kind": "UPDATE", "error": "conflict"}),
+        ("operations", {**OPERATION, "kind": "UPDATE", "error": "conflict", "dryRun": True}),
+        ("operations", {**OPERATION, "kind": "REFUSED_READ", "repetitions": 1234}),
         ("logins", {**LOGIN, "event": "login", "outcome": "failure", "reason": "throttled"}),
         ("decisions", DECISION),
         ("decisions", EVALUATION),

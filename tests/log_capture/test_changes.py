@@ -168,7 +168,7 @@ async def test_the_log_is_filtered_by_target_and_shows_the_changes_in_lists_file
         ("INSERT", [target], 2),
     ]
     assert detail["changes"] == json.loads(line)["changes"] == [renamed]
-    assert f'"[""{target}""]","1","","[{{' in csv
+    assert f'"[""{target}""]","1","","false","","[{{' in csv
     assert "changes" not in edit
     assert (await logged.inside.data("GET", f"/api/operation-log/list?target={target}x"))["items"] == []
 

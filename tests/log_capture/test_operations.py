@@ -65,7 +65,7 @@ async def test_an_entry_says_who_asked_what_from_where_and_what_came_of_it(logge
         ("PATCH", "/api/resource/0", resource("/api/x"), (422, "validation_failed")),
         ("PATCH", "/api/resource/999999", resource("/api/x"), (404, "not_found")),
         ("POST", "/api/resource", resource("/api/role/list"), (409, "conflict")),
-        ("PUT", "/api/user/1/status", {"status": "disabled"}, (409, "conflict")),
+        ("DELETE", "/api/role/1", None, (409, "conflict")),
         ("POST", "/api/auth/login", {"userName": "nobody", "password": "x"}, (401, "login_failed")),
         ("POST", "/api/auth/refresh", {"refreshToken": "x"}, (401, "token_invalid")),
         ("DELETE", "/api/online/999999", None, (404, "not_found")),
@@ -262,3 +262,38 @@ async def test_much_is_cut_and_stays_readable(logged: Logged) -> None:
     kept = entry["params"]["body"]["menuIds"]
     assert kept[:50] == ids[:50]
     assert kept[50].startswith("\u2026")
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ("", None),
+        ("?dryRun=false", None),
+        ("?dryRun=true", True),
+        ("?dry%52un=true", True),
+        ("?dryRun=maybe", None),
+        ("?dryRun=true&x=1", None),
+    ],
+)
+async def test_an_entry_says_if_a_call_asked_only_what_it_would_change(
+    logged: Logged, asked: str, told: bool | None
+) -> None:
+    role = {"roleCode": "previewed", "roleName": ""}  # so that nothing is ever saved
+
+    _, entry = await logged.entry_of("POST", f"/api/role{asked}", role)
+
+    assert (entry["kind"], entry["status"], entry["dry_run"]) == ("INSERT", 422, told)
+
+
+async def test_a_preview_is_marked_whether_it_was_answered_or_refused_by_the_policy(logged: Logged) -> None:
+    person = await logged.person("user")
+    token = await logged.log_in(person)
+
+    _, answered = await logged.entry_of("DELETE", f"/api/user/{person.id}?dryRun=true")
+    _, refused = await logged.entry_of("DELETE", f"/api/user/{person.id}?dryRun=true", token=token)
+    _, imported = await logged.entry_of("POST", "/api/role/import?dryRun=true", {"roles": []})
+    _, done = await logged.entry_of("DELETE", f"/api/user/{person.id}")
+
+    found = [(one["status"], one["decision"], one["dry_run"]) for one in (answered, refused, imported, done)]
+    assert found == [(200, "allow", True), (403, "deny", True), (200, "allow", True), (200, "allow", None)]
+    assert (answered["changes"], done["targets"]) == (None, [f"user:{person.name}"])

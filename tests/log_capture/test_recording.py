@@ -290,8 +290,9 @@ def with_canaries(value: Any, name: str = "") -> Any:
 
 @pytest.mark.parametrize("operation", LOGGED, ids=lambda operation: str(operation.object))
 def test_whatever_else_has_a_sensitive_name_in_its_types_is_redacted(operation: Operation) -> None:
-    mark, recording, signature = operation.mark.logged, Recording(operation), operation.signature
+    mark, signature = operation.mark.logged, operation.signature
     assert mark is not None
+    recording = Recording(operation, mark)
     for keeps, kind, redacts in (
         (mark.params, signature.body, recording.redacts_params),
         (mark.params, signature.query, recording.redacts_params),

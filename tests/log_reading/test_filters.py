@@ -201,6 +201,8 @@ ADDRESSES = [
         ("/api/operation-log/list?decision=maybe", "decision"),
         ("/api/login-log/list?outcome=", "outcome"),
         ("/api/login-log/list?device=" + "x" * 33, "device"),
+        ("/api/operation-log/list?dryRun=maybe", "dryRun"),
+        ("/api/login-log/list?dryRun=true", "dryRun"),
         ("/api/operation-log/list?page=0", "page"),
         ("/api/operation-log/list?size=201", "size"),
         ("/api/operation-log/list?limit=1", "limit"),
@@ -223,7 +225,7 @@ async def test_the_refusal_of_an_unknown_kind_names_the_known_ones(shared: Insid
     (fault,) = answer.json["errors"]
     assert fault["message"] == (
         "Expected one or more of INSERT, UPDATE, DELETE, IMPORT, EXPORT, QUERY, LOGIN, LOGOUT, REFRESH, KICK,"
-        " BAN, separated by commas"
+        " BAN, REFUSED_READ, separated by commas"
     )
     assert "CREATE" not in fault["message"]
 

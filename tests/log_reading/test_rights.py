@@ -172,6 +172,7 @@ async def test_what_was_not_kept_is_null(shared: Inside) -> None:
         "targets",
         "changeCount",
         "traceId",
+        "repetitions",
         "changes",
         "params",
         "response",

@@ -28,7 +28,7 @@ COLUMNS: Final[dict[Log, tuple[str, ...]]] = {
 }
 """The columns covered by the chain, in the order in which they are hashed."""
 
-_LATER: Final[dict[Log, int]] = {"operation_log": 4, "login_log": 1}
+_LATER: Final[dict[Log, int]] = {"operation_log": 6, "login_log": 1}
 """How many of the last columns were added after entries had been hashed without them."""
 
 _NUMBER: Final = "\0"  # marks a number written as text; no stored text has this character

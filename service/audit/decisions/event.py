@@ -25,9 +25,9 @@ class DecisionEvent(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_f
 
     ``codes`` and ``roles`` are those of the caller's token; without a session ``codes`` is None.
     ``route`` is the template; ``path`` is that of the request, without what may be secret, and None if only
-    the route is told. ``grants`` and ``edits`` are what was asked about the caller after the request was
-    admitted, and ``objects`` other questions, of layer and object; each of the codes of the token and of
-    ``stored_codes``, those in the database, if they differ.
+    the route is told. ``dry_run`` says that it asked only what it would change. ``grants`` and ``edits`` are
+    what was asked about the caller after the request was admitted, and ``objects`` other questions, of layer
+    and object; each of the codes of the token and of ``stored_codes``, those in the database, if they differ.
     ``time`` is RFC 3339; ``trace_id`` is that of the request's trace, "" without tracing.
     """
 
@@ -41,6 +41,7 @@ class DecisionEvent(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_f
     method: str
     route: str
     path: str | None = None
+    dry_run: bool = False
     user_id: int | None = None
     roles: tuple[str, ...] = ()
     codes: frozenset[str] | None = None

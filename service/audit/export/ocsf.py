@@ -59,7 +59,8 @@ _EVENTS: Final[Mapping[str, tuple[_Class, int]]] = {
     "unban": (_ACCOUNT_CHANGE, 2),
 }
 _SEVERITIES: Final = {"reuse": _HIGH, "lockout": _MEDIUM}
-_KINDS: Final = {"INSERT": 1, "QUERY": 2, "EXPORT": 2, "UPDATE": 3, "DELETE": 4}
+_KINDS: Final = {"INSERT": 1, "QUERY": 2, "EXPORT": 2, "REFUSED_READ": 2, "UPDATE": 3, "DELETE": 4}
+_READ: Final = 2
 _METHODS: Final = {"GET": 2, "HEAD": 2, "POST": 1, "PUT": 3, "PATCH": 3, "DELETE": 4}
 
 _encode: Final = msgspec.json.Encoder().encode
@@ -96,6 +97,7 @@ def _operation(entry: Entry) -> dict[str, Any]:
     """API Activity (6003)."""
     told = _Members(entry.entry)
     kind, status = told.take("kind"), told.take("status")
+    activity = _READ if entry.entry.get("dryRun") else _KINDS.get(kind, _OTHER)
     failed = status >= _CLIENT_ERRORS
     error = told.take("error")
     severity = _MEDIUM if status >= _SERVER_ERRORS else _LOW if failed else _INFORMATIONAL
@@ -111,7 +113,8 @@ def _operation(entry: Entry) -> dict[str, Any]:
     request = {"uid": entry.entry.get("requestId") or entry.id, **_given(data=told.object("params"))}
     response = {"code": status, **_given(error=error, data=told.object("response"))}
     made = {
-        **_common(entry, _API_ACTIVITY, _KINDS.get(kind, _OTHER), kind, severity, failed=failed),
+        **_common(entry, _API_ACTIVITY, activity, kind, severity, failed=failed),
+        **_given(count=told.take("repetitions")),
         "actor": actor,
         "api": {
             "operation": told.take("action"),
@@ -143,11 +146,12 @@ def _decision(entry: Entry) -> dict[str, Any]:
     method = told.take("method")
     route = told.take("route")
     path = told.take("path")
+    activity = _READ if entry.entry.get("dry_run") else _METHODS.get(method, _OTHER)
     made = {
         **_common(
             entry,
             _API_ACTIVITY,
-            _METHODS.get(method, _OTHER) if event == "decision" else _OTHER,
+            activity if event == "decision" else _OTHER,
             event,
             _LOW if denied else _INFORMATIONAL,
             failed=denied,

@@ -33,6 +33,14 @@ Targets = Annotated[list[str], Meta(examples=[["role:auditor"]], description="Th
 ChangeCount = Annotated[
     int, Meta(ge=1, examples=[2], description="How many fields it has changed; `changes` may have fewer.")
 ]
+Repetitions = Annotated[
+    int,
+    Meta(ge=1, examples=[12]),
+    Meta(
+        description="How many refused reads this entry stands for: those that followed another one within a "
+        "minute, of which it tells the first. `null` for an entry of one call."
+    ),
+]
 Statuses = Annotated[
     list[Annotated[str, Meta(pattern=whole("[1-5](?:[0-9]{2}|xx)"), examples=["4xx"])]],
     Meta(max_length=20, description="Statuses such as `403`, or classes such as `4xx`, separated by commas."),
@@ -65,6 +73,10 @@ class OperationEntry(Schema):
     targets: Targets | None
     change_count: ChangeCount | None
     trace_id: Annotated[str, Meta(examples=["4bf92f3577b34da6a3ce929d0e0e4736"])] | None
+    dry_run: Annotated[
+        bool, Meta(description="Whether it only asked what it would change: nothing was saved.")
+    ]
+    repetitions: Repetitions | None
 
 
 class OperationExportEntry(OperationEntry):
@@ -109,6 +121,9 @@ class OperationQuery(LogQuery):
     client_ip: Address | None = None
     request_id: RequestId | None = None
     trace_id: TraceId | None = None
+    dry_run: Annotated[bool, Meta(description="Only previews, or all but these; by default both.")] | None = (
+        None
+    )
 
     @property
     def wanted(self) -> OperationFilter:

@@ -7,7 +7,19 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Final
 
-from sqlalchemy import ColumnElement, Text, cast, func, literal, or_, select
+from sqlalchemy import (
+    Boolean,
+    ColumnElement,
+    Text,
+    cast,
+    false,
+    func,
+    literal,
+    literal_column,
+    or_,
+    select,
+    true,
+)
 from sqlalchemy.dialects.postgresql import ARRAY, INET
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -15,7 +27,7 @@ from service.errors import NotFound
 from service.records.database.filters import Condition, Conditions, equals, one_of
 from service.records.database.row_mapper import RowMapper
 from service.records.logs.paging import Log, Span, within
-from service.records.schema import login_log, operation_log
+from service.records.schema import IS_PREVIEW, login_log, operation_log
 
 EVERYTHING: Final = Span()
 
@@ -33,6 +45,13 @@ def in_network(column: ColumnElement[Any]) -> Condition:
 def _has_target(target: str) -> Conditions:
     # Containment, which the index serves; ``= ANY`` would read every entry.
     return (operation_log.c.targets.contains(cast([target], ARRAY(Text))),)
+
+
+_IS_PREVIEW: Final = literal_column(IS_PREVIEW, Boolean)  # as in the index, which serves no other expression
+
+
+def _previews(given: bool) -> Conditions:
+    return (_IS_PREVIEW if given else _IS_PREVIEW.is_not(true()),)
 
 
 def _statuses(ranges: Collection[tuple[int, int]]) -> Conditions:
@@ -68,6 +87,8 @@ class Operation:
     targets: list[str] | None
     change_count: int | None
     trace_id: str | None
+    dry_run: bool
+    repetitions: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +124,7 @@ class OperationFilter:
     client_ip: Annotated[str | None, in_network(operation_log.c.client_ip)] = None
     request_id: Annotated[str | None, equals(operation_log.c.request_id)] = None
     trace_id: Annotated[str | None, equals(operation_log.c.trace_id)] = None
+    dry_run: Annotated[bool | None, Condition(_previews)] = None
     span: Annotated[Span, within(operation_log.c.create_time)] = EVERYTHING
 
 
@@ -145,14 +167,15 @@ class LoginFilter:
     span: Annotated[Span, within(login_log.c.create_time)] = EVERYTHING
 
 
-OPERATIONS: Final = Log(
-    operation_log, Operation, OperationFilter, client_ip=func.host(operation_log.c.client_ip)
-)
+_SHOWN: Final[dict[str, ColumnElement[Any]]] = {
+    "client_ip": func.host(operation_log.c.client_ip),
+    "dry_run": func.coalesce(_IS_PREVIEW, false()),
+}
+
+OPERATIONS: Final = Log(operation_log, Operation, OperationFilter, **_SHOWN)
 """The operation log."""
 
-CHANGING_OPERATIONS: Final = Log(
-    operation_log, ChangingOperation, OperationFilter, client_ip=func.host(operation_log.c.client_ip)
-)
+CHANGING_OPERATIONS: Final = Log(operation_log, ChangingOperation, OperationFilter, **_SHOWN)
 """The operation log, with the changes of each call."""
 
 LOGINS: Final = Log(login_log, Login, LoginFilter, login_ip=func.host(login_log.c.login_ip))
@@ -161,7 +184,8 @@ LOGINS: Final = Log(login_log, Login, LoginFilter, login_ip=func.host(login_log.
 _DETAIL: Final = RowMapper(
     OperationDetail,
     operation_log,
-    client_ip=func.host(operation_log.c.client_ip),
+    (),
+    **_SHOWN,
     params=cast(operation_log.c.params, Text),
     response=cast(operation_log.c.response, Text),
 )

@@ -10,7 +10,7 @@ from service.records.schema.files import file, object_space
 from service.records.schema.idempotency import idempotency_key
 from service.records.schema.jobs import job, job_run
 from service.records.schema.log_chain import log_chain, log_set_aside, log_verification
-from service.records.schema.logs import login_log, operation_log
+from service.records.schema.logs import IS_PREVIEW, login_log, operation_log
 from service.records.schema.policy import casbin_rule, policy_line, policy_revision, policy_worker
 from service.records.schema.restore_epochs import timeline
 from service.records.schema.rights import (
@@ -40,6 +40,7 @@ from service.records.schema.seeds import seeded
 from service.records.schema.support import schema_support
 
 __all__ = [
+    "IS_PREVIEW",
     "SCHEMA",
     "action_resource",
     "api_key",

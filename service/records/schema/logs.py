@@ -9,10 +9,11 @@ The indexes are for ``service.records.logs.queries``: each filter has one, in th
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import (
     BigInteger,
+    Boolean,
     CheckConstraint,
     Column,
     DateTime,
@@ -31,6 +32,12 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import ARRAY, INET, JSONB
 
 from service.records.schema.base import metadata
+
+IS_PREVIEW: Final = "coalesce(dry_run, query ~ '(^|&)dryRun=true(&|$)')"
+"""Whether a call asked only what it would change; NULL counts as no.
+
+The queries of entries from before there was the column, or of nodes that do not know it, say the same.
+"""
 
 _BY_TIME = "RANGE (create_time)"
 
@@ -78,6 +85,8 @@ operation_log = Table(
     Column("changes", JSONB),
     Column("change_count", Integer),
     Column("trace_id", Text),
+    Column("dry_run", Boolean),
+    Column("repetitions", Integer),
     UniqueConstraint("event_id", "create_time"),
     Index(None, "create_time", "id"),
     Index(None, "user_id", "create_time"),
@@ -90,6 +99,7 @@ operation_log = Table(
     Index("operation_log_failed_idx", "create_time", "status", postgresql_where=text("status >= 300")),
     Index("operation_log_denied_idx", "create_time", postgresql_where=text("decision = 'deny'")),
     Index("operation_log_denial_idx", "decision_id", postgresql_where=text("decision = 'deny'")),
+    Index("operation_log_preview_idx", "create_time", postgresql_where=text(IS_PREVIEW)),
     # An index of NULLs too would grow with every call, and few calls change anything.
     Index(None, "targets", postgresql_using="gin", postgresql_where=text("targets IS NOT NULL")),
     Index(None, "trace_id", postgresql_where=text("trace_id IS NOT NULL")),

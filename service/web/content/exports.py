@@ -83,6 +83,6 @@ def _csv(kind: type[Schema]) -> Callable[[Sequence[Schema]], bytes]:
 
 
 def _cell(value: Any) -> Any:
-    if isinstance(value, list):  # a target may have any separator in it
+    if isinstance(value, list | bool):  # a target may have any separator in it; true and false as in JSON
         value = json_text(value).decode()
     return escape_formula(value) if isinstance(value, str) else value

@@ -59,6 +59,11 @@ class Operation:
         return f"{self.method} {self.template}"
 
     @cached_property
+    def noun(self) -> str:
+        """What it is about, such as ``role``: the first segment of its template, of ``/api/`` the second."""
+        return self.template.removeprefix(GROUPS[0]).strip("/").partition("/")[0]
+
+    @cached_property
     def in_group(self) -> bool:
         """True if its route is in a group, so that every request passes the guard."""
         return self.template.startswith(GROUPS)

@@ -8,8 +8,10 @@ from typing import Annotated, Any
 from msgspec import UNSET, Meta, UnsetType
 
 from service.administration.impact import Impact
+from service.errors import ValidationFailed
 from service.kernel.identity import Caller
 from service.web.messages.context import RequestContext
+from service.web.messages.queries import query_of
 from service.web.messages.schema import Schema
 
 ImpactOf = Callable[[Caller, Callable[[], Awaitable[object]]], Awaitable[Impact]]
@@ -22,6 +24,24 @@ class DryRunQuery(Schema):
     dry_run: Annotated[
         bool, Meta(description="Check everything, save nothing, and answer what the change would do.")
     ] = False
+
+
+def is_dry_run(context: RequestContext) -> bool:
+    """Return whether the request asks only what it would change.
+
+    Also of a request that was refused before its query was read.
+    """
+    query_string, operation = context.scope["query_string"], context.operation
+    kind = None if operation is None else operation.signature.query
+    if not query_string or kind is None or "dry_run" not in kind.__struct_fields__:
+        return False
+    query: Any = context.arguments.get("query")
+    if query is None:
+        try:
+            query = query_of(kind).read(context.request.query_string)
+        except ValidationFailed:
+            return False
+    return bool(query.dry_run)
 
 
 class AccessChange(Schema):

@@ -15,7 +15,7 @@ from msgspec import Struct
 from service.authz.engine.rules import ANYONE, LOGIN
 from service.errors import Refusal
 from service.kernel.codes import is_code
-from service.records.logs.operation_events import OperationKind
+from service.records.logs.operation_events import MarkedKind, OperationKind
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -122,7 +122,7 @@ def needs(*codes: str) -> Callable[[F], F]:
 
 
 def logged(
-    module: str, action: str, kind: OperationKind, *, params: bool = True, response: bool = True
+    module: str, action: str, kind: MarkedKind, *, params: bool = True, response: bool = True
 ) -> Callable[[F], F]:
     """Record calls in the operation log; ``params=False`` and ``response=False`` omit their content."""
     entry = Logged(module, action, kind, params, response)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import datetime
+from functools import cache
 from types import UnionType
 from typing import Annotated, Any, Final, Generic, Literal, TypeVar, Union, get_args, get_origin
 from urllib.parse import unquote_plus
@@ -66,6 +67,12 @@ class Query(Generic[S]):
         for name in self._times & values.keys():
             if not _YEAR.match(values[name]):  # a number would be seconds since 1970
                 raise ValidationFailed((name, "Expected a time such as 2026-11-21T02:33:53Z"))
+
+
+@cache
+def query_of(kind: type[S]) -> Query[S]:
+    """Return the reader of ``kind``, made once."""
+    return Query(kind)
 
 
 def _choices_of(kind: Any) -> tuple[str, ...] | None:

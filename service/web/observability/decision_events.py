@@ -17,6 +17,7 @@ from service.evaluation.entities import Asked
 from service.evaluation.subjects import SUBJECT_TYPES
 from service.kernel.identity import Caller, codes_asked
 from service.web.messages.context import RequestContext
+from service.web.messages.dry_run import is_dry_run
 from service.web.observability.log_format import clock
 
 _ID: Final = re.compile(r"[0-9]{1,19}")
@@ -80,6 +81,7 @@ def event_of(context: RequestContext, decision: Decided) -> DecisionEvent:
         method=operation.method,
         route=operation.template,
         path=None if operation.public else _shown_path(context.scope["path"], operation.template, resource),
+        dry_run=is_dry_run(context),
         user_id=None if caller is None else caller.user_id,
         roles=() if caller is None else caller.roles,
         codes=None if held is None else held.codes,

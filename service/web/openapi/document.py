@@ -31,7 +31,7 @@ _PARAMETER: Final = re.compile(r"\{([^}]*)\}")
 _PAGES: Final = "/docs/"
 _FORM: Final = "application/x-www-form-urlencoded"
 OCTETS: Final = "application/octet-stream"
-_MAIN: Final = GROUPS[0]  # the names of its operations and tags begin after it
+_MAIN: Final = GROUPS[0]  # the names of its operations begin after it
 _BINARY: Final = {"type": "string", "format": "binary"}
 BEARER: Final = ("Authorization", "Bearer ")
 """The header of the access token, and the text before it (RFC 6750 §2.1)."""
@@ -66,7 +66,7 @@ def openapi(
         "servers": [{"url": "/"}],
         "tags": [
             {"name": tag, **({"description": tags[tag]} if tag in tags else {})}
-            for tag in sorted({_tag(operation) for operation in shown})
+            for tag in sorted({operation.noun for operation in shown})
         ],
         "paths": paths,
         "components": {
@@ -137,7 +137,7 @@ def _operation(operation: Operation, schemas: Schemas, *, with_cookies: bool) ->
     problems = problem_responses(operation, with_cookies=with_cookies)
     made: dict[str, Any] = {
         "operationId": operation.mark.operation_id or _operation_id(operation),
-        "tags": [_tag(operation)],
+        "tags": [operation.noun],
         "summary": operation.summary,
         "description": "\n\n".join(
             filter(None, (operation.description, _keys(operation), _needs(operation, access)))
@@ -278,7 +278,3 @@ def _operation_id(operation: Operation) -> str:
         parameter = _PARAMETER.fullmatch(segment)
         words += ["by", parameter[1]] if parameter else [segment]
     return camel(re.sub(r"[^A-Za-z0-9]+", "_", "_".join(words)))
-
-
-def _tag(operation: Operation) -> str:
-    return operation.template.removeprefix(_MAIN).strip("/").partition("/")[0]

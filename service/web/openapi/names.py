@@ -27,7 +27,9 @@ _ENUMERATIONS: Final = {
         "MenuType": "Menu Button",
         "OpenTo": "@login @anyone",
         "OpeningNeeds": "nothing login",
-        "OperationKind": "INSERT UPDATE DELETE IMPORT EXPORT QUERY LOGIN LOGOUT REFRESH KICK BAN",
+        "OperationKind": (
+            "INSERT UPDATE DELETE IMPORT EXPORT QUERY LOGIN LOGOUT REFRESH KICK BAN REFUSED_READ"
+        ),
         "ObjectLayer": "grant permission service account",
         "PolicyLayer": "resource endpoint grant permission service account",
         "PartState": "up degraded read_only down",

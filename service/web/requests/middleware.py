@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 import structlog
 
+from service.audit.refused_reads import RefusedReads
 from service.authz.engine.paths import canonical
 from service.authz.engine.policy import Policy
 from service.errors import BadRequest, Refusal
@@ -37,6 +38,7 @@ from service.web.requests.answer import Answer, Message, Receive, Send
 from service.web.requests.application import Application
 from service.web.requests.cors import CrossOrigin
 from service.web.requests.problems import MEDIA_TYPE, document, refused
+from service.web.requests.recording import note_refused_read
 
 if TYPE_CHECKING:  # it imports OpenTelemetry
     from service.web.observability.tracing.requests import RequestTracing
@@ -71,6 +73,7 @@ class RequestMiddleware:
         takes_path: Collection[str] = (),
         folders: Collection[str] = (),
         tracing: RequestTracing | None = None,
+        refused_reads: RefusedReads | None = None,
     ) -> None:
         """``begin`` is called when a request has arrived, ``count``, if given, with each finished one.
 
@@ -78,13 +81,14 @@ class RequestMiddleware:
         when the process is about to stop. ``cross_origin`` adds its headers to every answer.
         ``takes_path`` are the templates after which the raw path of another request follows; ``folders`` are
         paths that are also served with a slash after them, as browsers and people write them. ``tracing`` is
-        None if it is off.
+        None if it is off. ``refused_reads`` takes refusals of operations that are not logged.
         """
         self._app = app
         self._begin = begin
         self._count = count
         self._address_of = address_of
         self._record = record
+        self._refused_reads = refused_reads
         self._log = RequestLog()
         self._stop = stop
         self._cross_origin = cross_origin or CrossOrigin()
@@ -175,10 +179,13 @@ class RequestMiddleware:
             scope["raw_path"] = scope["raw_path"][:-1]
 
     def _record_operation(self, context: RequestContext) -> None:
-        if self._record is None or context.event_of is None:
-            return
+        event_of, decision = context.event_of, context.decision
         try:
-            self._record(context.event_of(context))
+            if event_of is None:
+                if decision is not None and not decision.allowed and self._refused_reads is not None:
+                    note_refused_read(self._refused_reads, context)
+            elif self._record is not None:
+                self._record(event_of(context))
         except Exception as error:  # noqa: BLE001 - the answer is out, and others wait for this worker
             name = context.operation.object if context.operation else None
             _log.error("an operation can't be recorded", operation=name, exc_info=error)

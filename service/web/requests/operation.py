@@ -21,7 +21,7 @@ from service.web.messages.description import Operation
 from service.web.messages.dry_run import DryRunAnswer, ImpactOf, dry_answer
 from service.web.messages.locations import tell_location
 from service.web.messages.marks import MarkError
-from service.web.messages.queries import Query, no_query, path_reader
+from service.web.messages.queries import no_query, path_reader, query_of
 from service.web.messages.schema import Document, envelope, is_protocol, json_text
 from service.web.requests.answer import Answer
 from service.web.requests.application import Responder
@@ -66,13 +66,13 @@ def responder_of(
         for name, kind in signature.path.items()
         if (reader := path_reader(name, kind)) is not None
     )
-    read_query = None if signature.query is None else _query(signature.query).read
+    read_query = None if signature.query is None else query_of(signature.query).read
     read_body = None if signature.body is None else _body(signature.body, public=operation.public).read
     answer_of = _encoder_of(operation)
     streams = signature.answer is Stream
     tell = acknowledged if operation.mark.publishes else None
     checks_query = admit is not None and not (operation.mark.subrequest or is_protocol(signature.body))
-    recording = None if operation.mark.logged is None else Recording(operation)
+    recording = None if operation.mark.logged is None else Recording(operation, operation.mark.logged)
     event_of = None if recording is None else recording.event
     keeps_answer = recording is not None and recording.keeps_answer
     run = with_keys(operation, _run_of(operation, function, impact_of), keyed_writes)
@@ -133,11 +133,6 @@ def _with_dry_run(operation: Operation, function: Function, impact_of: ImpactOf 
         return await plain(context, given)
 
     return run
-
-
-@cache
-def _query(kind: type[Struct]) -> Query[Any]:
-    return Query(kind)
 
 
 @cache

@@ -17,12 +17,15 @@ import msgspec
 
 from service.audit.changes import kept_changes
 from service.audit.redaction import is_sensitive, kept, redacted_query
+from service.audit.refused_reads import RefusedReads
 from service.errors import ValidationFailed
 from service.kernel.text import printable
-from service.records.logs.operation_events import OperationEvent, OperationKind
+from service.records.logs.operation_events import REFUSED_READ, MarkedKind, OperationEvent
 from service.web.content.streams import Stream
 from service.web.messages.context import RequestContext
 from service.web.messages.description import Operation, Signature
+from service.web.messages.dry_run import is_dry_run
+from service.web.messages.marks import Logged
 from service.web.messages.members import Members, members_of
 from service.web.messages.schema import Document
 from service.web.requests.problems import document
@@ -30,7 +33,7 @@ from service.web.requests.problems import document
 UNANSWERED: Final = 499
 """The status of a call that ended without an answer, as proxies log it; its error is ``unanswered``."""
 
-REPLAY: Final[OperationKind] = "QUERY"
+REPLAY: Final[MarkedKind] = "QUERY"
 """The kind of a call whose answer was kept from an earlier one: it only reads."""
 
 _REFUSED: Final = 400
@@ -42,12 +45,11 @@ _UNNAMED: Final = (None, Document, Stream)
 
 
 class Recording:
-    """Records the calls of one logged operation; everything static is computed once."""
+    """Records calls of one operation; everything static is computed once."""
 
-    def __init__(self, operation: Operation) -> None:
-        """Read the mark ``@logged`` and the types of ``operation``."""
-        logged, signature = operation.mark.logged, operation.signature
-        assert logged is not None  # noqa: S101 - made for logged operations only
+    def __init__(self, operation: Operation, logged: Logged) -> None:
+        """``logged`` describes the calls: the mark of ``operation``, or what stands for it."""
+        signature = operation.signature
         self._logged = logged
         self._method = operation.method
         self._template = operation.template
@@ -98,6 +100,7 @@ class Recording:
             changes=kept_changes(changes) if changes else None,
             change_count=len(changes) or None,
             trace_id=context.trace_id or None,
+            dry_run=is_dry_run(context) or None,
         )
 
     def _url(self, context: RequestContext) -> str:
@@ -160,6 +163,25 @@ def _understood(context: RequestContext) -> Mapping[str, Any]:
     A password in the field of a name breaks the rule for names, whichever part of the service knows it.
     """
     return {} if isinstance(context.refusal, ValidationFailed) else context.arguments
+
+
+def note_refused_read(reads: RefusedReads, context: RequestContext) -> None:
+    """Hand a refusal by the policy to ``reads``, of a request whose operation is not logged.
+
+    Of a caller who is not known there is no entry. A repetition asks the same operation as the same user and
+    is refused by the same decision.
+    """
+    operation, caller, decision = context.operation, context.caller, context.decision
+    if operation is not None and caller is not None and decision is not None:
+        same = (caller.user_id, operation.object, decision.id)
+        reads.note(same, lambda: _recording_of_reads(operation).event(context))
+
+
+@cache
+def _recording_of_reads(operation: Operation) -> Recording:
+    """Return what records refusals of ``operation``, under its names in path and document."""
+    name = operation.mark.operation_id or operation.object
+    return Recording(operation, Logged(operation.noun, name, REFUSED_READ, params=False, response=False))
 
 
 def _error(context: RequestContext) -> str | None:
