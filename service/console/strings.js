@@ -556,7 +556,18 @@ export const S = {
     kinds: /** @type {Record<string, string>} */ ({
       INSERT: "Created", UPDATE: "Edited", DELETE: "Deleted", IMPORT: "Imported", EXPORT: "Exported", QUERY: "Read", LOGIN: "Signed in",
       LOGOUT: "Signed out", REFRESH: "Refreshed", KICK: "Session ended", BAN: "Banned",
+      REFUSED_READ: "Refused to read",
     }),
+    preview: "Preview", previews: "Previews", hidden: "Hidden",
+    shown: /** @type {Record<string, string>} */ ({ all: "Shown", true: "Only these" }),
+    nothingSaved: "It only asked what would change. Nothing was saved.",
+    hiddenPreviews: (/** @type {{total: number, text: string}} */ all, /** @type {{total: number, text: string}} */ refused) =>
+      `${all.text} ${all.total === 1 ? "preview is" : "previews are"} hidden${refused.total > 0 ? `, of which the policy has refused ${refused.text}` : ""}.`,
+    somePreviews: "Previews are hidden.",
+    show: "Show them",
+    times: (/** @type {number} */ n) => `(${count(n, "time", "times")})`,
+    repetitions: "Repetitions",
+    ofRepetitions: (/** @type {number} */ n) => `${count(n, "request was", "requests were")} refused alike within a minute after another one. This is the first of them.`,
     statuses: /** @type {Record<string, string>} */ ({ "2xx": "Success", "4xx": "Refused", 403: "Forbidden", "5xx": "Failed" }),
     decisions: /** @type {Record<string, string>} */ ({ allow: "Allowed", deny: "Denied" }),
     who: "Who", call: "Request", agent: "Program", device: "Device", elapsed: "Duration", decisionId: "Id of the decision", revision: "Policy revision",

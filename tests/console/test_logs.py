@@ -78,3 +78,62 @@ def test_the_login_log_tells_who_was_refused(visit: Visit, house: House) -> None
     expect(visit.page.get_by_role("row").filter(has_text="login_failed")).to_have_count(1)
     assert visit.page.get_by_role("button", name="Export").count() == 0
     visit.axe()
+
+
+def test_what_was_only_previewed_is_hidden_and_counted_until_it_is_asked_for(
+    visit: Visit, house: House
+) -> None:
+    house.member("guesser", "system:role:list")
+    role = house.api.post("/api/role", json={"roleCode": "kept", "roleName": "Kept"}).json()["data"]["id"]
+    with house.service.client() as client:
+        client.headers["Authorization"] = f"Bearer {house.log_in('guesser')['accessToken']}"
+        assert client.delete(f"/api/role/{role}?dryRun=true").status_code == 403
+    house.wait_for_log("operation", userName="guesser", kind="DELETE")
+
+    # Opened and cancelled: the console has asked what deleting the role would do.
+    visit.sign_in(address=f"/roles/{role}")
+    visit.page.get_by_role("button", name="Delete").click()
+    visit.page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
+    house.wait_for_log("operation", target="role:kept", kind="DELETE")
+    visit.go("/logs/operations?kind=DELETE&module=role")
+
+    expect(
+        visit.page.get_by_text("2 previews are hidden, of which the policy has refused 1.")
+    ).to_be_visible()
+    expect(visit.page.get_by_role("row")).to_have_count(0)
+    visit.axe()
+    visit.page.get_by_role("link", name="Show them").click()
+    rows = visit.page.get_by_role("row").filter(has_text="role delete")
+    expect(rows.filter(has_text="Preview")).to_have_count(2)
+    expect(visit.page.get_by_label("Previews")).to_have_value("all")
+    expect(visit.page.get_by_text("hidden,")).to_have_count(0)
+    rows.first.get_by_role("link").click()
+    expect(visit.page.get_by_text("Nothing was saved.")).to_be_visible()
+
+    visit.go(
+        "/logs/operations?decision=deny&userName=guesser&kind=DELETE"
+    )  # no refusal is hidden from who asks for it
+    expect(visit.page.get_by_role("row").filter(has_text="role delete")).to_have_count(1)
+
+
+def test_a_refused_read_is_found_with_the_number_of_its_repetitions(visit: Visit, house: House) -> None:
+    house.member("reader", "system:role:list")
+    with house.service.client() as client:
+        client.headers["Authorization"] = f"Bearer {house.log_in('reader')['accessToken']}"
+        refused = [client.get(f"/api/user/{number}") for number in (1, 2, 3)]
+    assert {answer.status_code for answer in refused} == {403}
+    house.wait_for_log("operation", userName="reader", kind="REFUSED_READ")
+
+    def after_a_minute(route: Route) -> None:
+        answer = route.fetch()
+        told = answer.json()
+        for one in told["data"]["items"]:
+            one["repetitions"] = 2
+        route.fulfill(response=answer, json=told)
+
+    visit.page.route("**/api/operation-log/list?**dryRun=false**", after_a_minute)
+    visit.sign_in(address="/logs/operations?userName=reader&kind=REFUSED_READ")
+
+    row = visit.page.get_by_role("row").filter(has_text="user getUser (2 times)")
+    expect(row).to_have_count(1)
+    expect(row).to_contain_text("Denied")

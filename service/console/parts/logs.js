@@ -9,6 +9,11 @@ export function outcome(one) {
   return [badge(String(one.status), kind), one.error && h("small", { class: "under" }, one.error)];
 }
 
+/** Return how many refused reads an entry stands for, nothing for that of one call. @param {any} one */
+export function repeated(one) {
+  return one.repetitions !== null && ` ${S.operations.times(one.repetitions)}`;
+}
+
 /** Return the address of the view that explains the decision of an entry; a refusal is found by its id. @param {any} one */
 export function explainAddress(one) {
   const { userName, method, url: path, decision, decisionId, policyRevision: revision } = one;

@@ -8,7 +8,7 @@ import { trouble } from "./trouble.js";
 const before = new Map();
 
 /** @typedef {{title: string, cell: (row: any) => import("../core/dom.js").Child, sort?: string, kind?: string}} Column `sort` is a key of the server; `kind` may be number. */
-/** @typedef {{name: string, label: string, type?: string, options?: (string | [string, string])[], value?: string, more?: boolean}} Filter */
+/** @typedef {{name: string, label: string, type?: string, options?: (string | [string, string])[], unset?: string, value?: string, more?: boolean}} Filter `unset` says what a select without a choice means. */
 /**
  * @typedef {object} Listing
  * @property {string} caption
@@ -87,7 +87,7 @@ export function listing(page, config) {
       let read = () => control.value.trim();
       if (filter.type === "select") {
         const options = (filter.options ?? []).map((one) => (Array.isArray(one) ? one : [one, one]));
-        control = h("select", { name: filter.name, onchange: apply, value }, h("option", { value: "" }, S.table.all),
+        control = h("select", { name: filter.name, onchange: apply, value }, h("option", { value: "" }, filter.unset ?? S.table.all),
           options.map(([key, text]) => h("option", { value: key }, text)));
       } else if (filter.type === "check") {
         const box = h("input", { type: "checkbox", name: filter.name, checked: value === "true", onchange: apply });

@@ -647,6 +647,8 @@ export interface OperationDetail {
   targets: string[] | null;
   changeCount: number | null;
   traceId: string | null;
+  dryRun: boolean;
+  repetitions: number | null;
   changes: FieldChange[] | null;
   params: unknown;
   response: unknown;
@@ -677,6 +679,8 @@ export interface OperationEntry {
   targets: string[] | null;
   changeCount: number | null;
   traceId: string | null;
+  dryRun: boolean;
+  repetitions: number | null;
 }
 
 /** One page of a long list, and the cursor of the next page, null at the end. `total` is exact up to 10,000. Beyond, it is 10,000 and `totalIsExact` is false. With a cursor it is null, since entries are not counted again. `followCursor` is for `after`: with it, what is written later can be read. A page by `nextCursor` has none. */
@@ -715,10 +719,12 @@ export interface OperationExportEntry {
   targets: string[] | null;
   changeCount: number | null;
   traceId: string | null;
+  dryRun: boolean;
+  repetitions: number | null;
   changes: unknown;
 }
 
-export type OperationKind = "BAN" | "DELETE" | "EXPORT" | "IMPORT" | "INSERT" | "KICK" | "LOGIN" | "LOGOUT" | "QUERY" | "REFRESH" | "UPDATE";
+export type OperationKind = "BAN" | "DELETE" | "EXPORT" | "IMPORT" | "INSERT" | "KICK" | "LOGIN" | "LOGOUT" | "QUERY" | "REFRESH" | "REFUSED_READ" | "UPDATE";
 
 /** A role, and its Button, from which a held code comes. */
 export interface Origin {
@@ -1765,13 +1771,13 @@ export interface Operations {
   };
   "GET /api/operation-log/list": {
     path: {};
-    query: { from?: string; to?: string; sort?: LogSort; userId?: number; userName?: string; module?: string; kind?: OperationKind[]; target?: string; status?: string[]; decision?: Decision[]; clientIp?: string; requestId?: string; traceId?: string; page?: number; size?: number; cursor?: string; after?: string };
+    query: { from?: string; to?: string; sort?: LogSort; userId?: number; userName?: string; module?: string; kind?: OperationKind[]; target?: string; status?: string[]; decision?: Decision[]; clientIp?: string; requestId?: string; traceId?: string; dryRun?: boolean; page?: number; size?: number; cursor?: string; after?: string };
     body: undefined;
     answer: OperationEntryPage;
   };
   "GET /api/operation-log/export": {
     path: {};
-    query: { from?: string; to?: string; sort?: LogSort; userId?: number; userName?: string; module?: string; kind?: OperationKind[]; target?: string; status?: string[]; decision?: Decision[]; clientIp?: string; requestId?: string; traceId?: string; format?: ExportFormat; limit?: number };
+    query: { from?: string; to?: string; sort?: LogSort; userId?: number; userName?: string; module?: string; kind?: OperationKind[]; target?: string; status?: string[]; decision?: Decision[]; clientIp?: string; requestId?: string; traceId?: string; dryRun?: boolean; format?: ExportFormat; limit?: number };
     body: undefined;
     answer: { items: OperationExportEntry[] };
   };

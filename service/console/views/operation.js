@@ -23,6 +23,8 @@ export async function show(page) {
       card(T.what, definition([
         [T.time, time(one.createTime)],
         [T.call, h("code", null, `${one.method} ${one.url}${one.query ? `?${one.query}` : ""}`)],
+        [T.preview, one.dryRun ? T.nothingSaved : null],
+        [T.repetitions, one.repetitions !== null ? T.ofRepetitions(one.repetitions) : null],
         [T.outcome, outcome(one)], [T.elapsed, T.milliseconds(one.elapsedMs)],
         [T.request, one.requestId && h("code", null, one.requestId)],
         [T.trace, one.traceId && h("code", null, one.traceId)],

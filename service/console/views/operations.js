@@ -1,8 +1,8 @@
 // @ts-check
-/** The operation log: filters, pages, and following it as it grows. */
-import { badge, h } from "../core/dom.js";
+/** The operation log: filters, pages, and following it as it grows. Previews are hidden, and counted. */
+import { badge, h, link } from "../core/dom.js";
 import { following } from "../parts/live.js";
-import { outcome } from "../parts/logs.js";
+import { outcome, repeated } from "../parts/logs.js";
 import { listing } from "../parts/table.js";
 import { time } from "../parts/time.js";
 import { exporting } from "../parts/transfer.js";
@@ -12,13 +12,15 @@ const T = S.operations;
 
 /** @param {import("../core/router.js").Page} page */
 export async function show(page) {
-  const live = following(page, async (query) => (await page.call("GET", "/api/operation-log/list", { query })).data, () => list.reload());
+  const ask = async (/** @type {Record<string, any>} */ query) => (await page.call("GET", "/api/operation-log/list", { query: sent(query) })).data;
+  const live = following(page, ask, () => list.reload());
+  const previews = leftOut(page, ask);
   const list = listing(page, {
     caption: T.caption,
     columns: [
       { title: T.time, cell: (one) => time(one.createTime) },
       { title: T.user, cell: (one) => one.userName ?? T.nobody },
-      { title: T.what, cell: (one) => h("span", null, `${one.module} ${one.action}`, h("small", { class: "under" }, `${one.method} ${one.url}`)) },
+      { title: T.what, cell: (one) => h("span", null, `${one.module} ${one.action}`, repeated(one), one.dryRun && [" ", badge(T.preview)], h("small", { class: "under" }, `${one.method} ${one.url}`)) },
       { title: T.targets, cell: (one) => one.targets?.slice(0, 3).join(", ") },
       { title: T.outcome, cell: outcome },
       { title: T.changes, kind: "number", cell: (one) => one.changeCount },
@@ -31,16 +33,75 @@ export async function show(page) {
       { name: "kind", label: T.kind, type: "select", options: Object.entries(T.kinds) },
       { name: "status", label: T.outcome, type: "select", options: Object.entries(T.statuses) },
       { name: "decision", label: T.decision, type: "select", options: Object.entries(T.decisions) },
+      { name: "dryRun", label: T.previews, type: "select", options: Object.entries(T.shown), unset: T.hidden },
       { name: "clientIp", label: T.address, more: true },
       { name: "requestId", label: T.request, more: true },
       { name: "traceId", label: T.trace, more: true },
       { name: "from", label: T.from, type: "date", more: true },
       { name: "to", label: T.to, type: "date", more: true },
     ],
-    load: live.read,
+    load: async (query) => {
+      const found = await live.read(query);
+      previews.tell(live.filters());
+      return found;
+    },
     row: (one) => (page.may("GET /api/operation-log/{id}") ? `/logs/operations/${one.id}` : null),
     empty: T.none,
   });
-  page.title(T.title, live.toggle, page.may("GET /api/operation-log/export") && exporting(page, "/api/operation-log/export", "operation-log", { filters: live.filters, text: T.exportText }));
-  page.put(list);
+  page.title(T.title, live.toggle, page.may("GET /api/operation-log/export") && exporting(page, "/api/operation-log/export", "operation-log", { filters: () => sent(live.filters()), text: T.exportText }));
+  page.put(list, previews.line);
+}
+
+/**
+ * True if the list leaves out previews: unless they are asked for, or the refusals, or a single request.
+ * @param {Record<string, any>} filters
+ */
+function hides({ dryRun, decision, requestId, traceId }) {
+  return !(dryRun || decision === "deny" || requestId || traceId);
+}
+
+/** Return the query of the list with these filters. @param {Record<string, any>} filters */
+function sent(filters) {
+  const { dryRun, ...others } = filters;
+  if (hides(filters)) return { ...others, dryRun: "false" };
+  return dryRun === "true" ? filters : others;
+}
+
+/**
+ * Return a line, and `tell`, which has it say how many previews the list with these filters leaves out, and how many of
+ * them were refused.
+ * @param {import("../core/router.js").Page} page
+ * @param {(query: Record<string, any>) => Promise<any>} ask
+ */
+function leftOut(page, ask) {
+  const line = h("p", { role: "status", hidden: true });
+  let turn = 0;
+
+  /** @param {Record<string, any>} query */
+  async function counted(query) {
+    const { total, totalIsExact } = await ask({ ...query, dryRun: "true", size: 1 });
+    return { total, text: totalIsExact ? total.toLocaleString() : S.table.atLeast(total) };
+  }
+
+  /** @param {Record<string, any>} filters */
+  async function said(filters) {
+    if (!hides(filters)) return "";
+    try {
+      const all = await counted(filters);
+      return all.total > 0 ? T.hiddenPreviews(all, await counted({ ...filters, decision: "deny" })) : "";
+    } catch {
+      return T.somePreviews; // the list says what is wrong
+    }
+  }
+
+  return { line, tell: async (/** @type {Record<string, any>} */ filters) => {
+    const mine = ++turn;
+    const text = await said(filters);
+    if (mine !== turn || page.signal.aborted) return;
+    const shown = new URLSearchParams(page.query);
+    for (const name of ["page", "cursor"]) shown.delete(name);
+    shown.set("dryRun", "all");
+    line.replaceChildren(text, " ", link(`/logs/operations?${shown}`, T.show));
+    line.hidden = text === "";
+  } };
 }
