@@ -220,7 +220,7 @@ export interface FiredCode {
 
 /** The latest refusal with a decision's id, as a log has it. In the decision log are the codes that were held; in the operation log those that the user holds now are explained. `method` and `path` are null where another service asked about no request. */
 export interface FoundRefusal {
-  log: "decision-log" | "operation-log";
+  log: RefusalLog;
   createTime: string;
   requestId: string | null;
   userId: number | null;
@@ -906,6 +906,8 @@ export interface Question {
 export interface RefreshToken {
   refreshToken: string;
 }
+
+export type RefusalLog = "decision-log" | "operation-log";
 
 export type RequestMethod = "DELETE" | "GET" | "PATCH" | "POST" | "PUT";
 

@@ -35,6 +35,7 @@ _ENUMERATIONS: Final = {
         "PartState": "up degraded read_only down",
         "ReadinessState": "ready degraded",
         "RequestMethod": "GET POST PUT PATCH DELETE",
+        "RefusalLog": "operation-log decision-log",
         "RouteProtection": "public login permission outside",
         "UserKind": "person service",
         "FindingState": "ok warning fault unknown",
