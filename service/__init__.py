@@ -8,4 +8,4 @@ one another), ``audit``, then ``records``, ``keyspace`` and ``embedded``, ``sett
 ``client`` imports none of them.
 """
 
-__version__ = "0.2.0"
+__version__ = "0.3.0.dev0"

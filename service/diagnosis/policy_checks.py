@@ -14,6 +14,7 @@ from service.diagnosis.additions import describe_additions
 from service.diagnosis.findings import Finding, fault, ok, warning
 from service.diagnosis.installation import Installation
 from service.installation import changed_files
+from service.kernel.about import DISTRIBUTION
 from service.kernel.operator_error import FaultsError
 from service.kernel.permission_catalogue import permissions
 from service.records.menus import bit_positions
@@ -22,7 +23,6 @@ from service.records.policy import revisions, workers
 from service.records.seed import catalogue
 
 _NAMED = 3  # of many, in one line
-_DISTRIBUTION = "portcullis"
 _SHIPPED = "service/shipped/"
 _LATELY = timedelta(days=30)
 _HIGH = 8_192  # bits: 1.4 kB of a token, of which a cookie holds 4 kB
@@ -43,7 +43,7 @@ def policy_files(installation: Installation) -> Finding:
 
 def shipped_files(_installation: Installation) -> Finding:
     """No reviewer has seen what was edited inside the package, and the next update undoes it."""
-    changed = changed_files(_DISTRIBUTION, _SHIPPED)
+    changed = changed_files(DISTRIBUTION, _SHIPPED)
     if changed is None:
         return ok("it runs from a checkout, which has no list of its files")
     if not changed:

@@ -13,10 +13,10 @@ async def collector(installation: Installation) -> Finding:
     tracing = installation.settings.tracing
     if not tracing.endpoint:
         return ok("off")
-    from service.web.observability.tracing import EXTRA, collector_of, is_installed
+    from service.web.observability.tracing import HOW, collector_of, is_installed
 
     if not is_installed():
-        return fault("tracing.endpoint is set, and OpenTelemetry is not installed", f"install {EXTRA}")
+        return fault("tracing.endpoint is set, and OpenTelemetry is not installed", HOW)
     opened = collector_of(tracing)
     if await asyncio.to_thread(opened.send, []):
         return ok(f"the collector takes spans, of {tracing.ratio:.2%} of the requests")

@@ -6,6 +6,9 @@ from typing import Final
 
 NAME: Final = "Portcullis"
 
+DISTRIBUTION: Final = "portcullis-admin"
+"""The name under which it is installed. ``portcullis`` on the Python Package Index is a package of others."""
+
 ROLE: Final = (
     "The administration back end of an application: login, users, roles, menus, API resources and logs."
 )

@@ -13,7 +13,7 @@ from service.__main__ import main
 from service.authn.tokens import Tokens
 from service.errors import TokenInvalid
 from service.operator.stores import with_secret
-from service.settings import Auth, SettingsError, load, local_secret
+from service.settings import Auth, SettingsError, load, local_secret, table
 from tests.authn.keys import KIND_OF, key, private_pem, public_pem
 from tests.authn.test_tokens import issue_access
 
@@ -115,25 +115,38 @@ def test_a_previous_secret_that_others_may_read_ends_a_start(tmp_path: Path) -> 
         next_start(tmp_path)
 
 
-def test_where_the_secret_is_set_a_new_one_is_written_and_the_variables_are_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    old = secrets.token_urlsafe(64)
-    monkeypatch.setenv("JWT_SECRET", old)
+def told_variables(said: str) -> dict[str, str]:
+    """Return what a rotation says to set; each is a variable of the table of settings."""
+    told = dict(re.findall(r"^  ([A-Z_]+) +(\S.*)$", said, re.MULTILINE))
+    assert set(told) <= {variable for row in table() for variable in row.variables}
+    return told
 
-    assert main(["keys", "rotate", "--data", str(tmp_path)]) == 0
+
+@pytest.mark.parametrize("variable", ["JWT_SECRET", "PORTCULLIS_AUTH__JWT_SECRET", None])
+def test_where_the_secret_is_set_a_new_one_is_written_and_the_next_start_takes_what_is_said(
+    variable: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old, file = secrets.token_urlsafe(64), tmp_path / "portcullis.toml"
+    file.write_text(f'[auth]\njwt_secret = "{old}"\n' if variable is None else "")
+    own = {"PORTCULLIS_CONFIG": str(file)} | ({} if variable is None else {variable: old})
+    for name, value in own.items():
+        monkeypatch.setenv(name, value)
+
+    assert main(["keys", "rotate", "--data", str(tmp_path / "data")]) == 0
 
     said = "".join(capsys.readouterr())
-    (path,) = tmp_path.iterdir()
+    (path,) = (tmp_path / "data").iterdir()
     new = path.read_text().strip()
     assert mode(path) == 0o600
     assert old not in said
     assert new not in said
-    told = dict(re.findall(r"^  (PORTCULLIS_AUTH__\w+) +(\S.*)$", said, re.MULTILINE))
-    assert told.pop("PORTCULLIS_AUTH__JWT_SECRET") == f"the content of {path}"
-    assert told.pop("PORTCULLIS_AUTH__JWT_PREVIOUS_SECRET") == "the present auth.jwt_secret"
+    told = told_variables(said)
+    assert told[variable or "JWT_SECRET"] == f"the content of {path}"
+    assert told["PORTCULLIS_AUTH__JWT_PREVIOUS_SECRET"] == "the present auth.jwt_secret"
+    told |= {variable or "JWT_SECRET": new, "PORTCULLIS_AUTH__JWT_PREVIOUS_SECRET": old}
     token = issue_access(Tokens(Auth(jwt_secret=old)))[0]
-    auth = next_start(tmp_path, JWT_SECRET=new, PORTCULLIS_AUTH__JWT_PREVIOUS_SECRET=old, **told)
+    auth = next_start(tmp_path / "data", **(own | told))
+    assert auth.jwt_secret == new
     assert passes(token, auth)
 
 
@@ -158,7 +171,7 @@ def test_a_new_pair_of_keys_is_written_beside_the_present_one(
 
     said = "".join(capsys.readouterr())
     assert "PRIVATE KEY-----" not in said
-    told = dict(re.findall(r"^  (PORTCULLIS_AUTH__\w+) +(\S.*)$", said, re.MULTILINE))
+    told = told_variables(said)
     assert mode(Path(told["PORTCULLIS_AUTH__JWT_PRIVATE_KEY"])) == 0o600
     auth = next_start(tmp_path, **(own | told))
     assert passes(token, auth)

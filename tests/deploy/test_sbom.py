@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import dev
+from service.kernel.about import DISTRIBUTION
 
 pytestmark = pytest.mark.extended  # it may have to install packages
 
@@ -17,7 +18,7 @@ pytestmark = pytest.mark.extended  # it may have to install packages
 def test_the_bill_of_materials_has_every_package_of_the_lock_and_no_tool(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "dev.py", "sbom", tmp_path / "sbom.json"], cwd=dev.ROOT, check=True)
     listed = json.loads((tmp_path / "sbom.json").read_text(encoding="utf-8"))
-    assert (listed["bomFormat"], listed["metadata"]["component"]["name"]) == ("CycloneDX", "portcullis")
+    assert (listed["bomFormat"], listed["metadata"]["component"]["name"]) == ("CycloneDX", DISTRIBUTION)
     export = [
         "export",
         "--locked",

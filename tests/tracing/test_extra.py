@@ -11,6 +11,7 @@ from service.diagnosis.installation import Installation
 from service.diagnosis.tracing_checks import collector
 from service.server.prepare import check
 from service.settings import Settings, SettingsError, Tracing, load
+from service.web.observability.tracing import HOW
 from tests.doctor.conftest import no_routes
 from tests.support.collector import collecting
 
@@ -28,14 +29,14 @@ def _not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("_not_installed")
 def test_a_start_without_the_packages_is_refused_and_names_the_extra() -> None:
-    with pytest.raises(SettingsError, match=r"tracing.endpoint: .*portcullis\[tracing\]"):
+    with pytest.raises(SettingsError, match=r"tracing.endpoint: .*portcullis-admin\[tracing\]"):
         check(traced("http://127.0.0.1:4318"))
 
 
 @pytest.mark.usefixtures("_not_installed")
 async def test_the_doctor_names_the_extra_too() -> None:
     found = await collector(Installation({}, traced("http://127.0.0.1:4318"), no_routes))
-    assert (found.state, found.remedy) == ("fault", "install portcullis[tracing]")
+    assert (found.state, found.remedy) == ("fault", HOW)
 
 
 async def test_the_doctor_tries_the_collector() -> None:

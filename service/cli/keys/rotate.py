@@ -17,7 +17,6 @@ from service.cli.output import aligned, say
 from service.operator.errors import LaunchError
 from service.operator.who import tell_security
 from service.settings import Auth, Settings, local_previous, rotate_local_secret
-from service.settings.table import PREFIX
 
 _RESTART_WITHIN: Final = timedelta(hours=1)
 _SECRET_BYTES: Final = 64  # enough for HS512 (RFC 7518 §3.2)
@@ -59,7 +58,7 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
     tell_security(
         settings, "a new signing key was made by the operator", stolen=options.stolen, until=_text(until)
     )
-    say(*_report(done, until))
+    say(*_report(done, until, environ))
 
 
 def _rotate(settings: Settings, until: datetime | None) -> Rotated:
@@ -121,14 +120,20 @@ def _write(path: Path, content: bytes, mode: int) -> None:
         os.fsync(file.fileno())
 
 
-def _report(done: Rotated, until: datetime | None) -> list[str]:
+def _variable(name: str, environ: Mapping[str, str]) -> str:
+    """Return the variable of ``auth.name``: the one that is set, since two that differ refuse a start."""
+    variables = next(row.variables for row in table.table() if row.title == f"auth.{name}")
+    return next((one for one in variables if one in environ), variables[0])
+
+
+def _report(done: Rotated, until: datetime | None, environ: Mapping[str, str]) -> list[str]:
     lines = [done.made]
     to_set = dict(done.to_set)
     if to_set and until is not None:
         to_set["jwt_previous_until"] = _text(until)
     if to_set:
         lines.append("Set on all nodes:")
-        rows = [(f"{PREFIX}AUTH__{name.upper()}", value) for name, value in to_set.items()]
+        rows = [(_variable(name, environ), value) for name, value in to_set.items()]
         lines += aligned(rows, indent="  ")
     if until is None:
         unset = "Set no auth.jwt_previous_…, and restart" if to_set else "Restart"

@@ -8,6 +8,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
+from service.kernel.about import DISTRIBUTION
 from service.settings import Fault, SettingsError
 from service.settings import Tracing as TracingSettings
 
@@ -15,7 +16,8 @@ if TYPE_CHECKING:  # they import OpenTelemetry
     from service.web.observability.tracing.export import Collector
     from service.web.observability.tracing.requests import RequestTracing
 
-EXTRA: Final = "portcullis[tracing]"
+HOW: Final = f"install those of {DISTRIBUTION}[tracing] as docs/guides/tracing.md says"
+"""What to do where the packages are missing."""
 _MODULES: Final = ("opentelemetry", "opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http")
 
 
@@ -42,7 +44,7 @@ def request_tracing(settings: TracingSettings, worker: str) -> RequestTracing | 
     if not settings.endpoint:
         return None
     if not is_installed():
-        raise SettingsError([Fault("tracing.endpoint", f"needs more packages: install {EXTRA}")])
+        raise SettingsError([Fault("tracing.endpoint", f"needs more packages: {HOW}")])
     from service.web.observability.tracing.export import SpanExport  # noqa: PLC0415 - the same
     from service.web.observability.tracing.requests import RequestTracing  # noqa: PLC0415 - the same
 

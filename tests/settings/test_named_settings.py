@@ -1,0 +1,73 @@
+"""Whatever tells people to set something names a setting that there is, and the variable that others set."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from service.settings import table
+from service.settings.loading import OUTSIDE_THE_TABLE
+from service.settings.table import PREFIX
+from tests.support.running import ROOT
+
+TITLES: Final = {row.title for row in table()}
+VARIABLES: Final = {variable for row in table() for variable in row.variables} | OUTSIDE_THE_TABLE
+SECOND: Final = {row.variables[1]: row.variables[0] for row in table() if row.env}
+"""Variables of settings that have a shorter one, by which pages and deployments set them."""
+
+_VARIABLE: Final = re.compile(rf"{PREFIX}[A-Z]+__[A-Z0-9_]*[A-Z0-9]")
+_SECTIONS: Final = "|".join(sorted({row.section for row in table()}))
+_TITLE: Final = re.compile(rf"(?<![\w./:-])(?:{_SECTIONS})\.[a-z_]*[a-z](?![\w(/…]|_\{{)")
+_FILES: Final = {"policy.csv", "database.dump", "policy.read"}  # the last is the code of a resource
+_MADE_UP: Final = {
+    "PORTCULLIS_AUTH__MAX_DEVICE": "docs/decisions/0030-what-stays-our-own.md",  # a slip, which is told
+    "PORTCULLIS_THROTTLE__UPLOAD_ACCOUNT": "CONTRIBUTING.md",  # the recipe of a new setting
+}
+
+
+def sentences(path: Path) -> Iterator[str]:
+    """Yield the texts of a module but its docstrings; ``{}`` stands for what is filled in."""
+    tree = ast.parse(path.read_text("utf-8"))
+    parts = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
+    told = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}  # docstrings
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            values = (part.value if isinstance(part, ast.Constant) else "{}" for part in node.values)
+            yield "".join(map(str, values))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in parts | told:
+            yield node.value
+
+
+def pages() -> Iterator[Path]:
+    yield from (ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md"))
+    for folder, pattern in (("docs", "*.md"), ("deploy", "*"), ("policies", "*.md")):
+        yield from (path for path in sorted((ROOT / folder).rglob(pattern)) if path.is_file())
+
+
+def test_each_setting_that_a_message_names_is_one() -> None:
+    wrong, named = [], set()
+    for path in sorted((ROOT / "service").rglob("*.py")):
+        for text in sentences(path):
+            found = set(_TITLE.findall(text)) - _FILES
+            named |= found
+            wrong += [(path.name, one) for one in found - TITLES]
+            wrong += [(path.name, one) for one in set(_VARIABLE.findall(text)) - VARIABLES]
+            wrong += [(path.name, one) for one in SECOND if one in text]
+    assert wrong == []
+    assert len(named) > 40  # else the pattern finds nothing any more
+
+
+def test_each_variable_that_a_page_or_a_file_of_a_deployment_names_is_one() -> None:
+    wrong, named = [], set()
+    for path in pages():
+        place = str(path.relative_to(ROOT))
+        found = set(_VARIABLE.findall(path.read_text("utf-8", errors="replace")))
+        named |= found
+        wrong += [(place, one) for one in found - VARIABLES if _MADE_UP.get(one) != place]
+        if place != "docs/reference/settings.md":  # which shows both
+            wrong += [(place, one) for one in found & SECOND.keys()]
+    assert wrong == []
+    assert len(named) > 20

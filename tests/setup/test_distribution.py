@@ -1,0 +1,75 @@
+"""Nobody is told to install what is not ours: the name of the distribution, wherever one is installed."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+import service
+from service.kernel.about import DISTRIBUTION
+from tests.support.running import ROOT
+
+_PROJECT: Final[dict[str, Any]] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+_LOCKED: Final = tomllib.loads((ROOT / "uv.lock").read_text("utf-8"))["package"]
+# What comes behind these words, up to the end of the command: options, and what is installed.
+_INSTALLS: Final = re.compile(
+    r"(?:\bpip3?|\bpipx|\buv(?: pip| tool)?) (?:install|add|download)\b([^\n;&|`#)]*)"
+)
+_EXTRA: Final = re.compile(r"\b([A-Za-z][\w.-]*)\[([a-z]+)\]")
+_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9._-]*")
+_OTHERS: Final = frozenset({"uv", "pycasbin", "casbin"})  # what dev.py and the check of the start install
+
+
+def pages() -> Iterator[Path]:
+    """Yield what people read or run: pages, files for operators, the messages of the program."""
+    yield from (ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "dev.py"))
+    for folder, pattern in (("docs", "*.md"), ("deploy", "*"), ("service", "*.py"), ("policies", "*.md")):
+        yield from (path for path in sorted((ROOT / folder).rglob(pattern)) if path.is_file())
+
+
+def installed_by(text: str) -> Iterator[str]:
+    """Yield the names of the distributions that commands in ``text`` install from an index."""
+    for command in _INSTALLS.findall(text):
+        for word in command.replace("'", " ").replace('"', " ").split():
+            found = _NAME.match(word)
+            if found and not word.startswith(("-", ".", "/", "$", "{")):
+                yield re.sub(r"[-_.]+", "-", found[0]).lower()
+
+
+def test_the_name_and_the_version_are_the_same_wherever_they_stand() -> None:
+    (locked,) = (one for one in _LOCKED if one["source"] == {"editable": "."})
+    assert {_PROJECT["name"], locked["name"]} == {DISTRIBUTION}
+    assert {_PROJECT["version"], locked["version"]} == {service.__version__}
+
+
+def test_nothing_is_installed_by_a_name_that_is_not_ours() -> None:
+    known = _OTHERS | {one["name"] for one in _LOCKED}
+    ours = {f"{DISTRIBUTION}[{extra}]" for extra in _PROJECT["optional-dependencies"]}
+    strangers, named = [], set()
+    for path in pages():
+        text = path.read_text("utf-8", errors="replace")
+        strangers += [(path.name, name) for name in installed_by(text) if name not in known]
+        extras = {f"{name}[{extra}]" for name, extra in _EXTRA.findall(text) if name.startswith("portcullis")}
+        strangers += [(path.name, one) for one in extras - ours]
+        named |= extras
+    assert strangers == []
+    assert named == ours
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("pip install 'portcullis[tracing]'", ["portcullis"]),
+        ("python3 -m pip install --quiet Portcullis_Tools==1.0 joserfc", ["portcullis-tools", "joserfc"]),
+        ("uv pip install --python x portcullis", ["x", "portcullis"]),
+        ("run `uv add portcullis`, then", ["portcullis"]),
+        ("pip install '.[tracing]'  # portcullis", []),
+    ],
+)
+def test_such_commands_are_found(text: str, names: list[str]) -> None:
+    assert list(installed_by(text)) == names
