@@ -7,23 +7,24 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from service.administration.impact import Impact
+from service.administration.impact import Impact, KeptOut, kept_out_named, moves_of
 from service.authz.engine.policy import Policy
 from service.authz.engine.request_classes import registered
 from service.authz.engine.rules import ENDPOINT, GRANT
 from service.authz.publishing.discovery import unrouted
 from service.authz.publishing.live import LivePolicy
-from service.authz.review.impact import Standing, differences, passing
+from service.authz.review.impact import Roles, Standing, differences, passing
 from service.authz.review.turns import ReviewTurns
 from service.errors import Unavailable
 from service.kernel.codes import HeldCodes
 from service.kernel.dry_run import DRY_RUN, OvertakenError
 from service.kernel.identity import Caller
 from service.kernel.permission_catalogue import ADMINISTERING
+from service.kernel.services import PORTCULLIS
 from service.keyspace import SessionStore
-from service.records.database.transactions import Connection
+from service.records.database.transactions import Connection, Database
 from service.records.policy import revisions
-from service.records.roles import holdings, rights
+from service.records.roles import holdings, kept_out, rights
 
 _PATIENCE: Final = 2.0  # seconds for the newest revision to be in force here
 _TRIES: Final = 5
@@ -31,16 +32,18 @@ _TRIES: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What is stored at one moment, and what the caller holds then."""
+    """What is stored at one moment, users who are kept out among it, and what the caller holds then."""
 
     standing: Standing
+    kept_out: dict[Roles, tuple[int, ...]]
     caller: HeldCodes
 
 
 class DryRuns:
     """Makes writes that save nothing, and tells what they would change."""
 
-    def __init__(self, live: LivePolicy, store: SessionStore, turns: ReviewTurns) -> None:
+    def __init__(self, database: Database, live: LivePolicy, store: SessionStore, turns: ReviewTurns) -> None:
+        self._database = database
         self._live = live
         self._turns = turns
         self._store = store
@@ -57,11 +60,18 @@ class DryRuns:
         run = await self._made(caller, write)
         before, after = run.seen()
         async with self._turns.turn():
-            found = await self._turns.computed(differences, before.standing, after.standing)
+            moves = await self._turns.computed(moves_of, before.kept_out, after.kept_out)
+            found = await self._turns.computed(differences, before.standing, after.standing, moves=moves)
             warnings = (*run.warnings, *await self._turns.computed(_warnings, before, after))
-        return Impact(
-            found.gains, found.loses, await self._store.count_sessions(map(str, run.users)), warnings
-        )
+        kept_out = await self._kept_out(caller, [one for move in found.altered for one in moves[move]])
+        sessions = await self._store.count_sessions(map(str, run.users))
+        return Impact(found.gains, found.loses, kept_out, sessions, warnings)
+
+    async def _kept_out(self, caller: Caller, user_ids: list[int]) -> KeptOut:
+        """Name users to a caller who may list users; count them for others."""
+        if not self._live.current.decide_route(PORTCULLIS, "GET", _USERS, caller).allowed:
+            return KeptOut(len(user_ids), ())
+        return await kept_out_named(self._database, user_ids)
 
     async def _made(self, caller: Caller, write: Callable[[], Awaitable[object]]) -> _Run:
         for _ in range(_TRIES):
@@ -128,7 +138,10 @@ class _Run:
         found = await holdings.read(connection)
         held = await rights.of(connection, self._caller.user_id)
         standing = Standing(self._policy, found.codes, found.users)
-        return _Seen(standing, HeldCodes(held.permissions))
+        return _Seen(standing, await kept_out.by_roles(connection), HeldCodes(held.permissions))
+
+
+_USERS: Final = "/api/user/list"
 
 
 def _warnings(before: _Seen, after: _Seen) -> tuple[str, ...]:

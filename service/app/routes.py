@@ -91,7 +91,7 @@ def add_routes(app: Application, container: Container, extensions: Sequence[Exte
     Those of ``extensions`` are among the guarded ones.
     """
     policy = container.policy
-    dry_runs = DryRuns(policy.live, container.stores.sessions, policy.turns)
+    dry_runs = DryRuns(container.stores.database, policy.live, container.stores.sessions, policy.turns)
     routes = Routes(
         app,
         container.guard,

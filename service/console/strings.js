@@ -354,6 +354,11 @@ export const S = {
     noRole: "Users without any role",
     counts: (/** @type {number} */ users, /** @type {number} */ requests) => `${count(users, "user", "users")}, ${count(requests, "request", "requests")}`,
     more: (/** @type {number} */ n) => `and ${n.toLocaleString()} more`,
+    keptOut: (/** @type {number} */ users, /** @type {readonly string[]} */ names) => {
+      const left = users - names.length;
+      const who = names.length ? `: ${names.join(", ")}${left ? ` and ${left.toLocaleString()} more` : ""}` : "";
+      return `It also concerns ${count(users, "user who is", "users who are")} disabled or banned${who}. It has no effect for them until they may sign in again.`;
+    },
     sessions: (/** @type {number} */ n) => (n ? `${count(n, "session has", "sessions have")} to refresh or sign in again.` : "No session is affected."),
   },
   transfer: {

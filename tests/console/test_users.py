@@ -85,6 +85,21 @@ def test_an_account_is_made_kept_out_let_in_again_and_deleted(visit: Visit, hous
     assert house.api.get("/api/user/list?userName=bluethroat").json()["data"]["total"] == 0
 
 
+def test_a_preview_names_users_for_whom_it_has_no_effect_yet(visit: Visit, house: House) -> None:
+    number = house.member("garganey")
+    assert house.api.put(f"/api/user/{number}/status", json={"status": "disabled"}).status_code == 200
+    page = visit.page
+    visit.sign_in(address=f"/users/{number}/edit")
+    headed(page, "Edit garganey")
+    page.get_by_role("checkbox", name="Auditor").check()
+    button(page, "Save").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("Nobody gains or loses access to anything.")
+    expect(dialog).to_contain_text("1 user who is disabled or banned: garganey.")
+    visit.axe()
+    button(dialog, "Cancel").click()
+
+
 def test_a_list_of_users_is_filtered_and_its_address_leads_back_to_it(visit: Visit, house: House) -> None:
     table = [
         {

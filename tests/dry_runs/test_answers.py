@@ -10,6 +10,7 @@ import psycopg
 import pytest
 
 from tests.support.inside import Inside
+from tests.support.members import member
 
 pytestmark = pytest.mark.anyio
 
@@ -91,6 +92,40 @@ async def test_who_loses_what_is_told_by_role_without_those_who_keep_it(
     assert await stored(connection) == before
 
 
+async def test_users_who_may_not_log_in_are_named_and_not_counted(house: Inside) -> None:
+    listing = await role(house, "listing", "system:role:list")
+    other = await role(house, "other", "system:*")
+    ids = {name: await user(house, name, listing) for name in ("disabled", "banned", "active")}
+    ids["covered"] = await user(house, "covered", listing, other)
+    for name in ("disabled", "covered"):
+        await house.data("PUT", f"/api/user/{ids[name]}/status", {"status": "disabled"})
+    await house.data("POST", f"/api/online/{ids['banned']}/ban", {"seconds": 3600})
+    change: tuple[str, str, Any] = ("PUT", f"/api/role/{listing}/permissions{DRY}", {"menuIds": []})
+
+    told = await house.data(*change)
+
+    assert [(one["roleCode"], one["users"]) for one in told["loses"]] == [("listing", 1)]
+    assert told["keptOut"] == {"users": 2, "userNames": ["banned", "disabled"]}
+
+    # One whose own roles change, and who would gain by it.
+    told = await house.data("PATCH", f"/api/user/{ids['disabled']}{DRY}", {"roleIds": [other]})
+    assert (told["gains"], told["loses"]) == ([], [])
+    assert told["keptOut"] == {"users": 1, "userNames": ["disabled"]}
+    # Who is disabled by the change loses; who is enabled by it gains.
+    told = await house.data("PUT", f"/api/user/{ids['active']}/status{DRY}", {"status": "disabled"})
+    assert told["keptOut"] == {"users": 0, "userNames": []}
+    assert [one["users"] for one in told["loses"]] == [1]
+    told = await house.data("PUT", f"/api/user/{ids['disabled']}/status{DRY}", {"status": "enabled"})
+    assert told["keptOut"] == {"users": 0, "userNames": []}
+    assert [one["users"] for one in told["gains"]] == [1]
+
+    # Names are for those who may list users.
+    deputy = await member(house, "deputy", "system:role:list", "system:role:permission")
+    answer = await deputy.ask(*change)
+    assert answer.status == 200, answer.body
+    assert answer.json["data"]["keptOut"] == {"users": 2, "userNames": []}
+
+
 BUTTON: dict[str, Any] = {
     **dict.fromkeys(("parentId", "name", "path", "component", "icon")),
     "title": "N",
@@ -168,7 +203,7 @@ async def test_no_dry_run_saves_anything_or_touches_a_session(house: Inside, con
 
         assert answer.status == 200, (method, path, answer.body)
         edits = {"edits"} if path.endswith("/restore") else set()
-        assert set(answer.json["data"]) == {"gains", "loses", "sessions", "warnings"} | edits
+        assert set(answer.json["data"]) == {"gains", "loses", "keptOut", "sessions", "warnings"} | edits
         assert answer.header("etag") is None
         assert answer.header("x-policy-in-force") is None
         assert await stored(connection) == before, (method, path)

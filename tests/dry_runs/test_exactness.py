@@ -43,6 +43,8 @@ class Moment:
     serving: ResourceIndex
     codes: dict[str, list[str]]
     users: dict[int, list[str]]
+    kept_out: dict[str, list[str]]
+    """The roles of the users who are disabled, by name."""
     known: dict[tuple[str, ...], bool] = field(default_factory=dict)
     """What has been decided, by the request and the roles."""
 
@@ -100,7 +102,7 @@ class World:
         for number in range(4):
             name = f"user{number}"
             said: dict[str, Any] = {"userName": name, "nickName": name, "password": "six stubborn otters"}
-            said["roleIds"] = self.some("role")
+            said |= {"roleIds": self.some("role"), "status": "disabled" if number == 3 else "enabled"}
             self.ids["user"].append((await self.service.data("POST", "/api/user", said))["id"])
 
     def some(self, kind: str) -> list[int]:
@@ -164,12 +166,14 @@ async def moment(service: Inside) -> Moment:
         )
         given = {role: list(found or []) for role, found in await codes.fetchall()}
         users = await connection.execute(
-            "SELECT u.id, array_remove(array_agg(role_code ORDER BY role_code), NULL) FROM sys.user u"
-            " LEFT JOIN sys.user_role ur ON ur.user_id = u.id LEFT JOIN sys.role r ON r.id = ur.role_id"
-            " WHERE u.status = 'enabled' GROUP BY u.id"
+            "SELECT u.id, u.user_name, u.status, array_remove(array_agg(role_code ORDER BY role_code), NULL)"
+            " FROM sys.user u LEFT JOIN sys.user_role ur ON ur.user_id = u.id"
+            " LEFT JOIN sys.role r ON r.id = ur.role_id GROUP BY u.id"
         )
-        having = {user: list(roles) for user, roles in await users.fetchall()}
-    return Moment(live.current, SERVING, given, having)
+        rows = await users.fetchall()
+    having = {number: list(roles) for number, _, status, roles in rows if status == "enabled"}
+    kept_out = {name: list(roles) for _, name, status, roles in rows if status != "enabled"}
+    return Moment(live.current, SERVING, given, having, kept_out)
 
 
 def requests() -> list[str]:
@@ -199,6 +203,18 @@ def expected(before: Moment, after: Moment) -> tuple[Changed, Changed]:
         )
         assert found.setdefault(name, both) == both, f"{request} is not decided like the others of {name}"
     return tuple({key: n for each in found.values() for key, n in each[side].items()} for side in (0, 1))  # type: ignore[return-value]
+
+
+def concerned(before: Moment, after: Moment) -> list[str]:
+    """Return the names of the disabled users who would gain or lose something if they were not."""
+    return sorted(
+        name
+        for name in before.kept_out.keys() & after.kept_out.keys()
+        if any(
+            before.allows(request, before.kept_out[name]) != after.allows(request, after.kept_out[name])
+            for request in REQUESTS
+        )
+    )
 
 
 def expected_of(
@@ -253,7 +269,7 @@ def told_by(entries: list[dict[str, Any]]) -> Changed:
 async def test_gains_and_losses_are_those_of_really_saving(service: Inside, seed: int, writes: int) -> None:
     world = World(service, random.Random(seed))
     await world.fill()
-    before, saved, changing = await moment(service), 0, 0
+    before, saved, changing, keeping = await moment(service), 0, 0, 0
     for _ in range(writes):
         method, path, body = world.write()
         dry = await service.ask(method, f"{path}?dryRun=true", body)
@@ -266,6 +282,9 @@ async def test_gains_and_losses_are_those_of_really_saving(service: Inside, seed
         gains, loses = expected(before, after)
         assert told_by(told["gains"]) == gains, (method, path, body)
         assert told_by(told["loses"]) == loses, (method, path, body)
+        kept_out = concerned(before, after)
+        assert told["keptOut"] == {"users": len(kept_out), "userNames": kept_out}, (method, path, body)
+        keeping += bool(kept_out)
         changing += bool(gains or loses)
         if method == "POST":
             world.ids["resource"].append(real.json["data"]["id"])
@@ -275,3 +294,4 @@ async def test_gains_and_losses_are_those_of_really_saving(service: Inside, seed
 
     assert saved > writes // 3
     assert changing > writes // 6
+    assert keeping > writes // 50

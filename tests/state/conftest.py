@@ -84,7 +84,7 @@ async def _ground(url: str, redis_url: str) -> AsyncIterator[Ground]:
     changes = PolicyChanges(database, live, SHIPPED, lambda: SHIPPED, leave_to_workers)
     units = UnitsOfWork(database, changes, Delegation(live), Revocations(database, store))
     try:
-        yield Ground(database, live, units, DryRuns(live, store, ReviewTurns()), store)
+        yield Ground(database, live, units, DryRuns(database, live, store, ReviewTurns()), store)
     finally:
         await store.close()
         await database.close()

@@ -91,6 +91,12 @@ async def test_random_edits_do_what_their_plan_and_a_dry_run_tell(ground: Ground
     caller = await ground.administrator()
     for number, role in enumerate(("auditor", "user", "admin")):
         await ground.user(f"u{number}", role)
+        await ground.user(f"out{number}", role)
+    async with ground.database.transaction() as connection:
+        await connection.exec_driver_sql(
+            "UPDATE sys.user SET status = 'disabled' WHERE user_name LIKE 'out%%'"
+        )
+    concerned = 0
     for _ in range(3):
         wanted = changed(await ground.state(), chance)
         prune = chance.random() < 0.7
@@ -105,12 +111,16 @@ async def test_random_edits_do_what_their_plan_and_a_dry_run_tell(ground: Ground
         impact = await ground.dry_runs.impact_of(caller, partial(ground.apply, caller, wanted, prune=prune))
         done = await ground.apply(caller, wanted, prune=prune)
 
-        assert told.impact == Differences(impact.gains, impact.loses)
+        assert told.impact is not None
+        assert (told.impact.gains, told.impact.loses) == (impact.gains, impact.loses)
+        assert told.kept_out == impact.kept_out
+        concerned += told.kept_out.users
         assert done.edits == told.edits
         left = await ground.plan(wanted, prune=prune)
         assert (left.edits.edits, left.impact) == ((), Differences((), ()))
         if prune:
             assert await ground.state() == wanted
+    assert concerned
 
 
 async def test_a_file_gives_an_empty_installation_the_same_lines_and_the_same_file(

@@ -109,6 +109,27 @@ async def test_a_plan_tells_the_edits_and_who_gains_and_loses_what(ground: Groun
     assert '-> `` "Reads `all`\\n" ``' in markdown
 
 
+async def test_a_plan_names_users_for_whom_it_has_no_effect(ground: Ground) -> None:
+    for number in range(22):
+        await ground.user(f"out-{number:02}", "auditor")
+    async with ground.database.transaction() as connection:
+        await connection.exec_driver_sql(
+            "UPDATE sys.user SET status = 'disabled' WHERE user_name LIKE 'out-%%'"
+        )
+    state = await ground.state()
+    roles = {**state.roles, "auditor": replace(state.roles["auditor"], buttons=())}
+
+    found = await ground.plan(replace(state, roles=roles))
+
+    names = [f"out-{number:02}" for number in range(20)]
+    told = f"Without effect for 22 users disabled or banned: {', '.join(names)} and 2 more."
+    assert told in as_lines(found)
+    marked = ", ".join(f"`{name}`" for name in names)
+    assert f"\n\nWithout effect for 22 users disabled or banned: {marked} and 2 more." in as_markdown(found)
+    same = await ground.plan(state)
+    assert not any("Without effect" in line for line in as_lines(same))
+
+
 async def test_a_service_account_is_no_administrator_who_could_remain(ground: Ground) -> None:
     async with ground.database.transaction() as connection:
         (role_id,) = (await user_tables.role_ids(connection, ["admin"])).values()

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from service.administration.impact import NOBODY_KEPT_OUT, KeptOut, kept_out_named, moves_of
 from service.administration.roles.role_edits import NAMED
 from service.administration.state import stored
 from service.administration.state.standing import standing
@@ -20,7 +21,7 @@ from service.authz.review.impact import Differences, Roles, Standing, difference
 from service.errors import Conflict
 from service.kernel.names import name_key
 from service.records.database.transactions import Connection, Database
-from service.records.roles import holdings, role_members, roles
+from service.records.roles import holdings, kept_out, role_members, roles
 
 WITHIN = 60.0  # seconds for reading; a hundred thousand users take some tenths of one
 
@@ -35,6 +36,7 @@ class Plan:
     edits: Edits
     impact: Differences | None
     refused: tuple[str, ...]
+    kept_out: KeptOut = NOBODY_KEPT_OUT
 
 
 async def plan(database: Database, shipped: Shipped, wanted: State, *, prune: bool) -> Plan:
@@ -47,6 +49,7 @@ async def plan(database: Database, shipped: Shipped, wanted: State, *, prune: bo
     async with database.snapshot(within=WITHIN) as connection:
         found = await stored.read(connection)
         held = await holdings.read(connection)
+        out = await kept_out.by_roles(connection)
         edits = edits_between(found.state, wanted, prune=prune)
         refused = await _users_left(connection, found, edits)
         users = await role_members.names_by_roles(connection) if shipped.invariants.about_users else {}
@@ -66,7 +69,10 @@ async def plan(database: Database, shipped: Shipped, wanted: State, *, prune: bo
     situations = [Situation(one.policy, _holders(one, users)) for one in (before, then)]
     broken = await asyncio.to_thread(newly_broken, shipped.invariants, *situations)
     refused += (f"This would break the invariant {one}" for one in broken)
-    return Plan(edits, await asyncio.to_thread(differences, before, then), tuple(refused))
+    moves = moves_of(out, out)
+    impact = await asyncio.to_thread(differences, before, then, moves=moves)
+    concerned = [user_id for move in impact.altered for user_id in moves[move]]
+    return Plan(edits, impact, tuple(refused), await kept_out_named(database, concerned))
 
 
 def _taken(state: State) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from service.authz.engine.policy import Policy
 from service.authz.proof.compared import Alike, compared
@@ -44,25 +45,37 @@ class Difference:
     access: tuple[str, ...]
 
 
+Move: TypeAlias = tuple[Roles, Roles]
+"""The roles that somebody had before a change, and has after it; mostly the same ones."""
+
+
 @dataclass(frozen=True, slots=True)
 class Differences:
-    """What a change gives and takes away."""
+    """What a change gives and takes away; ``altered`` are those of the moves asked about that it concerns."""
 
     gains: tuple[Difference, ...]
     loses: tuple[Difference, ...]
+    altered: frozenset[Move] = frozenset()
 
 
-def differences(before: Standing, after: Standing, asked: Iterable[Alike] | None = None) -> Differences:
+def differences(
+    before: Standing,
+    after: Standing,
+    asked: Iterable[Alike] | None = None,
+    *,
+    moves: Iterable[Move] = (),
+) -> Differences:
     """Return who would gain and who would lose which endpoint, by role.
 
     Exact: each class of requests that the two policies tell apart is decided by both, for each role alone and
     for each set of roles that users have. A user who keeps an endpoint by another role is not counted. Where
     no user has a role that gains or loses by itself, ``users`` is 0. ``asked`` is what ``compared`` returns
-    for the two policies, where it is known.
+    for the two policies, where it is known. ``moves`` are those of users who are not counted, such as
+    disabled ones: ``altered`` tells which of them would gain or lose something.
     """
     if asked is None:
         asked = compared(before.policy, after.policy)
-    return _Comparison(before, after, asked).made()
+    return _Comparison(before, after, asked).made(moves)
 
 
 def passing(standing: Standing, held: HeldCodes, routes: Iterable[str]) -> set[str]:
@@ -83,12 +96,16 @@ class _Comparison:
         self._gains: Counter[tuple[str | None, Classes]] = Counter()
         self._loses: Counter[tuple[str | None, Classes]] = Counter()
 
-    def made(self) -> Differences:
+    def made(self, moves: Iterable[Move]) -> Differences:
         for role in self._before.codes.keys() & self._after.codes.keys():
             self._compare([role], [role], 0)
         for had, has, number in _moves(self._before.users, self._after.users):
             self._compare(had, has, number)
-        return Differences(self._listed(self._gains), self._listed(self._loses))
+        altered = frozenset(one for one in moves if self._alters(*one))
+        return Differences(self._listed(self._gains), self._listed(self._loses), altered)
+
+    def _alters(self, had: Roles, has: Roles) -> bool:
+        return self._could.of(self._before.held(had)) != self._can.of(self._after.held(has))
 
     def _compare(self, had: Sequence[str] | None, has: Sequence[str] | None, number: int) -> None:
         """Note what ``number`` users gain and lose who had the roles ``had`` and now have ``has``.

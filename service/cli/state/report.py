@@ -7,12 +7,14 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, Literal
 
+from service.administration.impact import KeptOut
 from service.administration.state.applying import Applied
 from service.administration.state.planning import Plan
 from service.administration.state.state_edits import Action, Edit, Edits
 from service.authz.review.impact import Difference, Differences
 from service.kernel.field_names import camel
 from service.kernel.text import counted, printable
+from service.web.messages.dry_run import KeptOutUsers
 from service.web.messages.schema import Schema
 
 _BARE: Final = re.compile(r"[\w:*./#%{}-]+")
@@ -56,13 +58,15 @@ class AccessTold(Schema):
 class PlanTold(Schema):
     """What would change, for whom, and why it can't be applied by anybody.
 
-    ``gains`` and ``loses`` are null if no policy can be built from what would be stored.
+    ``gains`` and ``loses`` are null if no policy can be built from what would be stored. ``keptOut`` are
+    users who are disabled or banned, and whom it would concern otherwise.
     """
 
     edits: list[EditTold]
     left: list[ObjectTold]
     gains: list[AccessTold] | None
     loses: list[AccessTold] | None
+    kept_out: KeptOutUsers
     refused: list[str]
 
 
@@ -81,6 +85,7 @@ def told(plan: Plan) -> PlanTold:
         left_told(plan.edits),
         None if plan.impact is None else [AccessTold.of(one) for one in plan.impact.gains],
         None if plan.impact is None else [AccessTold.of(one) for one in plan.impact.loses],
+        KeptOutUsers.of(plan.kept_out),
         list(plan.refused),
     )
 
@@ -130,6 +135,7 @@ def as_lines(plan: Plan) -> list[str]:
     return [
         *_edits(plan.edits, done=False),
         *_impact_as_text(plan.impact),
+        *_kept_out(plan.kept_out, printable),
         *(f"It can't be applied: {reason}" for reason in plan.refused),
     ]
 
@@ -149,7 +155,16 @@ def as_markdown(plan: Plan) -> str:
     for title, found in () if impact is None else (("Gains", impact.gains), ("Loses", impact.loses)):
         lines += ["", f"### {title}", ""]
         lines += [f"- {_whose(one)}: {', '.join(map(_code, one.access))}" for one in found] or ["Nobody."]
+    lines += (line for one in _kept_out(plan.kept_out, _code) for line in ("", one))
     return "\n".join(lines)
+
+
+def _kept_out(found: KeptOut, shown: Callable[[str], str]) -> Iterator[str]:
+    """Yield what is told of users who may not log in, with names as ``shown``."""
+    if found.users:
+        left = found.users - len(found.user_names)
+        names = ", ".join(map(shown, found.user_names)) + (f" and {left} more" if left else "")
+        yield f"Without effect for {counted(found.users, 'user')} disabled or banned: {names}."
 
 
 def _impact_as_text(impact: Differences | None) -> Iterator[str]:

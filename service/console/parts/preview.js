@@ -53,12 +53,13 @@ export async function agreed(change) {
 }
 
 /** Return what a dry run has answered, for people. @param {import("../types/api").DryRunAnswer} found */
-export function impact({ gains, loses, sessions, warnings }) {
+export function impact({ gains, loses, keptOut, sessions, warnings }) {
   return h("div", { class: "impact" },
     warnings.map((warning) => h("p", { class: "note warn" }, warning)),
     !gains.length && !loses.length && h("p", null, S.preview.nothing),
     side(S.preview.gains, gains, "good"),
     side(S.preview.loses, loses, "bad"),
+    keptOut.users > 0 && h("p", { class: "note" }, S.preview.keptOut(keptOut.users, keptOut.userNames)),
     h("p", null, S.preview.sessions(sessions)));
 }
 

@@ -133,6 +133,7 @@ export interface DifferingRequest {
 export interface DryRunAnswer {
   gains: AccessChange[];
   loses: AccessChange[];
+  keptOut: KeptOutUsers;
   sessions: number;
   warnings: string[];
   edits?: MadeEdit[];
@@ -316,6 +317,12 @@ export interface JobState {
 /** All jobs. */
 export interface JobStates {
   items: JobState[];
+}
+
+/** Users who are disabled or banned, and whom a change would concern if they were not. They are not among those who gain and lose: the change has no effect for them until they may log in again. `userNames` has the first 20; none if the caller may not list users. */
+export interface KeptOutUsers {
+  users: number;
+  userNames: string[];
 }
 
 /** An API key without its secret. `scopes` is null for a key that may do all that its account may. */

@@ -13,7 +13,9 @@ from sqlalchemy import (
     ARRAY,
     BigInteger,
     ColumnElement,
+    Subquery,
     Text,
+    and_,
     any_,
     exists,
     false,
@@ -69,30 +71,37 @@ class CodeOrigin:
 
 # By ids: to sort and compare the codes of all roles of all users takes twice as long.
 _SORTED_ROLES: Final = func.array_agg(aggregate_order_by(user_role.c.role_id, user_role.c.role_id))
-_ACTIVE: Final = (
-    user.c.status == "enabled",
-    ~exists().where(user_ban.c.user_id == user.c.id, bans.in_force()),
+ACTIVE: Final[ColumnElement[bool]] = and_(
+    user.c.status == "enabled", ~exists().where(user_ban.c.user_id == user.c.id, bans.in_force())
 )
-_EACH: Final = (
-    select(user.c.kind, func.array_remove(_SORTED_ROLES, None).label("role_ids"))
-    .select_from(user)
-    .outerjoin(user_role, user_role.c.user_id == user.c.id)
-    .where(*_ACTIVE)
-    .group_by(user.c.id)
-    .subquery()
-)
+"""The condition of users who may log in, neither disabled nor banned."""
+
+
+def each_with_roles(condition: ColumnElement[bool]) -> Subquery:
+    """Return the users of a condition, each with kind and the sorted ids of all roles."""
+    return (
+        select(user.c.id, user.c.kind, func.array_remove(_SORTED_ROLES, None).label("role_ids"))
+        .select_from(user)
+        .outerjoin(user_role, user_role.c.user_id == user.c.id)
+        .where(condition)
+        .group_by(user.c.id)
+        .subquery()
+    )
+
+
+_EACH: Final = each_with_roles(ACTIVE)
 
 
 async def read(connection: AsyncConnection) -> Holdings:
     """Return what is stored; a hundred thousand users take some tenths of a second, in the database."""
-    codes, named = await read_codes(connection), await _codes_by_id(connection)
+    codes, role_codes = await read_codes(connection), await codes_by_id(connection)
     persons = func.count().filter(_EACH.c.kind == "person")
     counted = select(_EACH.c.role_ids, func.count(), persons).group_by(_EACH.c.role_ids)
-    rows = [(_named(row[0], named), *row[1:]) for row in await connection.execute(counted)]
+    rows = [(named(row[0], role_codes), *row[1:]) for row in await connection.execute(counted)]
     return Holdings(
         codes,
-        Counter({role_codes: number for role_codes, number, _ in rows}),
-        Counter({role_codes: number for role_codes, _, number in rows}),
+        Counter({having: number for having, number, _ in rows}),
+        Counter({having: number for having, _, number in rows}),
     )
 
 
@@ -117,9 +126,10 @@ async def holders(
     ``among`` are the sets of roles that users have. ``total`` is how many users have one of ``role_sets``, if
     it is known for this snapshot.
     """
-    named = await _codes_by_id(connection)
-    having = await asyncio.to_thread(_having, role_sets, among, named)  # there may be a set for each user
-    statement = select(user.c.id, user.c.user_name).where(*_ACTIVE, having)
+    role_codes = await codes_by_id(connection)
+    # There may be a set for each user.
+    having = await asyncio.to_thread(_having, role_sets, among, role_codes)
+    statement = select(user.c.id, user.c.user_name).where(ACTIVE, having)
     if total is None:
         counted = select(func.count()).select_from(statement.subquery())
         total = (await connection.execute(counted)).scalar_one()
@@ -127,11 +137,11 @@ async def holders(
     roles_of_each = select(_SORTED_ROLES).where(user_role.c.user_id == part.c.id).scalar_subquery()
     shown = select(part.c.id, part.c.user_name, roles_of_each).order_by(part.c.user_name, part.c.id)
     rows = await connection.execute(shown)
-    return Page(tuple(RoleHolder(*row[:2], _named(row[2] or (), named)) for row in rows), total)
+    return Page(tuple(RoleHolder(*row[:2], named(row[2] or (), role_codes)) for row in rows), total)
 
 
 def _having(
-    role_sets: Collection[Roles], among: Collection[Roles], named: Mapping[int, str]
+    role_sets: Collection[Roles], among: Collection[Roles], role_codes: Mapping[int, str]
 ) -> ColumnElement[bool]:
     """Return the condition that the roles of a user are one of ``role_sets``.
 
@@ -141,7 +151,7 @@ def _having(
     wanted = set(role_sets)
     if wanted.issuperset(among):
         return true()
-    ids = {code: role_id for role_id, code in named.items()}
+    ids = {code: role_id for role_id, code in role_codes.items()}
     known = [one for one in wanted if ids.keys() >= {*one}]
     unsure = {role_code for one in among if one not in wanted for role_code in one}
     sure = [ids[role_code] for role_code in {code for one in known for code in one} - unsure]
@@ -163,13 +173,15 @@ def _having(
     return user.c.id.in_(union_all(*compress(found, needed))) if any(needed) else false()
 
 
-async def _codes_by_id(connection: AsyncConnection) -> dict[int, str]:
+async def codes_by_id(connection: AsyncConnection) -> dict[int, str]:
+    """Return the codes of all roles by their ids."""
     rows = await connection.execute(select(role.c.id, role.c.role_code))
     return {row.id: row.role_code for row in rows}
 
 
-def _named(role_ids: Iterable[int], named: Mapping[int, str]) -> tuple[str, ...]:
-    return tuple(sorted(named[role_id] for role_id in role_ids))
+def named(role_ids: Iterable[int], role_codes: Mapping[int, str]) -> Roles:
+    """Return the codes of roles, sorted."""
+    return tuple(sorted(role_codes[role_id] for role_id in role_ids))
 
 
 async def origins(

@@ -65,6 +65,17 @@ class AccessChange(Schema):
     ) = UNSET
 
 
+class KeptOutUsers(Schema):
+    """Users who are disabled or banned, and whom a change would concern if they were not.
+
+    They are not among those who gain and lose: the change has no effect for them until they may log in again.
+    `userNames` has the first 20; none if the caller may not list users.
+    """
+
+    users: Annotated[int, Meta(ge=0, examples=[1])]
+    user_names: Annotated[list[str], Meta(examples=[["bob"]])]
+
+
 class FieldEdit(Schema):
     """A field before and after an edit; `before` is null for what is created."""
 
@@ -96,6 +107,7 @@ class DryRunAnswer(Schema):
 
     gains: list[AccessChange]
     loses: list[AccessChange]
+    kept_out: KeptOutUsers
     sessions: Annotated[
         int, Meta(ge=0, examples=[2], description="Sessions that would have to refresh, or would end.")
     ]
