@@ -170,16 +170,13 @@ def test_grants_are_asked_of_the_policy_at_named_places_only() -> None:
 
 
 def test_every_denial_carries_a_decision_of_the_enforcer() -> None:
-    assert (
-        called("PermissionDenied")["PermissionDenied"]
-        == {
-            "administration/delegation",
-            "endpoints/access/forward",  # tells a proxy what the enforcer decided about somebody else's request
-            "endpoints/policy/explain",  # asks for the right to an entry of the log, before an id is looked up there
-            "endpoints/services/shown",
-            "web/requests/guard",
-        }
-    )
+    assert called("PermissionDenied")["PermissionDenied"] == {
+        "administration/delegation",
+        "endpoints/access/forward",  # tells a proxy what the enforcer decided about somebody else's request
+        "endpoints/policy/explain",  # asks for the right to what the id of a refusal finds
+        "endpoints/services/shown",
+        "web/requests/guard",
+    }
 
 
 def test_what_acts_on_users_by_their_bare_id_is_called_below_that_check_alone() -> None:
