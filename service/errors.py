@@ -179,9 +179,18 @@ class CsrfFailed(Refusal):
 
 
 class ProxyRefused(Refusal):
-    """The proxy that asks about a request could not prove itself; its client can do nothing about that."""
+    """The proxy that asks about a request could not prove itself; its client can do nothing about that.
+
+    Where the enforcer denied, ``layer`` and ``decisionId`` say so.
+    """
 
     status, code, title = 403, "proxy_refused", "The proxy could not prove itself"
+
+    def __init__(self, detail: str, decision: Decided | None = None) -> None:
+        super().__init__(detail)
+        if decision is not None:
+            self.extra |= {"layer": decision.layer, "decisionId": decision.id}
+            self.decision = decision
 
 
 class NotFound(Refusal):

@@ -24,7 +24,7 @@ from service.errors import PermissionDenied, RefreshRequired, ValidationFailed
 from service.kernel.account_acts import Act, Whom, refusal_of
 from service.kernel.codes import HeldCodes
 from service.kernel.delegated import Delegated, EditRequest, GrantQuestion, Needed, ObjectQuestion
-from service.kernel.identity import Caller
+from service.kernel.identity import Caller, codes_asked
 from service.kernel.origin import ORIGIN
 from service.kernel.target import NewAccount, Target
 from service.kernel.tracing import traced
@@ -50,7 +50,7 @@ class DelegationCheck:
         self.bound_to = caller.service
         self._caller = caller
         self._policy = policy
-        self._held = (caller.held, stored)
+        self._held = (codes_asked(caller), stored)
         self._change = change
         self._asked = Delegated(policy.revision, stored.codes)
         if (origin := ORIGIN.get()) is not None:

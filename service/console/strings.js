@@ -314,7 +314,7 @@ export const S = {
     keptOut: "The user is disabled or banned: the service serves no request of theirs, whatever the policy says.",
     public: "The route is public: nobody is authenticated, and every caller counts as a visitor.",
     matches: "This is the question that was decided.", matchesNot: "This is another question than the one that was decided: perhaps the user held other codes then.",
-    asks: "Asks about", objectNotes: /** @type {Record<string, string>} */ ({ "@unregistered": "No registered resource fits the request.", "@no-session": "Nobody is signed in, so this layer leaves the request to the endpoint." }),
+    asks: "Asks about", objectNotes: /** @type {Record<string, string>} */ ({ "@unregistered": "No registered resource fits the request.", "@no-session": "Nobody is signed in, so this layer leaves the request to the endpoint.", "@preflight": "A preflight request to a service that allows them." }),
     deciding: "decides", linesOf: "Lines of this object", noLines: "No line names this object: it is closed.", moreLines: (/** @type {number} */ n) => `and ${count(n, "more line", "more lines")}`,
     reasons: /** @type {Record<string, string>} */ ({ opened: "The line that decides lets the caller pass.", not_held: "The caller holds none of the codes of these lines.", not_logged_in: "A login is needed.", closed: "No line of the object can let anybody pass.", no_line: "No line names this object." }),
     rows: /** @type {Record<string, string>} */ ({ "@anyone": "open to everybody", "@login": "open to everyone who is signed in", holdsExactly: "held exactly", holdsEverything: "* covers everything", holdsSubtree: "covered by what ends in *", holdsPattern: "covered by a * in between" }),

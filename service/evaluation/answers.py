@@ -15,9 +15,12 @@ from service.evaluation.templates import Templates
 from service.kernel.codes import HeldCodes
 from service.kernel.tracing import traced
 
-Why: TypeAlias = Reason | Unanswerable | Literal["subject_not_active", "incomplete", "too_general"]
+Why: TypeAlias = (
+    Reason | Unanswerable | Literal["other_service", "subject_not_active", "incomplete", "too_general"]
+)
 """The reason of an answer.
 
+``other_service``: the account that asks may not ask about that service; the decision is about that account.
 ``subject_not_active``: the subject is not known, is disabled or banned, or its token is not valid or was
 revoked. ``incomplete``: a question of a batch lacks a part, or has a part of a wrong type. ``too_general``:
 the requests of a template meet more resources than are looked at (``templates.MOST_PATHS``).
@@ -54,9 +57,9 @@ class Answers:
     def _of(self, policy: Policy, question: Question, held: HeldCodes | None) -> Answer:
         match question:
             case UseOf(code):
-                return _told(policy, policy.judge(PERMISSION, code, held), held)
+                return told(policy, policy.judge(PERMISSION, code, held), held)
             case RequestTo(service, method, path):
-                return _told(policy, policy.judge_route(service, method, path, held), held)
+                return told(policy, policy.judge_route(service, method, path, held), held)
             case RequestsTo():
                 return self._of_all(policy, question, held)
 
@@ -69,10 +72,11 @@ class Answers:
         decisions = (policy.judge_route(service, method, path, held) for path in paths)
         first = next(decisions)
         denied = (one for one in decisions if not one.allowed)
-        return _told(policy, next(denied, first) if first.allowed else first, held)
+        return told(policy, next(denied, first) if first.allowed else first, held)
 
 
-def _told(policy: Policy, decision: Decision, held: HeldCodes | None) -> Answer:
+def told(policy: Policy, decision: Decision, held: HeldCodes | None) -> Answer:
+    """Return a decision of ``policy`` about somebody who holds ``held`` as an answer, with its reason."""
     if decision.allowed:
         return Answer(True, "opened", decision)
     codes = policy.rules.codes(decision.layer, decision.object)

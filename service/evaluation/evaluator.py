@@ -7,8 +7,8 @@ from typing import TypeAlias
 
 from service.authz.engine.policy import Policy
 from service.evaluation.answers import Answer, Answers
+from service.evaluation.asking import question_by
 from service.evaluation.entities import Asked
-from service.evaluation.questions import question_of
 from service.evaluation.subjects import Subjects
 from service.kernel.cooperative_yield import CooperativeYield
 from service.kernel.identity import Caller, codes_asked
@@ -61,7 +61,7 @@ class Evaluator:
 
     def answer(self, policy: Policy, asking: Caller, asked: Asked, caller: Caller | None) -> Answer:
         """Return the answer about ``caller``, the subject of ``asked``; None for one that is not active."""
-        question = question_of(asked.action, asked.resource, asking.service)
-        if isinstance(question, str):
-            return Answer(False, question)
+        question = question_by(policy, asking, asked.action, asked.resource)
+        if isinstance(question, Answer):
+            return question
         return NOT_ACTIVE if caller is None else self._answers.of(policy, question, codes_asked(caller))

@@ -21,12 +21,11 @@ from service.kernel.services import NAME, PORTCULLIS
 
 _PART: Final = re.compile(r"[a-z0-9_-]+")
 
-Unanswerable: TypeAlias = Literal["other_service", "unknown_service", "not_canonical", "no_code"]
+Unanswerable: TypeAlias = Literal["unknown_service", "not_canonical", "no_code"]
 """Why the enforcer is not asked; the answer is no.
 
-``other_service``: the account that asks is bound to another service. ``unknown_service``: there can be none
-with that name. ``not_canonical``: a path that could be read in two ways. ``no_code``: the resource and the
-action make no permission code.
+``unknown_service``: there can be none with that name. ``not_canonical``: a path that could be read in two
+ways. ``no_code``: the resource and the action make no permission code.
 """
 
 
@@ -58,16 +57,13 @@ Question: TypeAlias = RequestTo | RequestsTo | UseOf
 def question_of(action: str, resource: Resource, bound_to: str | None) -> Question | Unanswerable:
     """Return what is asked by an account that is bound to the service ``bound_to``, or to none.
 
-    A route is of the service that it names, else of that of the account, else of this one. A bound account
-    asks about routes of its service, and about codes that begin with its name.
+    A route is of the service that it names, else of that of the account, else of this one.
     """
     if resource.type == ROUTE:
         return _route(action, resource, bound_to)
     parts = resource.id if resource.type == PERMISSION else _joined(resource.type, resource.id, action)
     if parts is None or not is_code(parts):
         return "no_code"
-    if bound_to is not None and not parts.startswith(f"{bound_to}:"):
-        return "other_service"
     return UseOf(parts)
 
 
@@ -84,8 +80,6 @@ def _route(method: str, resource: Resource, bound_to: str | None) -> Question | 
     service = service_of(resource, bound_to)
     if resource.service == "" or NAME.fullmatch(service) is None:
         return "unknown_service"
-    if bound_to not in (None, service):
-        return "other_service"
     elsewhere, path = service != PORTCULLIS, resource.id
     if "{" in path and len(path) <= MAX_REGISTERED_PATH:
         if registered_fault(path, may_end_in_slash=elsewhere) is None and shape(path) != path:

@@ -14,9 +14,10 @@ from service.authz.engine.rules import ENDPOINT, METHODS, PERMISSION, RESOURCE
 from service.authz.review.impact import Roles, Standing
 from service.authz.review.turns import ReviewTurns
 from service.evaluation import entities
-from service.evaluation.answers import Answers
+from service.evaluation.answers import Answer, Answers
+from service.evaluation.asking import question_by
 from service.evaluation.entities import Resource, Subject
-from service.evaluation.questions import Question, question_of, service_of
+from service.evaluation.questions import Question, service_of
 from service.evaluation.subjects import Subjects
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller, codes_asked
@@ -68,8 +69,8 @@ class Search:
 
         By user name; none for a type whose subjects can't be listed. Raises ``Unavailable``.
         """
-        question = question_of(action, resource, asking.service)
-        if isinstance(question, str) or kind not in (entities.USER, entities.IDENTITY):
+        question = question_by(policy, asking, action, resource)
+        if isinstance(question, Answer) or kind not in (entities.USER, entities.IDENTITY):
             return Results([], 0)
         async with self._turns.turn(), self._database.snapshot(within=WITHIN) as connection:
             held = await holdings.read(connection)
@@ -109,8 +110,8 @@ class Search:
         found = []
         for one in dict.fromkeys(_ids(policy, asking, action, target)):
             resource = Resource(target.type, one, target.service)
-            question = question_of(action, resource, asking.service)
-            if not isinstance(question, str) and self._allows(policy, question, held):
+            question = question_by(policy, asking, action, resource)
+            if not isinstance(question, Answer) and self._allows(policy, question, held):
                 found.append(one)
         return found
 
@@ -126,11 +127,11 @@ class Search:
         return part.of(found)
 
     def _performed(self, policy: Policy, asking: Caller, held: HeldCodes, resource: Resource) -> list[str]:
-        asked = {name: question_of(name, resource, asking.service) for name in _actions(policy, resource)}
+        asked = {name: question_by(policy, asking, name, resource) for name in _actions(policy, resource)}
         return [
             name
             for name, question in asked.items()
-            if not isinstance(question, str) and self._allows(policy, question, held)
+            if not isinstance(question, Answer) and self._allows(policy, question, held)
         ]
 
     async def _held(self, policy: Policy, subject: Subject) -> HeldCodes | None:

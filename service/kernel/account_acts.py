@@ -1,4 +1,4 @@
-"""What callers do with accounts, as the objects of the policy's layer ``account`` name it."""
+"""What a caller's own account lets the caller do: the objects of the policy's layer ``account``."""
 
 from __future__ import annotations
 
@@ -30,13 +30,35 @@ another one that is bound to the same service, or one that is not."""
 Proof: TypeAlias = Literal["by-session", "by-key"]
 """How the caller has come: logged in on a device, or with an API key or a token for one."""
 
+Asking: TypeAlias = Literal["evaluate", "introspect", "forward"]
+"""What is asked about others: whether somebody may do something, in evaluations and searches; what a token is
+worth; and, by a proxy, whether a request may go on to a service."""
+
+Where: TypeAlias = Literal["any-service", "same-service", "other-service"]
+"""Which service a question is about, to the caller: any one, for a caller who is bound to none; the one that
+the caller is bound to; or another one."""
+
 ACTS: Final[tuple[Act, ...]] = get_args(Act)
+ASKING: Final[tuple[Asking, ...]] = get_args(Asking)
+
+BY_PERSON: Final = "forward by-person"
+"""A person asks in place of a proxy."""
 
 OBJECTS: Final = frozenset(
     {f"{act} {whom}" for act in ACTS for whom in get_args(Whom)} - {"create self"}
     | {f"create-key {proof}" for proof in get_args(Proof)}
+    | {f"{asking} {where}" for asking in ASKING for where in get_args(Where)}
+    | {BY_PERSON}
 )
 """All objects of the layer: nobody creates the own account."""
+
+
+def where(bound_to: str | None, service: str) -> Where:
+    """Return what ``service`` is to a caller who is bound to ``bound_to``, None for none."""
+    if bound_to is None:
+        return "any-service"
+    return "same-service" if service == bound_to else "other-service"
+
 
 _REFUSED: Final = {
     "set-roles self": "You can't change your own roles",
@@ -49,9 +71,10 @@ _REFUSED: Final = {
         "An account that is bound to a service creates service accounts of the same service only"
     ),
     "create-key by-key": "An API key can't make API keys",
+    BY_PERSON: "The proxy has the token of a person, and needs the key of a service account",
 }
 
 
 def refusal_of(name: str) -> str:
     """Return the sentence that tells a caller that an object of the layer is closed to them."""
-    return _REFUSED.get(name) or f"Your account may not do this with the account: {name}"
+    return _REFUSED.get(name) or f"Your account may not do this: {name}"

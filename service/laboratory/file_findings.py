@@ -70,7 +70,8 @@ def _changes(own: Shipped) -> Iterator[Finding]:
 def _unlisted(own: Shipped) -> Iterator[Finding]:
     for name in own.invariants.unlisted:
         word, _, layer = name.partition(" ")
-        what = f"to {word} in the layer {layer}" if layer else "by a code"
+        where = f" in the layer {layer}" if layer else ""
+        what = "by a code" if name == "lines" else f"to {word}{where}"
         yield Finding(UNLISTED, f"{INVARIANTS} {name}", f"no exact list says what the files open {what}")
 
 

@@ -13,10 +13,14 @@ from service.settings.values import Digests, LogOutput, OptionalPath, Packages, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """The Casbin model and the base lines."""
+    """The Casbin model and the policy files."""
 
     model: OptionalPath = setting(None, shown="the shipped `model.conf`", help="Another `model.conf`.")
-    folder: OptionalPath = setting(None, shown="the shipped `policies`", help="Another folder of base lines.")
+    folder: OptionalPath = setting(
+        None,
+        shown="the shipped `policies`",
+        help="Another folder of policy files (`policies/README.md`).",
+    )
     unregistered: Literal["allow", "deny"] = setting(
         "allow",
         help="Requests of logged-in callers that match no registered resource. `deny` only leaves out the "

@@ -10,8 +10,9 @@ from typing import Any, cast
 import pytest
 
 from service.authz.engine.policy import Policy
-from service.authz.engine.rules import ENDPOINT, PERMISSION, RESOURCE, SERVICE, Rule
+from service.authz.engine.rules import ACCOUNT, ENDPOINT, PERMISSION, RESOURCE, SERVICE, Rule
 from service.evaluation.answers import Answer, Answers
+from service.evaluation.asking import question_by
 from service.evaluation.entities import Asked, Resource, Subject
 from service.evaluation.evaluator import Evaluator
 from service.evaluation.questions import Question, RequestsTo, RequestTo, Unanswerable, UseOf, question_of
@@ -19,6 +20,7 @@ from service.evaluation.templates import MOST_PATHS, Templates
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
 from tests.policies.stock import MODEL
+from tests.support.shipped import SHIPPED
 
 
 @pytest.mark.parametrize(
@@ -40,8 +42,6 @@ from tests.policies.stock import MODEL
         ("GET", Resource("route", "/x", "orders"), None, RequestTo("orders", "GET", "/x")),
         ("GET", Resource("route", "/x"), "orders", RequestTo("orders", "GET", "/x")),
         ("GET", Resource("route", "/x", "orders"), "orders", RequestTo("orders", "GET", "/x")),
-        ("GET", Resource("route", "/x", "portcullis"), "orders", "other_service"),
-        ("GET", Resource("route", "/x", "shop"), "orders", "other_service"),
         ("GET", Resource("route", "/x", "Orders"), None, "unknown_service"),
         ("GET", Resource("route", "/x", ""), None, "unknown_service"),
         ("GET", Resource("route", "/x", ""), "orders", "unknown_service"),
@@ -57,12 +57,6 @@ from tests.policies.stock import MODEL
         ("GET", Resource("route", "/x/{id}/", "orders"), None, RequestsTo("orders", "GET", "/x/{id}/")),
         ("GET", Resource("route", "/x/{id}y", "orders"), None, "not_canonical"),
         ("GET", Resource("route", "/x/{}", "orders"), None, "not_canonical"),
-        ("read", Resource("permission", "orders:order:read"), "orders", UseOf("orders:order:read")),
-        ("read", Resource("permission", "orders"), "orders", "other_service"),
-        ("read", Resource("permission", "orders-2:order:read"), "orders", "other_service"),
-        ("read", Resource("permission", "*"), "orders", "other_service"),
-        ("read", Resource("record", "record-1"), "orders", "other_service"),
-        ("read", Resource("orders", "order"), "orders", UseOf("orders:order:read")),
     ],
 )
 def test_a_question_names_one_object_or_is_not_answerable(
@@ -71,7 +65,54 @@ def test_a_question_names_one_object_or_is_not_answerable(
     assert question_of(action, resource, bound_to) == question
 
 
+@pytest.mark.parametrize(
+    ("action", "resource", "is_own"),
+    [
+        ("GET", Resource("route", "/x"), True),
+        ("GET", Resource("route", "/x", "orders"), True),
+        ("GET", Resource("route", "/x/{id}", "orders"), True),
+        ("GET", Resource("route", "/x", "portcullis"), False),
+        ("GET", Resource("route", "/x", "shop"), False),
+        ("read", Resource("permission", "orders:order:read"), True),
+        ("read", Resource("permission", "orders:*"), True),
+        ("read", Resource("permission", "orders"), False),
+        ("read", Resource("permission", "orders-2:order:read"), False),
+        ("read", Resource("permission", "*"), False),
+        ("read", Resource("permission", "*:order:read"), False),
+        ("read", Resource("record", "record-1"), False),
+        ("read", Resource("orders", "order"), True),
+    ],
+)
+def test_about_which_service_an_account_asks_is_decided_by_a_line(
+    action: str, resource: Resource, *, is_own: bool
+) -> None:
+    bound, free = gateway("orders"), gateway(None)
+    assert isinstance(question_by(POLICY, free, action, resource), Question)
+    found = question_by(POLICY, bound, action, resource)
+    if is_own:
+        assert isinstance(found, Question)
+    else:
+        assert isinstance(found, Answer)
+        assert (found.allowed, found.reason) == (False, "other_service")
+        assert found.decision == POLICY.judge(ACCOUNT, "evaluate other-service", bound.held)
+    opened = Policy(MODEL.read_text("utf-8"), [*LINES, Rule(ACCOUNT, "evaluate other-service", "system:all")])
+    bound_to_more = gateway("orders", "system:all")
+    assert isinstance(question_by(opened, bound_to_more, action, resource), Question)
+
+
+def test_without_a_line_nobody_asks_about_anything() -> None:
+    closed = Policy(MODEL.read_text("utf-8"), [one for one in LINES if one.layer != ACCOUNT])
+    for service in (None, "orders"):
+        found = question_by(closed, gateway(service, "*"), "GET", Resource("route", "/x"))
+        assert isinstance(found, Answer)
+
+
+def gateway(service: str | None, *codes: str) -> Caller:
+    return Caller(5, "5", "gateway", "Gateway", "key:1", (), HeldCodes(codes), 0.0, "service", service, 1)
+
+
 LINES = [
+    *SHIPPED.accounts,
     Rule(SERVICE, "orders", "@nobody"),
     Rule(RESOURCE, "orders GET /orders/{id}", "orders:order:read"),
     Rule(RESOURCE, "orders GET /orders/new", "orders:order:create"),

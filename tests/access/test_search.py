@@ -118,6 +118,13 @@ async def test_an_account_that_is_bound_to_a_service_asks_about_that_service_onl
 
     assert await reason("read", {"type": "record", "id": "record-1"}) == "opened"
     assert await reason("read", {"type": "permission", "id": "system:user:list"}) == "other_service"
+    asked = {
+        "subject": user("alice"),
+        "action": {"name": "GET"},
+        "resource": {"type": "permission", "id": "*"},
+    }
+    told = (await ask(EVALUATION, asked))["context"]
+    assert (told["layer"], told["required"], "decisionId" in told) == ("account", [], True)
     assert await reason("GET", {"type": "route", "id": "/api/user/info"}) == "no_line"
     other = {"type": "route", "id": "/api/user/info", "properties": {"service": "portcullis"}}
     assert await reason("GET", other) == "other_service"

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from service.authz.engine.errors import PolicyError
+from service.authz.engine.lines import Lines
 from service.authz.engine.rules import Rule, read_rules
 from service.authz.publishing.shipped import read_shipped
 from tests.policies.stock import MODEL, POLICIES
@@ -22,6 +23,8 @@ def test_without_settings_the_shipped_files_are_read() -> None:
     assert shipped.model_text == MODEL.read_text("utf-8")
     assert shipped.base == read_rules(POLICIES / "base.csv")
     assert shipped.endpoints == read_rules(POLICIES / "endpoints.csv")
+    assert shipped.accounts == read_rules(POLICIES / "accounts.csv")
+    assert shipped.rules == (*shipped.base, *shipped.endpoints, *shipped.accounts)
 
 
 def test_another_model_and_folder_are_read_instead(tmp_path: Path, folder: Path) -> None:
@@ -55,6 +58,7 @@ def test_a_broken_line_is_refused_by_its_path_and_line(folder: Path) -> None:
     [
         ("base.csv", "p, endpoint, GET /api/x, @anyone"),
         ("endpoints.csv", "p, resource, @unregistered, @anyone"),
+        ("accounts.csv", "p, service, portcullis bind, system:resource:bind"),
     ],
 )
 def test_a_file_holds_lines_of_its_own_layer_only(folder: Path, name: str, line: str) -> None:
@@ -72,28 +76,51 @@ OPENED = "p, resource, @no-session, @anyone\n"
     [
         (
             OPENED + "p, resource, POST /api/user, @login\n",
-            "only @unregistered and @no-session are objects here",
+            "only @unregistered, @no-session, @preflight are objects here",
         ),
         (
             OPENED + "p, resource, POST /api/user, @nobody\n",
-            "only @unregistered and @no-session are objects here",
+            "only @unregistered, @no-session, @preflight are objects here",
         ),
         (
             OPENED + "p, resource, orders GET /orders, @login\n",
-            "only @unregistered and @no-session are objects here",
+            "only @unregistered, @no-session, @preflight are objects here",
         ),
         (OPENED + "p, resource, @unregistered, @anyone\n", "@unregistered can't be open to @anyone"),
         ("p, resource, @unregistered, @login\n", "the line 'p, resource, @no-session, @anyone' is missing"),
         ("p, resource, @no-session, @login\n", "the line 'p, resource, @no-session, @anyone' is missing"),
     ],
 )
-def test_the_openings_are_the_two_situations_and_leave_login_open(
-    folder: Path, lines: str, reason: str
-) -> None:
+def test_the_openings_are_the_situations_and_leave_login_open(folder: Path, lines: str, reason: str) -> None:
     (folder / "base.csv").write_text(lines)
 
     with pytest.raises(PolicyError, match=reason):
         read_shipped(MODEL, folder)
+
+
+def test_each_act_on_accounts_has_a_line_that_may_close_it(folder: Path) -> None:
+    accounts = folder / "accounts.csv"
+    text = accounts.read_text()
+    without = "".join(
+        line for line in text.splitlines(keepends=True) if not line.startswith("p, account, ban")
+    )
+
+    accounts.write_text(without)
+    with pytest.raises(PolicyError, match="'ban' has no line; @nobody closes it"):
+        read_shipped(MODEL, folder)
+    accounts.write_text(f"{without}p, account, ban others, @nobody\n")
+    assert Rule("account", "ban others", "@nobody") in read_shipped(MODEL, folder).accounts
+    accounts.unlink()
+    with pytest.raises(PolicyError, match=r"accounts\.csv can't be read"):
+        read_shipped(MODEL, folder)
+
+
+@pytest.mark.parametrize(
+    "line", ["p, account, ban others, @login", "p, resource, @preflight, @anyone"], ids=["act", "preflight"]
+)
+def test_what_belongs_to_the_files_is_not_published(line: str) -> None:
+    with pytest.raises(PolicyError, match="the published lines must not speak of"):
+        read_shipped().policy(Lines([Rule(*line.split(", ")[1:])]), {}, 1)
 
 
 def test_the_rest_of_another_service_can_be_opened_to_anyone(folder: Path) -> None:

@@ -8,7 +8,19 @@ import pytest
 from msgspec.structs import replace
 
 from service.audit.decisions.event import decoded, encoded
-from tests.decision_log.world import EDITS, GRANTS, IMPORTS, NEWER, REVISION, STORED, World, caller, world
+from tests.decision_log.world import (
+    EDITS,
+    GRANTS,
+    IMPORTS,
+    LINES,
+    NEWER,
+    OBJECTS,
+    REVISION,
+    STORED,
+    World,
+    caller,
+    world,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -93,6 +105,27 @@ async def test_a_denied_edit_of_several_is_told_with_its_own_request(service: Wo
     assert event.edits == (("DELETE", "/api/thing/7", "/api/thing/{id}"),)
     assert (event.layer, event.object) == ("endpoint", "DELETE /api/thing/{id}")
     assert len(event.passed) == 2
+
+
+async def test_what_was_asked_of_other_layers_is_told(service: World) -> None:
+    allowed = await service.event("PUT", f"/api/thing/{OBJECTS}", "remover")
+    denied = await service.event("PUT", f"/api/thing/{OBJECTS}", "lister")
+
+    both = (("service", "orders list"), ("service", "orders bind"))
+    assert (allowed.outcome, allowed.layer, allowed.objects) == ("allow", "endpoint", both)
+    assert (denied.layer, denied.object, denied.objects) == ("service", "orders bind", both)
+    assert (len(denied.passed), denied.required) == (2, ("thing:delete",))
+
+
+async def test_a_question_that_an_endpoint_denies_is_told_though_nothing_is_changed() -> None:
+    lines = [one for one in LINES if one.object != "orders list"]
+    strict = world(CALLERS, lines)
+
+    event = await strict.event("PUT", f"/api/thing/{OBJECTS}", "remover")
+
+    assert (event.layer, event.object, event.line) == ("service", "orders list", None)
+    assert event.objects == (("service", "orders list"),)
+    assert (len(event.passed), event.stored_codes) == (2, None)
 
 
 async def test_a_refused_import_is_told_with_its_first_row_that_lacks_permissions(service: World) -> None:

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from service.__main__ import main
 from service.audit.decisions.event import DecisionEvent, encoded
 from service.authz.engine.policy import Policy
-from service.authz.engine.rules import ENDPOINT, GRANT, RESOURCE, Rule
+from service.authz.engine.rules import ENDPOINT, GRANT, RESOURCE, SERVICE, Rule
 from service.authz.publishing.shipped import read_shipped
 from service.authz.review.export import export
 from service.authz.review.sources import own_policy
@@ -37,6 +37,7 @@ REQUESTS = (
     "PUT /api/thing/1",
     "PUT /api/thing/2",
     "PUT /api/thing/3",
+    "PUT /api/thing/5",
     "GET /api/device/kiosk",
     "GET /api/device/phone",
 )
@@ -53,7 +54,7 @@ OTHER = [
 """Everybody who may see things may see the seventh; the kiosk needs a code."""
 
 TOLD = """\
-3 of 17 decisions would come out differently.
+3 of 19 decisions would come out differently.
 Would be refused:
   GET /api/device/{device}  staff: 2 decisions of 2 users, such as r12-…
     refused by resource GET /api/device/kiosk, which needs device:kiosk
@@ -66,6 +67,7 @@ Would be allowed:
 
 _words = st.sampled_from(("@login", "@nobody", "@anyone"))
 _needs = st.lists(st.one_of(_words, st.sampled_from(CODES)), min_size=1, max_size=2, unique=True)
+_codes = st.sets(st.sampled_from([code for code in CODES if "*" not in code]), min_size=1, max_size=2)
 _resources = st.sampled_from(
     (
         "@unregistered",
@@ -93,6 +95,8 @@ def policies(draw: st.DrawFn) -> list[Rule]:
     found = [Rule(RESOURCE, "@no-session", "@anyone"), Rule(ENDPOINT, "GET /api/public/{token}", "@anyone")]
     found += [Rule(RESOURCE, name, code) for name, codes in resources.items() for code in codes]
     found += [Rule(ENDPOINT, name, code) for name, codes in endpoints.items() for code in codes]
+    services = draw(st.dictionaries(st.sampled_from(("orders list", "orders bind")), _codes, max_size=2))
+    found += [Rule(SERVICE, name, code) for name, codes in services.items() for code in codes]
     granted = draw(st.sets(st.sampled_from([code for code in CODES if "*" not in code])))
     return found + [Rule(GRANT, code, code) for code in sorted(granted)]
 
@@ -191,7 +195,7 @@ def test_against_the_policy_that_decided_nothing_differs(command: Command, log: 
 
     assert command(str(log), "--against", same) == (
         0,
-        "0 of 17 decisions would come out differently.\n",
+        "0 of 19 decisions would come out differently.\n",
         "",
     )
 
@@ -221,7 +225,7 @@ def test_a_line_that_nobody_can_read_is_counted(
 
     done = command(str(log), "--against", same)
 
-    assert done.out.splitlines()[0] == "0 of 17 decisions would come out differently."
+    assert done.out.splitlines()[0] == "0 of 19 decisions would come out differently."
     assert re.fullmatch(r"[13] lines? could not be read\.", done.out.splitlines()[1])
 
 
@@ -231,7 +235,7 @@ def test_as_json_it_says_the_same(command: Command, log: Path, tmp_path: Path) -
     done = command(str(log), "--against", other, "--json")
     answer = json.loads(done.out)
 
-    assert (done.status, answer["events"], answer["differing"], answer["unreadable"]) == (2, 17, 3, 0)
+    assert (done.status, answer["events"], answer["differing"], answer["unreadable"]) == (2, 19, 3, 0)
     assert [(group["was"], group["events"], group["users"]) for group in answer["groups"]] == [
         ("allow", 2, 2),
         ("deny", 1, 1),
@@ -244,7 +248,7 @@ def test_a_log_is_read_from_standard_input(
     same = exported(tmp_path / "same", [*LINES])
     with log.open() as text:
         monkeypatch.setattr(sys, "stdin", text)
-        assert command("-", "--against", same).out == "0 of 17 decisions would come out differently.\n"
+        assert command("-", "--against", same).out == "0 of 19 decisions would come out differently.\n"
 
 
 def test_a_log_that_is_none_is_an_error(command: Command, tmp_path: Path) -> None:

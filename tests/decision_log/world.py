@@ -34,7 +34,7 @@ from tests.web.driver import Answer, ask
 REVISION = 12
 STORED = HeldCodes(["thing:list", "thing:delete"])
 """What the database says of each caller."""
-GRANTS, EDITS, IMPORTS, NEWER = 1, 2, 3, 4
+GRANTS, EDITS, IMPORTS, NEWER, OBJECTS = 1, 2, 3, 4, 5
 """Ids of things whose change asks different questions."""
 
 
@@ -54,7 +54,14 @@ class Things:
         policy = context.policy
         if id == NEWER:  # published while the request waited for the lock
             policy = Policy(policy.model_text, policy.rules, {}, REVISION + 1)
+        if id == OBJECTS:
+            decision = context.decide("service", "orders list")
+            if not decision.allowed:
+                raise PermissionDenied("Not yours", decision)
         check = DelegationCheck(policy, context.user, STORED)
+        if id == OBJECTS:
+            check.require_service("bind", "orders")
+            return
         if id in (EDITS, NEWER):
             check.require_request("DELETE", "/api/thing/7", "/api/thing/{id}")
             return
@@ -96,6 +103,8 @@ LINES = (
     Rule("endpoint", "DELETE /api/thing/{id}", "thing:delete"),
     Rule("endpoint", "GET /api/device/{device}", "@login"),
     Rule("endpoint", "GET /api/public/{token}", "@anyone"),
+    Rule("service", "orders list", "thing:list"),
+    Rule("service", "orders bind", "thing:delete"),
     Rule("grant", "thing:list", "thing:list"),
     Rule("grant", "thing:delete", "thing:delete"),
     Rule("grant", "thing:drop", "thing:drop"),

@@ -41,7 +41,7 @@ ENDPOINTS = {
     "nginx": ForwardNginx,
     "envoy": ForwardEnvoy,
 }
-OPENINGS = ["@unregistered, @login", "@no-session, @anyone"]
+OPENINGS = ["@unregistered, @login", "@no-session, @anyone", "@preflight, @anyone"]
 RESOURCES = [
     "orders GET /orders, orders:order:list",
     "orders GET /orders/{id}, orders:order:read",
@@ -103,11 +103,17 @@ class DecisionPoint:
     """One service with the four routes of forward authentication; ``rules`` are lines without ``p``."""
 
     def __init__(
-        self, resources: Iterable[str] = RESOURCES, router: Iterable[str] = ("@nobody",), auth: Auth = AUTH
+        self,
+        resources: Iterable[str] = RESOURCES,
+        router: Iterable[str] = ("@nobody",),
+        auth: Auth = AUTH,
+        openings: Iterable[str] = OPENINGS,
     ) -> None:
         self.credentials = Credentials()
         self.events: list[EvaluationEvent] = []
         self._shipped = read_shipped()
+        self.accounts = self._shipped.accounts
+        self.openings = tuple(openings)
         self.live = LivePolicy(self._shipped)
         self.publish(resources, router)
         self.csrf = Csrf(auth)
@@ -126,13 +132,13 @@ class DecisionPoint:
         self.app = RequestMiddleware(app, takes_path=routes.takes_path)
 
     def publish(self, resources: Iterable[str], router: Iterable[str] = ("@nobody",)) -> None:
-        lines = [f"resource, {line}" for line in (*OPENINGS, *resources)]
+        lines = [f"resource, {line}" for line in (*self.openings, *resources)]
         lines += [f"service, orders, {word}" for word in router]
         lines += [
             f"endpoint, GET /access/v1/forward/{kind}/{{service}}, system:policy:evaluate"
             for kind in ENDPOINTS
         ]
-        rules = [Rule(*line.split(", ")) for line in lines]
+        rules = [*(Rule(*line.split(", ")) for line in lines), *self.accounts]
         self.live.offer(Policy(self._shipped.model_text, rules, {}, self.live.current.revision + 1))
 
     def _note(self, *told: Any) -> None:

@@ -8,7 +8,7 @@ from structlog.testing import capture_logs
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import METHODS
 from service.web.messages.original import PROXY_KEY as HEADER
-from tests.forward.decision_point import ALICE, PROXY_KEY, ZOE, DecisionPoint
+from tests.forward.decision_point import ALICE, OPENINGS, PROXY_KEY, ZOE, DecisionPoint
 from tests.web.driver import Answer, ask
 
 pytestmark = pytest.mark.anyio
@@ -115,7 +115,10 @@ async def test_the_token_of_the_user_is_no_key_of_the_proxy(kind: str) -> None:
 @every
 async def test_a_bound_account_asks_about_its_own_service_only(kind: str) -> None:
     answer = await POINT.ask(kind, "GET /status", service="billing")
-    assert (answer.status, answer.code) == (403, "proxy_refused")
+    assert (answer.status, answer.code, answer.json["layer"]) == (403, "proxy_refused", "account")
+    held = POINT.credentials.callers[PROXY_KEY].held
+    decided = POINT.live.current.judge("account", "forward other-service", held)
+    assert answer.json["decisionId"] == decided.id
     assert (await POINT.ask(kind, "GET /status", key="gateway")).status == 200
 
 
@@ -316,12 +319,25 @@ async def test_preflights_pass_only_where_the_service_opts_in(kind: str) -> None
     lenient = DecisionPoint(router=["@allow-preflight"])
     answer = await lenient.ask(kind, "OPTIONS /orders/7", *PREFLIGHT)
     assert answer.status == 200
-    assert set(identity(answer).values()) == {""}
+    decided = lenient.live.current.judge("resource", "@preflight", None)
+    assert {name: value for name, value in identity(answer).items() if value} == {"decision": decided.id}
+    (event,) = lenient.events
+    assert (event.outcome, event.layer, event.line) == (
+        "allow",
+        "resource",
+        "p, resource, @preflight, @anyone",
+    )
     for no_preflight in (PREFLIGHT[:1], PREFLIGHT[1:], ()):
         assert (await lenient.ask(kind, "OPTIONS /orders/7", *no_preflight)).status == 401
     assert (await lenient.ask(kind, "DELETE /orders/7", *PREFLIGHT)).status == 401
     assert (await lenient.ask(kind, "OPTIONS //orders", *PREFLIGHT)).code == "bad_request"
     assert (await lenient.ask(kind, "OPTIONS /orders/7", *PREFLIGHT, key=None)).code == "proxy_refused"
+
+
+@every
+async def test_without_its_line_no_preflight_passes(kind: str) -> None:
+    strict = DecisionPoint(router=["@allow-preflight"], openings=OPENINGS[:2])
+    assert (await strict.ask(kind, "OPTIONS /orders/7", *PREFLIGHT)).status == 401
 
 
 @every
@@ -381,7 +397,7 @@ async def test_each_decision_is_an_event_that_tells_the_user_and_who_asked(kind:
         ("deny", "not_held", deleted, 7, "token"),
         ("deny", "not_logged_in", bound, None, ""),
         ("allow", "opened", "orders GET /status", None, ""),
-        ("deny", "other_service", None, None, ""),
+        ("deny", "other_service", "forward other-service", None, ""),
     ]
     assert {one.asked_by for one in point.events} == {50}
     assert point.events[0].decision == answers[0].header("x-portcullis-decision")

@@ -146,6 +146,33 @@ def test_who_may_hand_out_a_code_is_compared_too() -> None:
     assert found == [DifferingRequest("a:b", PossibleCaller(("a:b",)), None, "grant")]
 
 
+@pytest.mark.parametrize(
+    ("line", "gains"),
+    [
+        ("p, service, orders bind, service:orders:bind", PossibleCaller(("service:orders:bind",))),
+        ("p, account, delete self, @login", PossibleCaller(())),
+        ("p, account, evaluate other-service, system:all", PossibleCaller(("system:all",))),
+        ("p, resource, @preflight, @anyone", VISITOR),
+    ],
+)
+def test_what_is_asked_beside_requests_is_compared_too(line: str, gains: PossibleCaller) -> None:
+    layer, name, code = line.split(", ")[1:]
+    one, other = Policy(TEXT, []), Policy(TEXT, [Rule(layer, name, code)])
+
+    (found,) = differing_requests(one, other)
+    (back,) = differing_requests(other, one)
+
+    told = None if layer == "resource" else layer
+    assert (found.name, found.layer, found.gains, found.loses) == (name, told, gains, None)
+    assert (back.name, back.gains, back.loses) == (name, None, gains)
+    assert differing_requests(other, other) == []
+
+
+def test_words_about_routers_open_nothing() -> None:
+    lines = [Rule("service", "orders", "@nobody"), Rule("service", "orders", "@ignore-case")]
+    assert differing_requests(Policy(TEXT, []), Policy(TEXT, lines)) == []
+
+
 def test_the_simplest_example_needs_the_fewest_codes() -> None:
     lines = [*OPEN, Rule("endpoint", "GET /b/{p}", "@login")]
     found = differing_requests(Policy(TEXT), Policy(TEXT, lines))

@@ -87,6 +87,11 @@ async def test_a_service_is_closed_until_buttons_are_bound_or_openings_made(hous
     assert (await house.data("GET", f"/api/opening/{public_id}"))["code"] == "@anyone"
     shown = await house.data("GET", "/api/policy/openings")
     assert {name, "orders @unregistered"} <= {one["object"] for one in shown["items"]}
+    lenient = await house.data("PATCH", f"/api/service/{registered['id']}", {"allowPreflight": True})
+    shown = await house.data("GET", "/api/policy/openings")
+    (preflight,) = [one for one in shown["items"] if one["object"] == "orders @preflight"]
+    assert (lenient["allowPreflight"], preflight["needs"]) == (True, "nothing")
+    assert preflight["resource"]["line"] == "p, resource, @preflight, @anyone"
 
     await house.data("DELETE", f"/api/opening/{public_id}")
     assert not (await explained(house))[0]

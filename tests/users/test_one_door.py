@@ -140,10 +140,13 @@ def test_nothing_outside_the_engine_compares_held_codes() -> None:
     }
 
 
-def test_accounts_are_asked_about_in_the_delegation_check_alone() -> None:
+def test_the_layer_of_accounts_is_asked_at_named_places_only() -> None:
     asking = {module for module, _ in having(["ACCOUNT"]) if "rules import" in texts()[module]}
     assert {module for module in asking if not module.startswith("authz/")} == {
         "administration/delegation",
+        "endpoints/access/forward",
+        "endpoints/oauth/tokens",
+        "evaluation/asking",
         "reporting/sections",  # names the layer
         "web/observability/traffic",  # counts denials
         "web/openapi/problem_schemas",  # the same
@@ -173,6 +176,7 @@ def test_every_denial_carries_a_decision_of_the_enforcer() -> None:
     assert called("PermissionDenied")["PermissionDenied"] == {
         "administration/delegation",
         "endpoints/access/forward",  # tells a proxy what the enforcer decided about somebody else's request
+        "endpoints/oauth/tokens",
         "endpoints/policy/explain",  # asks for the right to what the id of a refusal finds
         "endpoints/services/shown",
         "web/requests/guard",

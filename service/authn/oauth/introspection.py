@@ -29,12 +29,12 @@ class Introspection:
         body: bytes,
         permission_map: PermissionMap,
         *,
-        bound_to: str | None = None,
+        only_of: str | None = None,
     ) -> OAuthAnswer:
         """Return the answer: what a request with the token could do now, or ``{"active": false}``.
 
-        An account that is ``bound_to`` a service is told the codes that begin with its name only: what a
-        token grants elsewhere is none of its business (RFC 7662 §2.2 and §5).
+        With ``only_of``, a service, only the codes that begin with its name are told: what a token grants
+        elsewhere may be none of the business of the account that asks (RFC 7662 §2.2 and §5).
         Access tokens of sessions, tokens of the token endpoint and API keys can be active, refresh tokens
         never. Raises ``Unavailable``: a token that can't be checked is not called inactive.
         """
@@ -48,7 +48,7 @@ class Introspection:
                 found = await self._authenticator.checked(form["token"], permission_map)
             except (TokenInvalid, TokenExpired, RefreshRequired, AccountBanned):
                 found = None
-        token = None if found is None else _Token(found, self._settings, bound_to)
+        token = None if found is None else _Token(found, self._settings, only_of)
         server = _Server()
         server.register_endpoint(_Endpoint(token))
         # The hint is ignored, as RFC 7662 §2.1 allows: all kinds of tokens are tried anyway.
@@ -60,9 +60,9 @@ class Introspection:
 class _Token:
     """An active token, as Authlib asks about it."""
 
-    def __init__(self, found: Authenticated, settings: Auth, bound_to: str | None) -> None:
+    def __init__(self, found: Authenticated, settings: Auth, only_of: str | None) -> None:
         caller = found.caller
-        codes = caller.held.codes if bound_to is None else intersection(caller.held.codes, [f"{bound_to}:*"])
+        codes = caller.held.codes if only_of is None else intersection(caller.held.codes, [f"{only_of}:*"])
         self.payload: dict[str, Any] = {
             "active": True,
             "scope": " ".join(sorted(codes)),

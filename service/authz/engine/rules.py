@@ -54,6 +54,8 @@ UNREGISTERED: Final = "@unregistered"
 """The object in the resource layer of a request without a matching resource."""
 NO_SESSION: Final = "@no-session"
 """The object in the resource layer of a request by a caller who is not logged in."""
+PREFLIGHT: Final = "@preflight"
+"""The object in the resource layer of a preflight request to a service that allows them."""
 AMBIGUOUS: Final = "@ambiguous"
 """The object of a request that the router of another service may read in two ways; it never has a line."""
 UNKNOWN: Final = "@unknown"
@@ -70,7 +72,7 @@ ALLOW_PREFLIGHT: Final = "@allow-preflight"
 METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 _WORDS = frozenset({ANYONE, LOGIN, NOBODY})
-_SITUATIONS = frozenset({UNREGISTERED, NO_SESSION})
+_SITUATIONS = frozenset({UNREGISTERED, NO_SESSION, PREFLIGHT})
 _ROUTER = (NOBODY, IGNORE_CASE, IGNORE_TRAILING_SLASH, ALLOW_PREFLIGHT)
 
 
@@ -141,7 +143,7 @@ def _service_fault(name: str) -> str | None:
 def _account_fault(name: str) -> str | None:
     if name in OBJECTS[ACCOUNT]:
         return None
-    return f"the object is an act and whose account it is, such as 'delete others', not {name!r}"
+    return f"the object is an act and whom or what it is about, such as 'delete others', not {name!r}"
 
 
 def _code_fault(_name: str, code: str) -> str | None:

@@ -113,17 +113,15 @@ class Invariants:
 
     @property
     def unlisted(self) -> tuple[str, ...]:
-        """What the node's own lines may open and no list names: a word in a layer, or ``lines`` by a code.
+        """What the node's own lines may open and no list names: a word, or a word in a layer, or ``lines``.
 
         Whoever can write the files could open it, and no statement would break.
         """
         listed = {(one.word, one.layer) for one in self.statements if isinstance(one, Exactly)}
-        missing = [
-            f"{word} {layer}"
-            for word in (ANYONE, LOGIN, NOBODY)
-            for layer in LISTED
-            if (word, layer) not in listed
-        ]
+        missing = []
+        for word in (ANYONE, LOGIN, NOBODY):
+            layers = [layer for layer in LISTED if (word, layer) not in listed]
+            missing += [word] if len(layers) == len(LISTED) else [f"{word} {layer}" for layer in layers]
         if not any(isinstance(one, ExactLines) for one in self.statements):
             missing.append("lines")
         return tuple(missing)

@@ -8,8 +8,9 @@ from itertools import islice, product
 from operator import attrgetter
 from typing import Final, overload
 
+from service.authz.engine.lines import Lines
 from service.authz.engine.policy import Policy
-from service.authz.engine.rules import ENDPOINT, LAYERS, RESOURCE, SERVICE
+from service.authz.engine.rules import ENDPOINT, LAYERS, PREFLIGHT, RESOURCE, SERVICE
 from service.authz.proof.compared import Alike, compared
 from service.authz.proof.conditions import Clauses, Condition, escaping_both, lets_visitors_pass
 from service.authz.proof.line_answers import line_answers
@@ -123,20 +124,17 @@ class Differing(Sequence[DifferingRequest]):
                     yield _Place(name, None, old, new, (could, can))
 
     def _objects(self) -> Iterator[_Place]:
-        """Yield where questions about single objects differ; lines with words of their own open nothing."""
+        """Yield where questions about single objects differ."""
         old, new = self._before.rules, self._after.rules
-        for layer in sorted({*LAYERS} - {RESOURCE, ENDPOINT}):
-            for name in sorted({*old.objects(layer), *new.objects(layer)}):
-                if layer == SERVICE and " " not in name:
-                    continue
-                codes = (old.codes(layer, name),), (new.codes(layer, name),)
-                could, can = self._conditions(*codes)
-                visitors = (
-                    lets_visitors_pass(self._before, codes[0]),
-                    lets_visitors_pass(self._after, codes[1]),
-                )
-                if visitors[0] != visitors[1] or self._differ(could, can):
-                    yield _Place(name, layer, could, can, visitors)
+        for layer, name in [(RESOURCE, PREFLIGHT), *_objects_beside_requests(old, new)]:
+            codes = (old.codes(layer, name),), (new.codes(layer, name),)
+            could, can = self._conditions(*codes)
+            visitors = (
+                lets_visitors_pass(self._before, codes[0]),
+                lets_visitors_pass(self._after, codes[1]),
+            )
+            if visitors[0] != visitors[1] or self._differ(could, can):
+                yield _Place(name, None if layer == RESOURCE else layer, could, can, visitors)
 
     def _conditions(self, before: Clauses, after: Clauses) -> tuple[Condition, Condition]:
         return Condition(self._answers[0], before), Condition(self._answers[1], after)
@@ -166,6 +164,14 @@ class Differing(Sequence[DifferingRequest]):
             gains, loses = escaping_both(new, old)
             self._known[old, new] = _caller(gains), _caller(loses)
         return self._known[old, new]
+
+
+def _objects_beside_requests(*policies: Lines) -> Iterator[tuple[str, str]]:
+    """Yield the objects of all layers that no request passes; the words about routers open nothing."""
+    for layer in sorted({*LAYERS} - {RESOURCE, ENDPOINT}):
+        for name in sorted({name for one in policies for name in one.objects(layer)}):
+            if layer != SERVICE or " " in name:
+                yield layer, name
 
 
 def _a_plain_caller_escapes(one: Condition, other: Condition) -> bool:

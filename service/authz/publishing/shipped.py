@@ -21,6 +21,7 @@ from service.authz.engine.rules import (
     LOGIN,
     NO_SESSION,
     NOBODY,
+    PREFLIGHT,
     RESOURCE,
     SERVICE,
     UNREGISTERED,
@@ -33,13 +34,16 @@ from service.authz.invariants.statements import NONE, Invariants
 from service.authz.lint.model import lint_model, parsed_model
 from service.authz.publishing.allowed_digests import require_allowed
 from service.authz.publishing.derive import digest_of
-from service.kernel.account_acts import ACTS
+from service.kernel.account_acts import ACTS, ASKING
 from service.kernel.extension import CASES, ENDPOINTS, INVARIANTS, Extension, load_extensions, pages_with
 from service.kernel.permission_catalogue import Page
 from service.kernel.services import OWN_ACTIONS, PORTCULLIS, split_object
 
 MODEL: Final = "model.conf"
 POLICIES: Final = "policies"
+
+_SITUATIONS: Final = (UNREGISTERED, NO_SESSION, PREFLIGHT)
+"""What ``base.csv`` opens."""
 
 Lint = Callable[[str, str], None]
 """Checks the text of a model, given with its name; raises PolicyError."""
@@ -66,6 +70,11 @@ class Shipped:
     def rules(self) -> tuple[Rule, ...]:
         """All lines of the own part, in the order of the files."""
         return (*self.base, *self.endpoints, *self.accounts)
+
+    @property
+    def counted(self) -> str:
+        """How many lines each file has, in words."""
+        return f"{len(self.base)} base, {len(self.endpoints)} endpoint and {len(self.accounts)} account"
 
     @property
     def catalogue(self) -> tuple[Page, ...]:
@@ -121,7 +130,7 @@ class Shipped:
             *shared.objects(ENDPOINT),
             *shared.objects(ACCOUNT),
             *(name for name in shared.objects(SERVICE) if name.split(" ")[0] == PORTCULLIS),
-            *(name for name in (UNREGISTERED, NO_SESSION) if name in shared.objects(RESOURCE)),
+            *(name for name in _SITUATIONS if name in shared.objects(RESOURCE)),
         ]
         if own:
             raise PolicyError(*(f"the published lines must not speak of {name}" for name in own))
@@ -209,10 +218,10 @@ def _read_openings(path: Path) -> tuple[Rule, ...]:
     """Return the openings. A line for a registered resource here would open it past what is bound to it."""
     rules = _read_layer(path, RESOURCE)
     faults = [
-        f"{path}: only {UNREGISTERED} and {NO_SESSION} are objects here, not '{rule.object}': "
+        f"{path}: only {', '.join(_SITUATIONS)} are objects here, not '{rule.object}': "
         "what opens a registered resource is stored in the database"
         for rule in rules
-        if split_object(rule.object)[1] not in (UNREGISTERED, NO_SESSION)
+        if split_object(rule.object)[1] not in _SITUATIONS
     ]
     if Rule(RESOURCE, UNREGISTERED, ANYONE) in rules:
         faults.append(
@@ -263,7 +272,7 @@ def _read_accounts(path: Path) -> tuple[Rule, ...]:
     """Return what callers may do with accounts; an act without any line is likelier forgotten than meant."""
     rules = _read_layer(path, ACCOUNT)
     lined = {rule.object.partition(" ")[0] for rule in rules}
-    if missing := [act for act in ACTS if act not in lined]:
+    if missing := [act for act in (*ACTS, *ASKING) if act not in lined]:
         raise PolicyError(*(f"{path}: '{act}' has no line; {NOBODY} closes it" for act in missing))
     return rules
 

@@ -10,7 +10,7 @@ from service.authz.engine.paths import canonical, canonical_elsewhere, registere
 from service.authz.engine.policy import Policy
 from service.authz.engine.request_classes import RequestClass, registered, request_classes
 from service.authz.engine.resource_index import ResourceIndex
-from service.authz.engine.rules import ENDPOINT, GRANT, RESOURCE, UNREGISTERED
+from service.authz.engine.rules import ENDPOINT, GRANT, PREFLIGHT, RESOURCE, UNREGISTERED
 from service.authz.publishing.discovery import any_request
 from service.authz.review.batch_decider import BatchDecider, all_requests
 from service.authz.review.explain import (
@@ -24,7 +24,7 @@ from service.authz.review.explain import (
 )
 from service.authz.review.impact import Roles, Standing
 from service.kernel.codes import HeldCodes
-from service.kernel.services import PORTCULLIS, split_object
+from service.kernel.services import PORTCULLIS, object_of, split_object
 
 NO_CODES = HeldCodes()
 
@@ -150,6 +150,8 @@ class Access:
         """Return the answers of the layers that decide about it, in order."""
         if self.one is None:
             return explain_object(policy, GRANT, self.object, held).layers
+        if self.one.route == PREFLIGHT:
+            return explain_object(policy, RESOURCE, PREFLIGHT, held).layers
         if self.one.route == UNREGISTERED:
             return explain_at(policy, Located(None, self.object, elsewhere=True), held).layers
         method = split_object(self.object)[1].partition(" ")[0]
@@ -185,4 +187,10 @@ def open_requests(policy: Policy) -> list[tuple[Access, Needs]]:
                 everybody.append(Access("request", name, RequestClass(route, "", name, service)))
             if policy.judge(RESOURCE, name, None).allowed:
                 visitors.add(name)
+    for name in (name for name, router in policy.other_services.items() if router.allow_preflight):
+        if policy.judge(RESOURCE, PREFLIGHT, NO_CODES).allowed:
+            told = object_of(name, PREFLIGHT)
+            everybody.append(Access("request", told, RequestClass(PREFLIGHT, "", told, name)))
+            if policy.judge(RESOURCE, PREFLIGHT, None).allowed:
+                visitors.add(told)
     return [(one, "nothing" if one.object in visitors else "login") for one in everybody]

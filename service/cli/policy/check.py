@@ -19,7 +19,5 @@ def run(_options: Namespace, environ: Mapping[str, str]) -> None:
     """Check, and print the digest of the own part; raises ``PolicyError`` and ``RoutesError``."""
     shipped = configured(table.load(environ).policy)
     check_routes(shipped)
-    say(
-        f"The model, {len(shipped.base)} base lines and {len(shipped.endpoints)} endpoint lines are in order."
-    )
+    say(f"The model and {shipped.counted} lines are in order.")
     say(f"The digest of this own part of the policy is {shipped.digest}.")

@@ -10,11 +10,14 @@ from msgspec import Meta
 
 from service.authn.assertions import Assertions
 from service.authz.engine.policy import Decision
+from service.authz.engine.rules import ACCOUNT, RESOURCE
+from service.authz.engine.rules import PREFLIGHT as PREFLIGHT_OBJECT
 from service.endpoints.access.evaluation import Note
 from service.errors import PermissionDenied, ProxyRefused, Unauthenticated
-from service.evaluation.answers import Answer, Answers
+from service.evaluation.answers import Answer, Answers, told
 from service.evaluation.entities import ROUTE, TOKEN, Asked, Resource, Subject
 from service.evaluation.questions import RequestTo
+from service.kernel.account_acts import BY_PERSON, refusal_of, where
 from service.kernel.identity import Caller, codes_asked
 from service.kernel.services import NAME
 from service.web.messages.context import RequestContext
@@ -60,21 +63,34 @@ class _Forward:
         self._note = note
 
     async def _decide(self, context: RequestContext, service: str) -> None:
-        policy, bound_to = context.policy, context.user.service
+        policy = context.policy
         assert policy is not None  # noqa: S101 - the guard has taken it
         original = original_of(context.scope, self.dialect)
-        if bound_to not in (None, service):
-            self._tell(context, service, original, None, Answer(False, "other_service"))
-            raise ProxyRefused(f"The account of the proxy may ask about the service {bound_to} only")
+        self._require_proxy(context, service, original)
         known = policy.service(service)
         if known is not None and known.allow_preflight and _is_preflight(context, original):
-            self._let_pass(context, service, None, "")
+            passed = told(policy, policy.judge(RESOURCE, PREFLIGHT_OBJECT, None), None)
+            self._tell(context, service, original, None, passed)
+            self._let_pass(context, service, None, _allowed(passed, None).id)
             return
         caller, policy = await self._guard.identify(context, policy, original)
         question = RequestTo(service, original.method, original.path)
         answer = self._answers.of(policy, question, codes_asked(caller))
         self._tell(context, service, original, caller, answer)
         self._let_pass(context, service, caller, _allowed(answer, caller).id)
+
+    def _require_proxy(self, context: RequestContext, service: str, original: Original) -> None:
+        """Return when the account may ask about requests to ``service``, as a proxy; ProxyRefused else."""
+        asking = context.user
+        by_person = asking.kind == "person"
+        name = BY_PERSON if by_person else f"forward {where(asking.service, service)}"
+        decision = context.decide(ACCOUNT, name)
+        if decision.allowed:
+            return
+        self._tell(context, service, original, None, Answer(False, "other_service", decision))
+        if by_person:
+            raise ProxyRefused(refusal_of(BY_PERSON), decision)
+        raise ProxyRefused(f"The account of the proxy may not ask about the service {service}", decision)
 
     def _tell(
         self, context: RequestContext, service: str, original: Original, caller: Caller | None, answer: Answer

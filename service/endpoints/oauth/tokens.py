@@ -10,8 +10,10 @@ from service.administration import change_log
 from service.authn.oauth.client_credentials import ClientCredentials
 from service.authn.oauth.introspection import Introspection
 from service.authn.oauth.messages import OAuthAnswer
+from service.authz.engine.rules import ACCOUNT
 from service.endpoints.oauth.wire import ClientToken, IntrospectionForm, OAuthError, TokenForm, TokenState
-from service.errors import RateLimited
+from service.errors import PermissionDenied, RateLimited
+from service.kernel.account_acts import Where, refusal_of
 from service.web.messages.context import RequestContext
 from service.web.messages.marks import (
     by_client,
@@ -77,8 +79,23 @@ class Introspect:
         """
         assert context.policy is not None  # noqa: S101 - the guard has decided by it
         known = context.policy.permission_map
-        answer = await self._introspection.answer(*await _form(context), known, bound_to=context.user.service)
+        only_of = _told_of(context)
+        answer = await self._introspection.answer(*await _form(context), known, only_of=only_of)
         return _document(context, answer)
+
+
+def _told_of(context: RequestContext) -> str | None:
+    """Return the service of which the caller is told the codes, None for all; PermissionDenied for none."""
+    service = context.user.service
+    whole: Where = "any-service" if service is None else "other-service"
+    decision = context.decide(ACCOUNT, f"introspect {whole}")
+    if not decision.allowed and service is not None:
+        decision = context.decide(ACCOUNT, "introspect same-service")
+    elif decision.allowed:
+        return None
+    if not decision.allowed:
+        raise PermissionDenied(refusal_of(decision.object), decision)
+    return service
 
 
 async def _form(context: RequestContext) -> tuple[str | None, bytes]:

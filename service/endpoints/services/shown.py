@@ -6,7 +6,6 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from service.authz.engine.policy import Decision, Policy
 from service.authz.engine.rules import SERVICE
 from service.authz.publishing.live import LivePolicy
 from service.errors import PermissionDenied
@@ -22,15 +21,12 @@ def shown_services(context: RequestContext, live: LivePolicy) -> tuple[str, ...]
     """Return the services whose resources the caller may list, by the policy that admitted the request."""
     policy = context.policy or live.current
     names = (PORTCULLIS, *policy.other_services)
-    return tuple(name for name in names if _decided(context, policy, name).allowed)
+    return tuple(name for name in names if policy.decide(SERVICE, f"{name} list", context.user).allowed)
 
 
 def require_shown(context: RequestContext, live: LivePolicy, service: str) -> None:
     """Return when the caller may see resources of ``service``; PermissionDenied else."""
-    decision = _decided(context, context.policy or live.current, service)
+    context.policy = context.policy or live.current
+    decision = context.decide(SERVICE, f"{service} list")
     if not decision.allowed:
         raise PermissionDenied(f"You may not see the resources of {service}", decision)
-
-
-def _decided(context: RequestContext, policy: Policy, service: str) -> Decision:
-    return policy.decide(SERVICE, f"{service} list", context.user)

@@ -10,10 +10,10 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from service.audit.redaction import redacted_text
-from service.authz.engine.policy import Policy
-from service.errors import Decided, Refusal, Unauthenticated
+from service.authz.engine.policy import Decision, Policy
+from service.errors import Decided, Refusal, Unauthenticated, Unavailable
 from service.kernel.change_record import ChangeRecord
-from service.kernel.delegated import Delegated
+from service.kernel.delegated import Delegated, ObjectQuestion
 from service.kernel.identity import Caller
 from service.kernel.span import Span
 from service.records.logs.operation_events import OperationEvent
@@ -61,9 +61,10 @@ class RequestContext:
     path parameters as text until they are parsed, ``query`` and ``body`` once they are. ``answer`` is the
     JSON of a success if the operation log keeps it, ``refusal`` the refusal answered instead; ``cut_off`` is
     true if an answer broke off. ``recorded`` is what the request changes, ``delegated`` what it asked about
-    the rights of the caller. ``replayed`` is true if an earlier request with the same ``Idempotency-Key`` did
-    what this one asks for, and its answer is sent again. ``event_of`` makes the entry of a logged operation.
-    ``cache_control`` says what caches may do with the answer, ``content_policy`` what browsers may.
+    the rights of the caller, ``objects`` what else the policy allowed the caller. ``replayed`` is true if an
+    earlier request with the same ``Idempotency-Key`` did what this one asks for, and its answer is sent
+    again. ``event_of`` makes the entry of a logged operation. ``cache_control`` says what caches may do with
+    the answer, ``content_policy`` what browsers may.
     ``trace_id`` is that of its trace, "" without tracing; ``span`` is its span, None if it is not traced.
     """
 
@@ -85,6 +86,7 @@ class RequestContext:
     span: Span | None = None
     recorded: ChangeRecord | None = None
     delegated: Delegated | None = None
+    objects: tuple[ObjectQuestion, ...] = ()
     event_of: Callable[[RequestContext], OperationEvent] | None = None
     cache_control = NO_STORE
     content_policy = INERT
@@ -105,6 +107,18 @@ class RequestContext:
         if self.caller is None:
             raise Unauthenticated
         return self.caller
+
+    def decide(self, layer: str, object_: str) -> Decision:
+        """Ask the policy that admitted the request whether the caller passes an object of a layer.
+
+        For questions beside the admission that decide what becomes of the request.
+        """
+        if self.policy is None:
+            raise Unavailable("No policy has been loaded yet")
+        decision = self.policy.decide(layer, object_, self.user)
+        if decision.allowed:
+            self.objects = (*self.objects, ObjectQuestion(layer, object_))
+        return decision
 
     @property
     def acting(self) -> str | None:

@@ -10,11 +10,12 @@ import structlog
 
 from service.audit.decisions.event import DecisionEvent, EvaluationEvent
 from service.audit.decisions.log import DecisionLog
-from service.authz.engine.rules import ENDPOINT, RESOURCE
+from service.authz.engine.rules import ENDPOINT, GRANT, RESOURCE
 from service.errors import Decided, PermissionDenied, Refusal, RowsRefused
 from service.evaluation.answers import Answer
 from service.evaluation.entities import Asked
 from service.evaluation.subjects import SUBJECT_TYPES
+from service.kernel.delegated import Delegated, ObjectQuestion
 from service.kernel.identity import Caller, codes_asked
 from service.web.messages.context import RequestContext
 from service.web.messages.dry_run import is_dry_run
@@ -64,8 +65,8 @@ def event_of(context: RequestContext, decision: Decided) -> DecisionEvent:
     resource = policy.resource_for(operation.method, context.scope["path"], caller)
     before = [(RESOURCE, resource), (ENDPOINT, operation.object)]
     delegated = context.delegated
-    if decision.allowed or delegated is None:
-        before = before[:1] if decision.layer == ENDPOINT else []
+    if decision.layer in (RESOURCE, ENDPOINT) and (decision.allowed or delegated is None):
+        before = before[: decision.layer == ENDPOINT]
     if decision.allowed and delegated is not None and delegated.revision != decision.revision:
         delegated = None  # decided by a newer policy than the one that the event names
     told = _told(context.refusal)
@@ -96,7 +97,7 @@ def event_of(context: RequestContext, decision: Decided) -> DecisionEvent:
         needed=told.get("needed", "any"),
         grants=() if delegated is None else tuple(delegated.grants),
         edits=() if delegated is None else tuple(delegated.edits),
-        objects=() if delegated is None else tuple(delegated.objects),
+        objects=_objects(context, delegated, decision),
     )
 
 
@@ -127,6 +128,18 @@ def evaluation_event(
         code=None if line is None else line.code,
         required=() if decision is None or answer.allowed else decision.required,
     )
+
+
+def _objects(
+    context: RequestContext, delegated: Delegated | None, decision: Decided
+) -> tuple[ObjectQuestion, ...]:
+    """Return what was asked of other layers; of a denial there also what was denied."""
+    asked = dict.fromkeys(context.objects)
+    if delegated is not None:
+        asked |= delegated.objects
+    if decision.layer not in (RESOURCE, ENDPOINT, GRANT):
+        asked[ObjectQuestion(decision.layer, decision.object)] = None
+    return tuple(asked)
 
 
 def _told(refusal: Refusal | None) -> Mapping[str, Any]:

@@ -62,6 +62,7 @@ _PART: Final = {"title": "PartState", "type": "string", "enum": ["degraded", "do
 _MEMBERS: Final[dict[str, dict[str, Any]]] = {
     "account_banned": {"until": {"type": "string", "format": "date-time"}},
     "permission_denied": {**_DENIAL, "field": _TEXT},
+    "proxy_refused": {"layer": _LAYER, "decisionId": _TEXT},
     "refresh_rejected": {
         "reason": {
             "title": "RefreshRejection",

@@ -154,8 +154,6 @@ class AuthorizationGuard:
         except _NOT_AUTHENTICATED as refusal:
             # Not as it is: the user would take it for a refusal of the own token.
             raise ProxyRefused(f"The proxy has no good API key: {refusal.code}") from refusal
-        if found.caller.kind != "service":
-            raise ProxyRefused("The proxy has the token of a person, and needs the key of a service account")
         return found
 
     async def _newest(self, policy: Policy, announced: int | None, least: int) -> Policy:
