@@ -1,4 +1,4 @@
-"""Certificates of an authority of the test's own."""
+"""Certificates of an authority of the test's own, complete by RFC 5280 §4.2.1: Python 3.13 looks at that."""
 
 from __future__ import annotations
 
@@ -12,6 +12,18 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+_SIGNS = x509.KeyUsage(
+    digital_signature=False,
+    content_commitment=False,
+    key_encipherment=False,
+    data_encipherment=False,
+    key_agreement=False,
+    key_cert_sign=True,
+    crl_sign=False,
+    encipher_only=False,
+    decipher_only=False,
+)
+
 
 class Authority:
     """An authority; ``file`` has its certificate in PEM."""
@@ -20,8 +32,11 @@ class Authority:
         self._folder = folder
         self._key = ec.generate_private_key(ec.SECP256R1())
         self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Test authority")])
-        basic = x509.BasicConstraints(ca=True, path_length=None)
-        made = self._builder(self._name, self._key.public_key()).add_extension(basic, critical=True)
+        made = (
+            self._builder(self._name, self._key.public_key())
+            .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+            .add_extension(_SIGNS, critical=True)
+        )
         self.file = folder / "authority.pem"
         self.file.write_bytes(self._signed(made).public_bytes(serialization.Encoding.PEM))
 
@@ -54,6 +69,10 @@ class Authority:
             .serial_number(x509.random_serial_number())
             .not_valid_before(now - timedelta(days=1))
             .not_valid_after(now + timedelta(days=1))
+            .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
+            .add_extension(
+                x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key()), critical=False
+            )
         )
 
     def _signed(self, builder: x509.CertificateBuilder) -> x509.Certificate:
