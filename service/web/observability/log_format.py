@@ -11,6 +11,7 @@ import json
 import logging
 import sys
 from collections.abc import Callable, MutableMapping
+from contextlib import suppress
 from time import time
 from typing import Any, BinaryIO, Final, Literal
 
@@ -46,7 +47,7 @@ def configure_logging(
     structlog.configure(
         processors=[_complete, _console(colors=terminal) if readable else _json],
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.BytesLoggerFactory(file=out),
+        logger_factory=lambda *_name: _Lines(out),
         cache_logger_on_first_use=False,
     )
     root = logging.getLogger()
@@ -56,6 +57,27 @@ def configure_logging(
     root.setLevel(level.upper())
     for name in _CHATTY:
         logging.getLogger(name).setLevel(logging.WARNING)
+
+
+class _Lines(structlog.BytesLogger):
+    """Writes lines. One that can't be written is lost: the service goes on when the log's reader has gone.
+
+    Nothing is left in a buffer, which ``multiprocessing`` flushes before it starts a process.
+    """
+
+    def __init__(self, stream: BinaryIO) -> None:
+        super().__init__(stream)
+        self._raw = getattr(stream, "raw", stream)
+
+    def msg(self, message: bytes) -> None:
+        """Write one line."""
+        rest = memoryview(message + b"\n")
+        with self._lock, suppress(OSError, ValueError):  # the latter of a file that was closed
+            while rest and (written := self._raw.write(rest)):
+                rest = rest[written:]
+
+    log = debug = info = warn = warning = msg
+    fatal = failure = err = error = critical = exception = msg
 
 
 class _IntoStructlog(logging.Handler):
