@@ -26,6 +26,7 @@ from service.jobs.job import Job
 from service.jobs.runner import JobRunner
 from service.keyspace import SessionStore
 from service.records.database.transactions import Database
+from service.records.restores import epochs
 from service.settings import Settings
 
 _HOUR: Final = 3600.0
@@ -36,10 +37,12 @@ async def _verify_logs(database: Database, settings: Settings) -> str:
     """Verify the logs, also against the heads that the session store keeps; raises as ``verify_again``."""
     store = SessionStore(settings.redis, settings.auth)
     try:
-        told = told_store(await store.log.heads())
+        async with database.snapshot() as connection:
+            timelines = [one.name for one in await epochs.every(connection)]
+        told, revisions = told_store(await store.log.heads()), await store.revision_key.witnesses(timelines)
     finally:
         await store.close()
-    return await verify_again(database, settings.oplog, told=told)
+    return await verify_again(database, settings.oplog, told=told, told_revisions=revisions)
 
 
 def jobs_of(settings: Settings, objects: ObjectStore) -> tuple[Job, ...]:
@@ -65,7 +68,7 @@ def jobs_of(settings: Settings, objects: ObjectStore) -> tuple[Job, ...]:
         ),
         Job(
             "log-verification",
-            "Verify the last days of the logs, and one older day",
+            "Verify policy revisions, the last days of the logs, and one older day",
             partial(_verify_logs, settings=settings),
             _DAY,
             within=_HOUR,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -61,10 +61,12 @@ def readiness(
 
 
 def node_facts(
-    settings: Mapping[str, str], troubles: Callable[[], Mapping[str, Mapping[str, Any]]]
+    settings: Mapping[str, str],
+    troubles: Callable[[], Mapping[str, Mapping[str, Any]]],
+    seal_keys: Sequence[str] = (),
 ) -> NodeFacts:
-    """Return what a worker says of its node: the digests of its settings, and the parts that are not up."""
-    return NodeFacts(version=__version__, settings=settings, parts=troubles())
+    """Return what a worker says of its node: its settings in digests, parts that are not up, ids of keys."""
+    return NodeFacts(version=__version__, settings=settings, parts=troubles(), seal_keys=seal_keys)
 
 
 async def facts(worker: str, watch: PolicyWatch) -> dict[str, Any]:

@@ -154,8 +154,8 @@ def _add_policy(routes: Routes, container: Container) -> None:
     decision_log = container.settings.policy.decision_log
     routes.add("/api/policy/explain", explain.Explain(*asked, parts.past, decision_log))
     routes.add("/api/policy/reload", policy.Reload(parts.changes))
-    routes.add("/api/policy/revisions", revisions.RevisionList(database))
-    routes.add("/api/policy/revisions/{revision}", revisions.OneRevision(database))
+    routes.add("/api/policy/revisions", revisions.RevisionList(database, parts.past.seals))
+    routes.add("/api/policy/revisions/{revision}", revisions.OneRevision(database, parts.past.seals))
     routes.add("/api/policy/revisions/{revision}/restore", restore.Restore(container.administration.restore))
     routes.add("/api/policy/diff", revisions.Diff(database, parts.past, parts.turns))
     routes.add("/api/policy/who", who_may.WhoMay(*asked))

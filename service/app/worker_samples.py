@@ -82,6 +82,7 @@ def _policy(container: Container) -> Iterator[Sample]:
     yield Sample("portcullis_policy_revision", policy.revision, {})
     yield Sample("portcullis_policy_lag_seconds", watch.lag, {})
     yield Sample("portcullis_policy_faulty", int(watch.fault is not None), {})
+    yield Sample("portcullis_policy_untrusted", int(watch.untrusted is not None), {})
     if container.policy.live.loaded:
         yield Sample("portcullis_policy_load_time_seconds", container.policy.live.loaded, {})
     own_parts = watch.own_parts

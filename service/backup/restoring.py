@@ -13,6 +13,7 @@ from service.audit import entries
 from service.audit.chain import rows
 from service.audit.chain.form import Chain, append
 from service.audit.chain.reported import told_store
+from service.audit.chain.revision_seals import RESTORED, seals_of
 from service.audit.chain.seals import sealed
 from service.authn.denials import Denials
 from service.authz.publishing.publisher import publish_if_changed
@@ -25,7 +26,7 @@ from service.backup.programs import feed, program_for
 from service.errors import Unavailable
 from service.files.object_store import ObjectStore, object_store
 from service.kernel.clock import now
-from service.keyspace import SessionStore, revision_in
+from service.keyspace import SessionStore
 from service.operator.errors import LaunchError
 from service.operator.who import operator_name
 from service.records.database.transactions import Connection, Database
@@ -163,7 +164,7 @@ class _Restore:
         async with self.database.transaction(within=WITHIN) as connection:
             # Who publishes a revision holds this lock; so no worker withdraws the one that is announced here.
             await revisions.lock(connection)
-            known = await _known(self.store)
+            known = await _known(self.store, manifest.timelines[-1].name)
             least = max(manifest.revision, known.revision) + LEAST_REVISIONS
             least += round(seconds / _REVISION_EVERY)
             if known.reachable:
@@ -195,9 +196,11 @@ class _Restore:
         policy = await publish_if_changed(
             connection,
             configured(self.settings.policy),
-            f"restored from the backup {manifest.id}",
+            seals_of(self.settings.oplog),
+            f"{RESTORED} {manifest.id}",
             user_name=timeline.operator,
             least=least,
+            anew=True,
         )
         files = manifest.files.count - len(manifest.files.damaged) if manifest.files.included else 0
         restored = Restored(
@@ -220,12 +223,14 @@ def _timeline(manifest: Manifest, begun: datetime, told: frozenset[str]) -> Time
     )
 
 
-async def _known(store: SessionStore) -> _Known:
+async def _known(store: SessionStore, timeline: str) -> _Known:
     try:
-        revision = revision_in(await store.revision_key.read()) or 0
+        announced = await store.revision_key.read(timeline)
         told = told_store(await store.log.heads())
     except Unavailable:
         return _Known(False)
+    witnessed = 0 if announced.witness is None else announced.witness.revision
+    revision = max(announced.revision or 0, witnessed)
     return _Known(True, revision, frozenset(head.timeline for head in told))
 
 

@@ -32,8 +32,10 @@ _HEADER: Final = {"alg": _ALGORITHMS[0], "enc": _ALGORITHMS[1], "p2c": _ROUNDS}
 _REGISTRY: Final = jwe.JWERegistry(algorithms=list(_ALGORITHMS))
 _SECRETS: Final = ("jwt_secret", "jwt_previous_secret")
 _FILES: Final = ("jwt_private_key", "jwt_public_key", "jwt_previous_private_key")
-_CHAIN_KEY: Final = "oplog.chain_key"
-_NAMES: Final = frozenset({_CHAIN_KEY, *(f"auth.{name}" for name in _SECRETS + _FILES)})
+_CHAIN_KEYS: Final = ("chain_key", "chain_previous_key")
+_NAMES: Final = frozenset(
+    {*(f"oplog.{name}" for name in _CHAIN_KEYS), *(f"auth.{name}" for name in _SECRETS + _FILES)}
+)
 
 
 class KeysError(LaunchError):
@@ -41,13 +43,13 @@ class KeysError(LaunchError):
 
 
 def keys_of(settings: Settings) -> dict[str, str]:
-    """Return the signing keys and the key of the log chains, by the names of their settings.
+    """Return the signing keys and the keys of the log chains, by the names of their settings.
 
     ``settings`` have the local secret, as those of ``reachable``. Raises ``KeysError`` for a file that can't
     be read, and if the key that signs tokens is not known: a backup must not hold less than it says.
     """
     found = {f"auth.{name}": getattr(settings.auth, name) for name in _SECRETS}
-    found[_CHAIN_KEY] = settings.oplog.chain_key
+    found |= {f"oplog.{name}": getattr(settings.oplog, name) for name in _CHAIN_KEYS}
     for name in _FILES:
         path: Path | None = getattr(settings.auth, name)
         if path is not None:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import asdict
 
+from service.audit.chain.revision_seals import seals_of
 from service.authn.password_rules import PasswordRules
 from service.authn.passwords import Passwords
 from service.authz.publishing.invariant_guard import InvariantGuard
@@ -48,7 +49,7 @@ def create_user(settings: Settings, user_name: str, role_codes: Sequence[str]) -
 
 
 async def _create(settings: Settings, user: UserValues, password: str, role_codes: Sequence[str]) -> int:
-    live = LivePolicy(configured(settings.policy))
+    live = LivePolicy(configured(settings.policy), seals_of(settings.oplog))
     passwords = Passwords(settings.password)
     # One connection is for the policy, which is read while the other holds the lock of rights.
     database = Database(settings.database.url, pool_size=2, timeout=settings.database.timeout)

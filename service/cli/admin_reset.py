@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
 from functools import partial
 
+from service.audit.chain.revision_seals import seals_of
 from service.audit.journal import Journal
 from service.authn.login_log import LoginLog
 from service.authn.password_rules import PasswordRules
@@ -65,7 +66,7 @@ async def _recover(settings: Settings, user_id: int, password: str, *, enable: b
 
 async def _invariants(settings: Settings, database: Database) -> Keeping:
     """Return what keeps the statements about single users, which a disabled one can't break."""
-    live = LivePolicy(configured(settings.policy))
+    live = LivePolicy(configured(settings.policy), seals_of(settings.oplog))
     if not live.invariants.about_users:
         return nullcontext
     await live.load(database)

@@ -80,6 +80,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check("policy-workers", policy_checks.policy_workers_agree),
     Check("policy-own-parts", policy_checks.own_parts_agree),
     Check("policy-tampering", policy_checks.tampering),
+    Check("policy-seals", policy_checks.seals),
     Check("extensions", policy_checks.extensions),
     Check("permission-codes", policy_checks.permission_codes),
     Check("permission-bits", policy_checks.permission_bits),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+from service.audit.chain.revision_seals import seals_of
 from service.authz.engine.errors import PolicyError
 from service.authz.publishing.invariant_guard import broken_invariants
 from service.authz.publishing.publisher import derived_policy, drift
@@ -139,9 +140,34 @@ async def tampering(installation: Installation) -> Finding:
         return ok(f"no stored line was changed past the service in {_LATELY.days} days")
     last = lately[-1]
     return warning(
-        f"{len(lately)} revisions in {_LATELY.days} days replaced lines that were changed past the service, "
-        f"the last one {last.revision}, {last.tampered} lines",
-        "find out who else writes to sys.casbin_rule",
+        f"{len(lately)} revisions in {_LATELY.days} days replaced lines or revisions that were changed past "
+        f"the service, the last one {last.revision}, {last.tampered} of them",
+        "find out who else writes to sys.casbin_rule and sys.policy_revision",
+    )
+
+
+async def seals(installation: Installation) -> Finding:
+    """Without a seal, whoever writes to the database can publish a policy."""
+    made = seals_of(installation.settings.oplog)
+    async with installation.records() as connection:
+        latest = await revisions.latest(connection)
+        if latest is None:
+            return ok("no policy has been published")
+        judgement, present = await made.judged(connection, latest), await workers.present(connection)
+    if not judgement.is_trusted:
+        return fault(
+            f"revision {latest.revision} is not trusted: {judgement.reason}",
+            "set the keys as on the other nodes; then 'portcullis policy republish' publishes what is stored",
+        )
+    if not made.key_ids:
+        return ok(f"revision {latest.revision} is trusted, as any other would be: oplog.chain_key is not set")
+    if made.sealed_from is not None:
+        return ok(f"revision {latest.revision} has one, and so must each since {made.sealed_from}")
+    without = [one.worker for one in present if made.key_ids and not made.can_all_seal([one])]
+    named = f": {', '.join(without[:_NAMED])} can't make one" if without else ""
+    return warning(
+        f"a revision without a seal would be trusted{named}",
+        "give all nodes this version and the same oplog.chain_key, and start them",
     )
 
 

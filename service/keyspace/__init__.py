@@ -27,6 +27,7 @@ key                                     content
 ``auth:log:sent:{worker}``              number of the last batch that a worker put into the stream
 ``auth:probe``                          written by readiness checks
 ``policy:revision``                     text ``{revision}:{announcement}``, the newest that was announced
+``policy:witness:{timeline}``           text ``{revision} {hash}``, the newest that was in force there
 ``rate:…``                              throttling counters and known devices
 ======================================  =====================================================================
 
@@ -43,7 +44,7 @@ from service.keyspace.clock_watch import ClockWatch
 from service.keyspace.counters import Counters
 from service.keyspace.keys import BANNED
 from service.keyspace.log_stream import Batch, Done, KeptHead, LogCounts, LogQueue, LogStream
-from service.keyspace.revision_key import RevisionKey, revision_in
+from service.keyspace.revision_key import Announcement, RevisionKey, Witness, revision_in
 from service.keyspace.store import SessionStore, session_keys
 from service.keyspace.synchronized import MOST_BEHIND, SynchronizedClock
 from service.keyspace.values import (
@@ -61,6 +62,7 @@ from service.keyspace.values import (
 __all__ = [
     "BANNED",
     "MOST_BEHIND",
+    "Announcement",
     "Answer",
     "Ban",
     "BanNote",
@@ -82,6 +84,7 @@ __all__ = [
     "SessionFacts",
     "SessionStore",
     "SynchronizedClock",
+    "Witness",
     "revision_in",
     "session_keys",
 ]

@@ -23,6 +23,11 @@ def rights(login_id: str) -> str:
     return f"auth:rights:{login_id}"
 
 
+def witness(timeline: str) -> str:
+    """Name the newest policy revision that was in force in a timeline of the database."""
+    return f"policy:witness:{timeline}"
+
+
 def undelivered(login_id: str, device: str, issued: int) -> str:
     """Name the key of tokens not known to be delivered; ``issued`` is their ``iat`` in milliseconds."""
     return f"auth:undelivered:{login_id}:{device}:{issued}"

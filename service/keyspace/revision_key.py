@@ -1,14 +1,35 @@
-"""The newest announced policy revision, for the workers of all nodes."""
+"""The newest announced policy revision, and the newest that was in force, for the workers of all nodes."""
 
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from redis.asyncio import BlockingConnectionPool, Redis
 
 from service.keyspace import keys
 from service.keyspace.connection import within
 from service.keyspace.scripts import Scripts
+
+
+class Witness(NamedTuple):
+    """The newest revision that a worker has had in force, and the hash of all that is recorded of it."""
+
+    revision: int
+    hash: str
+
+
+class Announcement(NamedTuple):
+    """The announcement, for ``replace``, and the witness of what was in force; None for what is missing."""
+
+    value: bytes | None
+    witness: Witness | None
+
+    @property
+    def revision(self) -> int | None:
+        """The announced revision; None if it is missing or can't be read."""
+        return revision_in(self.value)
 
 
 class RevisionKey:
@@ -24,12 +45,25 @@ class RevisionKey:
         self._scripts = scripts
         self._timeout = timeout
 
-    async def read(self) -> bytes | None:
-        """Return the stored value, for ``revision_in`` and ``replace``, or None."""
+    async def read(self, timeline: str | None) -> Announcement:
+        """Return the announcement, and the witness of ``timeline``; without one None."""
+        names = [] if timeline is None else [keys.witness(timeline)]
+        value, *witnesses = await self._values(keys.POLICY_REVISION, *names)
+        return Announcement(value, _witness_in(witnesses[0]) if witnesses else None)
+
+    async def witnesses(self, timelines: Iterable[str]) -> dict[int, str]:
+        """Return the hashes of the revisions that were in force last in ``timelines``, by number."""
+        found = map(_witness_in, await self._values(*map(keys.witness, timelines)))
+        return dict(one for one in found if one is not None)
+
+    async def bear_witness(self, timeline: str, witness: Witness) -> bool:
+        """Record what is in force; return False if it, or a newer revision, was recorded already."""
+        return bool(await self._scripts.run("revision_witness", timeline, *witness))
+
+    async def _values(self, *names: str) -> list[bytes | None]:
         async with within(self._timeout):
-            value = await self._client.get(keys.POLICY_REVISION)
-        assert not isinstance(value, str)  # noqa: S101 - the client decodes nothing
-        return value
+            found = await self._client.mget(names)
+        return [None if isinstance(one, str) else one for one in found]  # the client decodes nothing
 
     async def announce(self, revision: int) -> None:
         """Announce that ``revision`` is about to be published; never lowers the number.
@@ -47,9 +81,16 @@ class RevisionKey:
         return bool(await self._scripts.run("revision_replace", seen, revision))
 
 
-def revision_in(value: bytes | None) -> int | None:
+def revision_in(value: bytes | None, separator: bytes = b":") -> int | None:
     """Return the number in a value of the key; None if it is missing or can't be read."""
     if value is None:
         return None
-    number = value.partition(b":")[0]
+    number = value.partition(separator)[0]
     return int(number) if number.isdigit() and len(number) <= 18 else None  # noqa: PLR2004 - a bigint
+
+
+def _witness_in(value: bytes | None) -> Witness | None:
+    revision = revision_in(value, b" ")
+    if value is None or revision is None:
+        return None
+    return Witness(revision, value.partition(b" ")[2].decode("ascii", "replace"))

@@ -36,6 +36,7 @@ Name = Literal[
     "log_leave",
     "revision_raise",
     "revision_replace",
+    "revision_witness",
 ]
 _NAMES: tuple[Name, ...] = get_args(Name)
 _CONFIRMED: Final[frozenset[Name]] = frozenset({"open", "rotate", "close", "ban", "mark"})

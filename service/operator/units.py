@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 
 from service.administration.delegation import Delegation, DelegationCheck
 from service.administration.unit_of_work import UnitsOfWork
+from service.audit.chain.revision_seals import seals_of
 from service.authn.revocations import Revocations
 from service.authz.engine.policy import Policy
 from service.authz.publishing.changes import Change, PolicyChanges
@@ -37,7 +38,7 @@ async def caller_named(database: Database, user_name: str) -> Caller:
             raise NotFound(f"There is no user {user_name}")
         held = await rights.of_enabled_user(connection, known.user_id)
     if held is None:
-        raise Conflict(f"The user {user_name} is disabled or banned", rule="kept_out")
+        raise Conflict(f"The user {user_name} is disabled or banned")
     codes = HeldCodes(held.permissions)
     return Caller(
         known.user_id, str(known.user_id), known.user_name, known.user_name, "", held.roles, codes, 0.0
@@ -53,7 +54,7 @@ async def units_of_work(
     ``database`` needs two connections.
     """
     store = SessionStore(settings.redis, settings.auth)
-    live = LivePolicy(shipped)
+    live = LivePolicy(shipped, seals_of(settings.oplog))
     changes = PolicyChanges(database, live, shipped, lambda: shipped, store.revision_key.announce)
     revocations = Revocations(database, store)
     try:

@@ -90,9 +90,11 @@ def _value(value: Any) -> str | list[str]:
 
 
 def _lines(one: RevisionChanges) -> list[str]:
+    if one.distrust is not None:
+        return [f"NOT as it was published: {one.distrust}"]
     if one.added_lines is None or one.removed_lines is None:
         return ["not kept"]
-    tampered = [f"{counted(one.tampered, 'line')} changed past the service"] if one.tampered else []
+    tampered = [f"{one.tampered} lines or revisions changed past the service"] if one.tampered else []
     return [
         *tampered,
         *(f"- {line}" for line in one.removed_lines),

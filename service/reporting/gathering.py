@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from service.audit.chain.revision_seals import RevisionSeals, seals_of
 from service.authz.engine.errors import PolicyError
 from service.authz.engine.policy import Policy
 from service.authz.invariants.checking import Violation, check
@@ -15,6 +16,7 @@ from service.authz.publishing.shipped import Shipped, configured
 from service.authz.review.diff import LineDiff, line_diff
 from service.authz.review.findings import Accepted
 from service.authz.review.impact import Standing
+from service.authz.review.past import PastPolicies
 from service.authz.review.sources import (
     LIVE,
     READ_WITHIN,
@@ -91,19 +93,20 @@ def gather(
     """
     if since is not None and not stored:
         raise PolicyError("Revisions are in the database: name one by --data or the settings")
-    shipped = configured(settings.policy)
+    past = PastPolicies(configured(settings.policy), seals_of(settings.oplog))
+    shipped = past.shipped
     results = tested(settings.policy, (), coverage=True, mutate=mutate)
     linted = lint(settings, accepted, stored=stored)
     found: Stored | None = None
     if stored:
 
         async def read(database: Database) -> tuple[Policy, Stored, tuple[Violation, ...]]:
-            return await _stored(database, shipped, since)
+            return await _stored(database, past, since)
 
         policy, found, violations = with_database(settings, read)
         unchecked: tuple[str, ...] = ()
     else:
-        policy = asyncio.run(read_policy(source_named(SHIPPED), shipped, None))
+        policy = asyncio.run(read_policy(source_named(SHIPPED), past, None))
         checked = check(shipped.invariants, policy)
         violations, unchecked = checked.violations, tuple(one.name for one in checked.unchecked)
     return Reported(
@@ -120,31 +123,33 @@ def gather(
 
 
 async def _stored(
-    database: Database, shipped: Shipped, since: int | None
+    database: Database, past: PastPolicies, since: int | None
 ) -> tuple[Policy, Stored, tuple[Violation, ...]]:
-    policy = await read_policy(source_named(LIVE), shipped, database)
+    policy = await read_policy(source_named(LIVE), past, database)
     async with database.snapshot(within=READ_WITHIN) as connection:
         published = await revisions.latest(connection)
         if published is None or published.revision != policy.revision:
             raise PolicyError("The policy was changed while the report was made: try again")
         standing = await standing_of(policy, connection)
-        violations = await broken_invariants(connection, shipped.invariants, policy)
+        violations = await broken_invariants(connection, past.shipped.invariants, policy)
         differs = await drift(connection)
-        before = None if since is None else await _before(connection, shipped, since)
-    changes = None if before is None else await _changes(database, *before, standing)
+        before = None if since is None else await _before(connection, past, since)
+    changes = None if before is None else await _changes(database, past.seals, *before, standing)
     return policy, Stored(standing, published, differs, changes), violations
 
 
-async def _before(connection: Connection, shipped: Shipped, since: int) -> tuple[PolicyRevision, Policy]:
-    policy = await past_policy(connection, shipped, since)
+async def _before(connection: Connection, past: PastPolicies, since: int) -> tuple[PolicyRevision, Policy]:
+    policy = await past_policy(connection, past, since)
     revision = await revisions.read(connection, since)
     if revision is None:
         raise PolicyError(f"There is no revision {since}")
     return revision, policy
 
 
-async def _changes(database: Database, since: PolicyRevision, before: Policy, standing: Standing) -> Changes:
-    log = await read_log(database, RevisionFilter(since.create_time))
+async def _changes(
+    database: Database, seals: RevisionSeals, since: PolicyRevision, before: Policy, standing: Standing
+) -> Changes:
+    log = await read_log(database, seals, RevisionFilter(since.create_time))
     return Changes(
         since=since,
         lines=line_diff(before, standing.policy),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Any, Final
 
+from service.audit.chain.revision_seals import RevisionSeals
 from service.authz.review.sources import READ_WITHIN
 from service.endpoints.policy.revisions import RevisionChanges, changes_answer
 from service.records.database.transactions import Database
@@ -39,11 +40,11 @@ class PolicyLog(Schema):
     rights: list[RightsChange]
 
 
-async def read_log(database: Database, wanted: RevisionFilter) -> PolicyLog:
+async def read_log(database: Database, seals: RevisionSeals, wanted: RevisionFilter) -> PolicyLog:
     """Return all that ``wanted`` matches; raises Unavailable."""
     async with database.snapshot(within=READ_WITHIN) as connection:
         found = await revisions.page(connection, wanted, page=1, size=WHOLE_LIST)
-        items = [await changes_answer(connection, one) for one in found.items]
+        items = [await changes_answer(connection, seals, one) for one in found.items]
     return PolicyLog(revisions=items, rights=[one async for one in _rights(database, wanted)])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from service.audit.chain.revision_seals import seals_of
 from service.authz.engine.errors import PolicyError
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.shipped import configured
@@ -23,7 +24,7 @@ def published_test(settings: Settings) -> PublishedTest:
     """
 
     async def load(database: Database) -> tuple[PlainCasbin, dict[str, tuple[str, ...]]]:
-        live = LivePolicy(configured(settings.policy))
+        live = LivePolicy(configured(settings.policy), seals_of(settings.oplog))
         await live.load(database)
         policy = live.current
         async with database.snapshot(within=READ_WITHIN) as connection:

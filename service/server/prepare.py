@@ -10,6 +10,7 @@ from typing import Final
 import structlog
 
 from service.app import check_routes
+from service.audit.chain.revision_seals import seals_of
 from service.authn.password_rules import PasswordRules
 from service.authn.passwords import Passwords
 from service.authz.engine.policy import Policy
@@ -42,6 +43,12 @@ _PUBLISH_PATIENCE = 120.0  # seconds: others may be publishing, and large polici
 _NO_TIMELINE: Final = (
     "The database has no timeline: it was brought back by pg_restore alone, or its restore was broken off. "
     "Restore the backup into a new database, by portcullis restore"
+)
+
+_UNKNOWN_KEY: Final = (
+    "Revision {} of the policy must be sealed, by a key that is not set here. Set oplog.chain_key as other "
+    "nodes have it, and oplog.chain_previous_key while it is replaced; only if the key is lost: portcullis "
+    "policy republish"
 )
 
 _log = structlog.get_logger(__name__)
@@ -146,10 +153,15 @@ async def _publish(settings: Settings, shipped: Shipped) -> Policy:
             await revisions.lock(connection)
             if await epochs.current(connection) is None:
                 raise UnpreparedError(_NO_TIMELINE)
-            if await revisions.latest(connection) is None and not shipped.leaves_unregistered:
+            latest, seals = await revisions.latest(connection), seals_of(settings.oplog)
+            if latest is None and not shipped.leaves_unregistered:
                 found = await differences(connection, routes_of_code(shipped))
                 await register(connection, found.proposed)
-            policy = await publish_if_changed(connection, shipped, "start")
+            if latest is not None and (await seals.judged(connection, latest)).authenticity == "unknown_key":
+                raise UnpreparedError(_UNKNOWN_KEY.format(latest.revision))
+            # Whatever the newest revision says, what is stored decides; and it is sealed if there is a key.
+            policy = await publish_if_changed(connection, shipped, seals, "start", anew=True)
+            await seals.renew(connection)
             broken = await broken_invariants(connection, shipped.invariants, policy)
         # The start goes on: otherwise nobody could mend what breaks them.
         for one in broken:

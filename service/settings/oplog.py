@@ -49,6 +49,13 @@ class Oplog:
         "",
         secret=True,
         check=_chain_key,
-        help="The key of the hashes that chain the entries of a day, and of the seals of backups: nobody can "
-        "forge one without it. All workers must have the same.",
+        help="The key of the hashes that chain the entries of a day, and of the seals of policy revisions "
+        "and of backups: nobody can forge one without it. All workers must have the same.",
+    )
+    chain_previous_key: str = setting(
+        "",
+        secret=True,
+        check=_chain_key,
+        help="The key before, while `chain_key` is replaced on one node after the other: what it has sealed "
+        "is still trusted. Remove it once all nodes have the new one, and at once if it was stolen.",
     )

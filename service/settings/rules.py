@@ -164,6 +164,14 @@ def _is_signing_key(text: str) -> bool:
         return False
 
 
+def _previous_chain_key(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]:
+    oplog = settings.oplog
+    if oplog.chain_previous_key and not oplog.chain_key:
+        yield Fault("oplog.chain_key", "is missing: oplog.chain_previous_key is the key before it")
+    elif oplog.chain_previous_key and oplog.chain_previous_key == oplog.chain_key:
+        yield Fault("oplog.chain_previous_key", "is the same as oplog.chain_key")
+
+
 def _tracing_files(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]:
     return file_faults(settings.tracing)
 
@@ -187,6 +195,7 @@ _RULES: dict[tuple[str, ...], Rule] = {
     ("server.cors_origins", "auth.is_read_cookie"): _cross_origin,
     ("password.min_length", "password.max_length"): _password_lengths,
     ("policy.decision_log",): _decision_log,
+    ("oplog.chain_key", "oplog.chain_previous_key"): _previous_chain_key,
     ("export.destinations",): _destinations,
     ("tracing.headers", "tracing.headers_file", "tracing.ca_file"): _tracing_files,
 }

@@ -290,6 +290,7 @@ async def test_the_command_tells_which_day_is_not_as_it_was_written(filled: Plac
     broken = portcullis(tmp_path, "audit", "verify", "--to", "2026-03-15", **environ)
     assert broken.status == 1
     assert broken.output.splitlines() == [
+        "policy revisions: 0, as published",
         "operation_log 2026-03-14: 1 entries, as written",
         "operation_log 2026-03-15: 4 entries, NOT as written",
         "  number 5 was removed",

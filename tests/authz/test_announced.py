@@ -4,13 +4,16 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from service.audit.chain.revision_seals import RevisionSeals
 from service.authz.publishing.announced import AnnouncedRevision
 from service.authz.publishing.publisher import publish_if_changed
 from service.authz.publishing.shipped import read_shipped
 from service.errors import Unavailable
-from service.keyspace import RevisionKey, SessionStore, revision_in
+from service.kernel.restore_epoch import CurrentTimeline
+from service.keyspace import RevisionKey, SessionStore
 from service.records.database.transactions import Database
 from service.records.policy import revisions
+from service.records.policy.revisions import NewRevision
 from service.settings import Auth, Redis
 
 pytestmark = pytest.mark.anyio
@@ -23,9 +26,14 @@ async def database(seeded_database_url: str) -> AsyncIterator[Database]:
     """A database with revision 1."""
     opened = Database(seeded_database_url)
     async with opened.transaction(within=30) as connection:
-        await publish_if_changed(connection, SHIPPED, "test")
+        await publish_if_changed(connection, SHIPPED, RevisionSeals(), "test")
     yield opened
     await opened.close()
+
+
+async def keep(key: RevisionKey, database: Database, newest: int) -> None:
+    announced = AnnouncedRevision(key, database, CurrentTimeline())
+    await announced.keep(newest, await announced.read())
 
 
 @pytest.fixture
@@ -36,32 +44,32 @@ async def key(redis_url: str) -> AsyncIterator[RevisionKey]:
 
 
 async def test_what_an_emptied_store_has_lost_is_restored(key: RevisionKey, database: Database) -> None:
-    await AnnouncedRevision(key, database).keep(1)
-    assert revision_in(await key.read()) == 1
+    await keep(key, database, 1)
+    assert (await key.read(None)).revision == 1
 
 
 async def test_what_was_published_without_an_announcement_is_announced(
     key: RevisionKey, database: Database
 ) -> None:
     await key.announce(1)
-    await AnnouncedRevision(key, database).keep(2)
-    assert revision_in(await key.read()) == 2
+    await keep(key, database, 2)
+    assert (await key.read(None)).revision == 2
 
 
 async def test_the_announcement_of_a_change_that_was_rolled_back_is_withdrawn(
     key: RevisionKey, database: Database
 ) -> None:
     await key.announce(2)
-    await AnnouncedRevision(key, database).keep(1)
-    assert revision_in(await key.read()) == 1
+    await keep(key, database, 1)
+    assert (await key.read(None)).revision == 1
 
 
 async def test_the_announcement_of_a_change_under_way_stays(key: RevisionKey, database: Database) -> None:
     async with database.transaction() as connection:
         await revisions.lock(connection)
         await key.announce(2)
-        await AnnouncedRevision(key, database).keep(1)
-        assert revision_in(await key.read()) == 2
+        await keep(key, database, 1)
+        assert (await key.read(None)).revision == 2
 
 
 async def test_an_announcement_that_was_committed_meanwhile_stays(
@@ -70,26 +78,26 @@ async def test_an_announcement_that_was_committed_meanwhile_stays(
     await key.announce(2)
     async with database.transaction() as connection:
         await revisions.lock(connection)
-        await revisions.add(connection, digest="x", line_count=0, cause="test")
+        await revisions.add(connection, NewRevision(digest="x", line_count=0, cause="test"))
 
-    await AnnouncedRevision(key, database).keep(1)  # read before that commit
+    await keep(key, database, 1)  # read before that commit
 
-    assert revision_in(await key.read()) == 2
+    assert (await key.read(None)).revision == 2
 
 
 async def test_a_value_that_can_not_be_read_is_replaced(key: RevisionKey, database: Database) -> None:
     await key.announce(1)
-    seen = await key.read()
+    seen = (await key.read(None)).value
     assert seen is not None
     await key.replace(seen, 10**18)
 
-    await AnnouncedRevision(key, database).keep(1)
+    await keep(key, database, 1)
 
-    assert revision_in(await key.read()) == 1
+    assert (await key.read(None)).revision == 1
 
 
 async def test_without_the_store_nothing_can_be_announced(database: Database) -> None:
     away = SessionStore(Redis(url="redis://127.0.0.1:1/0"), Auth())
     with pytest.raises(Unavailable):
-        await AnnouncedRevision(away.revision_key, database).keep(1)
+        await keep(away.revision_key, database, 1)
     await away.close()

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 from sqlalchemy import text
 
+from service.audit.chain.revision_seals import RevisionSeals
 from service.authz.publishing.changes import PolicyChanges
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.publisher import publish_if_changed
@@ -24,7 +25,7 @@ async def database(seeded_database_url: str) -> AsyncIterator[Database]:
     """A database with revision 1."""
     opened = Database(seeded_database_url)
     async with opened.transaction(within=30) as connection:
-        await publish_if_changed(connection, SHIPPED, "test")
+        await publish_if_changed(connection, SHIPPED, RevisionSeals(), "test")
     yield opened
     await opened.close()
 
@@ -42,7 +43,7 @@ async def test_a_revision_is_announced_before_anybody_can_see_it(database: Datab
     async def announce(revision: int) -> None:
         seen.append((revision, await newest(database)))
 
-    live = LivePolicy(SHIPPED)
+    live = LivePolicy(SHIPPED, RevisionSeals())
     await live.load(database)
     changes = PolicyChanges(database, live, SHIPPED, lambda: SHIPPED, announce)
     async with changes.begin("test") as change:
@@ -56,7 +57,7 @@ async def test_a_change_that_publishes_nothing_announces_nothing(database: Datab
     async def announce(revision: int) -> None:
         raise AssertionError(revision)
 
-    live = LivePolicy(SHIPPED)
+    live = LivePolicy(SHIPPED, RevisionSeals())
     await live.load(database)
     async with PolicyChanges(database, live, SHIPPED, lambda: SHIPPED, announce).begin("test"):
         pass
@@ -67,7 +68,7 @@ async def test_a_change_that_can_not_be_announced_is_not_saved(database: Databas
     async def announce(revision: int) -> None:
         raise Unavailable(f"no store for {revision}")
 
-    live = LivePolicy(SHIPPED)
+    live = LivePolicy(SHIPPED, RevisionSeals())
     await live.load(database)
     changes = PolicyChanges(database, live, SHIPPED, lambda: SHIPPED, announce)
     with pytest.raises(Unavailable, match="no store for 2"):

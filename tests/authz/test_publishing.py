@@ -11,6 +11,7 @@ import casbin
 import pytest
 from sqlalchemy import text
 
+from service.audit.chain.revision_seals import RevisionSeals
 from service.authz.engine.errors import PolicyError
 from service.authz.engine.lines import Lines
 from service.authz.engine.policy import Policy
@@ -18,7 +19,7 @@ from service.authz.engine.predicates import ANONYMOUS, PREDICATES
 from service.authz.engine.rules import Rule
 from service.authz.invariants.statements import Invariants
 from service.authz.publishing.adapter import PolicyAdapter
-from service.authz.publishing.live import LivePolicy
+from service.authz.publishing.live import LivePolicy, UntrustedRevisionError
 from service.authz.publishing.published_lines import published
 from service.authz.publishing.publisher import derived_policy, drift, publish_if_changed
 from service.authz.publishing.shipped import Shipped, read_shipped
@@ -34,6 +35,7 @@ from tests.policies.stock import MODEL
 pytestmark = pytest.mark.anyio
 
 SHIPPED = read_shipped()
+KEYLESS = RevisionSeals()
 LISTER = HeldCodes(["system:role:list"])
 
 
@@ -44,9 +46,11 @@ async def database(seeded_database_url: str) -> AsyncIterator[Database]:
     await opened.close()
 
 
-async def publish(database: Database, shipped: Shipped = SHIPPED, cause: str = "test") -> Policy:
+async def publish(
+    database: Database, shipped: Shipped = SHIPPED, cause: str = "test", seals: RevisionSeals = KEYLESS
+) -> Policy:
     async with database.transaction(within=30) as connection:
-        return await publish_if_changed(connection, shipped, cause)
+        return await publish_if_changed(connection, shipped, seals, cause)
 
 
 async def execute(database: Database, *statements: str) -> None:
@@ -67,7 +71,7 @@ def shared_by(policy: Policy) -> list[Rule]:
 
 
 async def test_before_the_first_load_everything_is_denied() -> None:
-    policy = LivePolicy(SHIPPED).current
+    policy = LivePolicy(SHIPPED, RevisionSeals()).current
 
     assert policy.revision == 0
     assert not policy.judge("resource", "@no-session", None).allowed
@@ -76,7 +80,7 @@ async def test_before_the_first_load_everything_is_denied() -> None:
 
 
 async def test_nothing_published_is_a_fault_and_denies(database: Database) -> None:
-    live = LivePolicy(SHIPPED)
+    live = LivePolicy(SHIPPED, RevisionSeals())
 
     with pytest.raises(PolicyError, match="no policy has been published"):
         await live.load(database)
@@ -86,7 +90,7 @@ async def test_nothing_published_is_a_fault_and_denies(database: Database) -> No
 
 async def test_a_published_policy_decides_by_shipped_and_derived_lines(database: Database) -> None:
     published = await publish(database)
-    live = LivePolicy(SHIPPED)
+    live = LivePolicy(SHIPPED, RevisionSeals())
 
     assert await live.load(database)
 
@@ -111,7 +115,7 @@ async def test_the_policy_that_publishing_returns_is_the_one_that_others_load(da
     await execute(database, "UPDATE sys.menu SET enabled = false WHERE auth_mark = 'system:user:detail'")
 
     published = await publish(database)
-    live = LivePolicy(SHIPPED)
+    live = LivePolicy(SHIPPED, RevisionSeals())
     await live.load(database)
 
     assert published.revision == live.current.revision == 2
@@ -167,7 +171,7 @@ async def test_nodes_whose_own_parts_differ_decide_by_one_revision_each_with_its
 ) -> None:
     strict = replace(SHIPPED, base=tuple(rule for rule in SHIPPED.base if rule.object != "@unregistered"))
     await publish(database)
-    here, there = LivePolicy(SHIPPED), LivePolicy(strict)
+    here, there = LivePolicy(SHIPPED, RevisionSeals()), LivePolicy(strict, RevisionSeals())
 
     await here.load(database)
     await there.load(database)
@@ -225,7 +229,7 @@ async def test_a_poisoned_resource_undoes_the_change_and_leaves_the_published_po
     with pytest.raises(PolicyError, match="'GET /a, \\[b#'"):
         await publish(database)
 
-    live = LivePolicy(SHIPPED)
+    live = LivePolicy(SHIPPED, RevisionSeals())
     await live.load(database)
     assert live.current.digest == before.digest
 
@@ -247,7 +251,7 @@ async def test_tampered_lines_are_not_loaded_the_last_valid_policy_stays_and_pub
     database: Database, poison: str
 ) -> None:
     first = await publish(database)
-    live = LivePolicy(SHIPPED)
+    live = LivePolicy(SHIPPED, RevisionSeals())
     await live.load(database)
     await execute(
         database,
@@ -265,7 +269,7 @@ async def test_tampered_lines_are_not_loaded_the_last_valid_policy_stays_and_pub
 
     await execute(database, "DELETE FROM sys.policy_revision WHERE revision = 2")
     mended = await publish(database)
-    started = LivePolicy(SHIPPED)
+    started = LivePolicy(SHIPPED, RevisionSeals())
     await started.load(database)
 
     assert (mended.revision, mended.digest) == (2, first.digest)
@@ -278,7 +282,7 @@ async def test_a_rolled_back_change_publishes_nothing(database: Database) -> Non
     async def change_and_fail() -> None:
         async with database.transaction(within=30) as connection:
             await connection.execute(text("DELETE FROM sys.action_resource"))
-            await publish_if_changed(connection, SHIPPED, "mistake")
+            await publish_if_changed(connection, SHIPPED, RevisionSeals(), "mistake")
             raise LookupError
 
     with suppress(LookupError):
@@ -299,10 +303,10 @@ async def test_changes_at_once_are_all_in_the_last_policy(database: Database) ->
                     f" VALUES ('x', 'x{number}', 'GET', '/x/{number}')"
                 )
             )
-            await publish_if_changed(connection, SHIPPED, "race")
+            await publish_if_changed(connection, SHIPPED, RevisionSeals(), "race")
 
     await asyncio.gather(*(register(number) for number in range(12)))
-    live = LivePolicy(SHIPPED)
+    live = LivePolicy(SHIPPED, RevisionSeals())
     await live.load(database)
 
     assert live.current.revision == 13
@@ -311,13 +315,13 @@ async def test_changes_at_once_are_all_in_the_last_policy(database: Database) ->
 
 async def test_loads_at_once_load_once(database: Database) -> None:
     await publish(database)
-    live = LivePolicy(SHIPPED)
+    live = LivePolicy(SHIPPED, RevisionSeals())
 
     assert sorted(await asyncio.gather(*(live.load(database) for _ in range(8)))) == [False] * 7 + [True]
 
 
 async def test_an_older_policy_never_replaces_a_newer_one() -> None:
-    live = LivePolicy(SHIPPED)
+    live = LivePolicy(SHIPPED, RevisionSeals())
 
     assert live.offer(Policy(SHIPPED.model_text, SHIPPED.base, revision=5))
     assert not live.offer(Policy(SHIPPED.model_text, (), revision=4))
@@ -350,7 +354,11 @@ async def test_following_each_change_and_loading_all_lines_give_the_same_policy(
 ) -> None:
     dice = random.Random(3)
     await publish(database)
-    following, skipping, publishing = LivePolicy(SHIPPED), LivePolicy(SHIPPED), LivePolicy(SHIPPED)
+    following, skipping, publishing = (
+        LivePolicy(SHIPPED, RevisionSeals()),
+        LivePolicy(SHIPPED, RevisionSeals()),
+        LivePolicy(SHIPPED, RevisionSeals()),
+    )
     for live in (following, skipping, publishing):
         await live.load(database)
     whole = 0
@@ -364,13 +372,15 @@ async def test_following_each_change_and_loading_all_lines_give_the_same_policy(
     for n in range(24):
         await execute(database, dice.choice(EDITS).format(n=n))
         async with database.transaction(within=30) as connection:
-            made = await publish_if_changed(connection, SHIPPED, "edit", in_force=publishing.current)
+            made = await publish_if_changed(
+                connection, SHIPPED, RevisionSeals(), "edit", in_force=publishing.current
+            )
         publishing.offer(made)
         await following.load(database)
         if n % 5 == 4:
             await skipping.load(database)
             assert whole == n // 5  # the fresh ones below only
-            fresh = LivePolicy(SHIPPED)
+            fresh = LivePolicy(SHIPPED, RevisionSeals())
             await fresh.load(database)
             for live in (following, skipping, publishing):
                 assert live.current.revision == fresh.current.revision
@@ -401,22 +411,27 @@ async def test_a_change_writes_the_lines_of_what_it_changes_and_no_others(databa
 async def test_a_worker_reads_all_lines_where_the_kept_changes_do_not_give_the_digest(
     database: Database,
 ) -> None:
-    await publish(database)
-    live = LivePolicy(SHIPPED)
+    seals = RevisionSeals("a key that only the service has, and an auditor")
+    await publish(database, seals=seals)
+    live, keyless = LivePolicy(SHIPPED, seals), LivePolicy(SHIPPED, RevisionSeals())
     await live.load(database)
     await execute(database, "UPDATE sys.menu SET enabled = false WHERE auth_mark = 'system:user:detail'")
-    made = await publish(database)
+    made = await publish(database, seals=seals)
     await execute(database, "DELETE FROM sys.policy_line WHERE until = 2 OR since = 2")
 
     assert await live.load(database)
 
     assert live.current.digest == made.digest
     assert list(live.current.rules) == list(made.rules)
+    # Without a seal nothing else than history tells who has written the lines.
+    await execute(database, "UPDATE sys.policy_revision SET seals = NULL, sealed_from = NULL")
+    with pytest.raises(UntrustedRevisionError, match="not those that history keeps"):
+        await keyless.load(database)
 
 
 async def test_a_database_out_of_reach_leaves_the_last_valid_policy(database: Database) -> None:
     await publish(database)
-    live = LivePolicy(SHIPPED)
+    live = LivePolicy(SHIPPED, RevisionSeals())
     await live.load(database)
     gone = Database("postgresql://nobody@127.0.0.1:1/none", timeout=0.5)
 
@@ -498,18 +513,20 @@ async def test_a_layer_of_a_later_version_is_left_out_and_everything_else_decide
     database: Database,
 ) -> None:
     before = await publish(database)
-    live = LivePolicy(SHIPPED)
+    live = LivePolicy(SHIPPED, RevisionSeals())
     await live.load(database)
     async with database.snapshot() as connection:
         digest = digest_of_a_later_version(before, await menus.permission_bits(connection))
     await execute(
         database,
         LATER,
+        "INSERT INTO sys.policy_line (layer, object, code, since) SELECT v0, v1, v2, 2 FROM sys.casbin_rule"
+        " WHERE v0 = 'tenant'",
         "INSERT INTO sys.policy_revision (revision, digest, line_count, cause) SELECT revision + 1,"
         f" '{digest}', line_count + 1, 'a later version' FROM sys.policy_revision"
         " ORDER BY revision DESC LIMIT 1",
     )
-    for node in (live, LivePolicy(SHIPPED)):  # one that runs, and one that starts
+    for node in (live, LivePolicy(SHIPPED, RevisionSeals())):  # one that runs, and one that starts
         assert await node.load(database)
         policy = node.current
         assert policy.revision == before.revision + 1
@@ -524,8 +541,8 @@ async def test_a_layer_of_a_later_version_is_left_out_and_everything_else_decide
 async def test_a_line_of_an_unknown_layer_that_was_not_published_is_tampering(database: Database) -> None:
     await publish(database)
     await execute(database, LATER)
-    with pytest.raises(PolicyError, match="do not give the digest"):
-        await LivePolicy(SHIPPED).load(database)
+    with pytest.raises(PolicyError, match="not those that history keeps"):
+        await LivePolicy(SHIPPED, RevisionSeals()).load(database)
 
 
 async def test_what_would_be_published_does_not_depend_on_the_policy_in_force(database: Database) -> None:
@@ -535,7 +552,7 @@ async def test_what_would_be_published_does_not_depend_on_the_policy_in_force(da
         derived, differs = await derived_policy(connection, SHIPPED), await drift(connection)
         for in_force in (
             before,
-            LivePolicy(SHIPPED).current,
+            LivePolicy(SHIPPED, RevisionSeals()).current,
             Policy(SHIPPED.model_text, [Rule("grant", "a:b", "a:b")]),
         ):
             found = await derived_policy(connection, SHIPPED, in_force)

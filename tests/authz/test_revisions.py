@@ -5,6 +5,7 @@ from time import monotonic
 
 import pytest
 
+from service.audit.chain.revision_seals import RevisionSeals
 from service.authz.engine.policy import Policy
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.publisher import publish_if_changed
@@ -36,7 +37,7 @@ class Published:
 
 @pytest.fixture
 def live() -> LivePolicy:
-    live = LivePolicy(SHIPPED)
+    live = LivePolicy(SHIPPED, RevisionSeals())
     live.offer(Policy(SHIPPED.model_text, revision=4))
     return live
 
@@ -117,7 +118,7 @@ async def test_the_newest_revision_is_read_from_the_database(seeded_database_url
     read = reader_of(database)
     found = [await read()]
     async with database.transaction(within=30) as connection:
-        await publish_if_changed(connection, SHIPPED, "test")
+        await publish_if_changed(connection, SHIPPED, RevisionSeals(), "test")
     found.append(await read())
     await database.close()
     assert found == [0, 1]

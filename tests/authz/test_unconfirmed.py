@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from service.audit.chain.revision_seals import RevisionSeals
 from service.authz.engine.policy import Policy
 from service.authz.publishing import live as module
 from service.authz.publishing.live import LivePolicy
@@ -39,7 +40,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def test_a_policy_that_is_not_confirmed_for_twelve_hours_denies_everything(clock: Clock) -> None:
-    live = LivePolicy(SHIPPED)
+    live = LivePolicy(SHIPPED, RevisionSeals())
     live.offer(Policy(SHIPPED.model_text, bits={"orders:read": 7}, revision=3))
     clock.seconds += LONG - 1
     assert live.current.permission_map.decode("gA==") == {"orders:read"}
@@ -51,7 +52,7 @@ def test_a_policy_that_is_not_confirmed_for_twelve_hours_denies_everything(clock
 
 
 def test_each_confirmation_counts_from_when_it_began(clock: Clock) -> None:
-    live = LivePolicy(SHIPPED)
+    live = LivePolicy(SHIPPED, RevisionSeals())
     live.offer(Policy(SHIPPED.model_text, revision=3))
     began = live.now()
     clock.seconds += 600
@@ -65,7 +66,7 @@ def test_each_confirmation_counts_from_when_it_began(clock: Clock) -> None:
 
 
 def test_a_report_does_not_bring_back_a_policy_that_was_given_up(clock: Clock) -> None:
-    live = LivePolicy(SHIPPED)
+    live = LivePolicy(SHIPPED, RevisionSeals())
     live.offer(Policy(SHIPPED.model_text, bits={"orders:read": 7}, revision=3))
     clock.seconds += LONG
     assert live.current.revision == 0
@@ -81,7 +82,7 @@ async def test_a_worker_that_was_cut_off_loads_the_policy_again_once_it_reports(
     database: Database, clock: Clock
 ) -> None:
     await publish(database)
-    live = LivePolicy(SHIPPED)
+    live = LivePolicy(SHIPPED, RevisionSeals())
     watch = PolicyWatch(live, database, silence, Unannounced(), "a:1", token_life=7200)
     await watch.look()
     revision = live.current.revision

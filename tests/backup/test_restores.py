@@ -308,6 +308,20 @@ async def test_an_audit_of_the_restored_logs_accounts_for_what_is_lost(made: Mad
     lost = re.search(r"operation_log [\d-]+: (\d+) entries were lost by restore 2", verified.output)
     assert lost is not None
     assert int(lost[1]) > 0
+    # The seals of before are those of after, and a revision that came after the backup is accounted for too.
+    assert re.search(r"policy revisions: \d+, as published", verified.output)
+    assert "policy revisions: 1 that were reported earlier were lost by a restore" in verified.output
+
+
+async def test_revisions_of_a_backup_are_sealed_on_after_its_restore(made: Made) -> None:
+    found = (await made.new.data("GET", "/api/policy/revisions?size=200"))["items"]
+
+    restored = next(one for one in found if one["cause"].startswith("restored from the backup"))
+    assert {one["authenticity"] for one in found} <= {"sealed", "unsealed"}
+    assert restored["authenticity"] == "sealed"
+    before = next(one["revision"] for one in found if one["revision"] < restored["revision"])
+    compared = f"/api/policy/diff?from={before}&to={restored['revision']}"
+    assert (await made.new.ask("GET", compared)).status == 200
 
 
 async def test_a_second_restore_of_the_same_backup_accounts_for_the_first_and_keeps_what_it_is_told_to(

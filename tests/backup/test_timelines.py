@@ -8,6 +8,7 @@ import secrets
 import pytest
 from sqlalchemy import text
 
+from service.audit.chain.revision_seals import RevisionSeals
 from service.authz.publishing.publisher import publish_if_changed
 from service.authz.publishing.shipped import configured
 from service.operator.errors import UnpreparedError
@@ -29,7 +30,9 @@ async def begin_timeline(service: Inside) -> None:
     try:
         async with database.transaction(within=30) as connection:
             await connection.execute(BEGIN, {"name": secrets.token_hex(6)})
-            await publish_if_changed(connection, configured(Policy()), "restored", least=1000)
+            await publish_if_changed(
+                connection, configured(Policy()), RevisionSeals(), "restored", least=1000
+            )
     finally:
         await database.close()
 

@@ -18,6 +18,7 @@ from pathlib import Path
 import uvloop
 from sqlalchemy import text
 
+from service.audit.chain.revision_seals import RevisionSeals
 from service.authz.publishing.announced import leave_to_workers
 from service.authz.publishing.changes import PolicyChanges
 from service.authz.publishing.live import LivePolicy
@@ -85,14 +86,18 @@ async def _fill(url: str, size: int) -> None:
         await connection.execute(text(REGISTER), {"size": size})
         await connection.execute(text(BIND))
         await connection.execute(text("ANALYZE"))
-        await publish_if_changed(connection, SHIPPED, "bench")
+        await publish_if_changed(connection, SHIPPED, RevisionSeals(), "bench")
     await database.close()
 
 
 async def _published(url: str, size: int, limit: float) -> list[Result]:
     """Return what it takes to publish a change of one Button, its history included, and to follow it."""
     await _fill(url, size)
-    database, live, other = Database(url), LivePolicy(SHIPPED), LivePolicy(SHIPPED)
+    database, live, other = (
+        Database(url),
+        LivePolicy(SHIPPED, RevisionSeals()),
+        LivePolicy(SHIPPED, RevisionSeals()),
+    )
     whole = await _taken(other.load(database))
     await live.load(database)
     changes = PolicyChanges(database, live, SHIPPED, read_shipped, leave_to_workers)

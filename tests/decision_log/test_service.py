@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from service.audit.chain.revision_seals import RevisionSeals
 from service.audit.decisions.event import decoded
 from service.authz.publishing.shipped import read_shipped
+from service.authz.review.past import PastPolicies
 from service.authz.review.sources import read_policy, source_named
 from service.laboratory.replay import replay
 from service.records.database.transactions import Database
@@ -53,7 +55,7 @@ async def test_refusals_and_allowed_requests_are_in_the_file_and_counted(
         assert secret not in path.read_bytes()
 
     database = Database(published_database_url)
-    policy = await read_policy(source_named("1"), read_shipped(), database)
+    policy = await read_policy(source_named("1"), PastPolicies(read_shipped(), RevisionSeals()), database)
     await database.close()
     with path.open("rb") as lines:
         answer = replay(policy, lines)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from service.administration.delegation import DelegationCheck
+from service.audit.chain.revision_seals import RevisionSeals
 from service.audit.decisions.event import DecisionEvent, Event
 from service.audit.decisions.log import DecisionLog
 from service.audit.decisions.writer import DecisionWriter
@@ -176,7 +177,7 @@ def world(callers: Mapping[str, Caller], lines: Iterable[Rule] = LINES, *, allow
     """Return a service that logs this share of what it allows."""
     shipped = _shipped()
     policy = Policy(shipped.model_text, lines, {}, REVISION, own_digest="5e" * 32)
-    live = LivePolicy(shipped)
+    live = LivePolicy(shipped, RevisionSeals())
     live.offer(policy)
 
     async def newest() -> int:

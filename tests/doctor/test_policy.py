@@ -122,7 +122,8 @@ def test_lines_that_were_changed_past_the_service_are_told_for_a_month(
 
     assert (before.state, after.state, look_at("policy-tampering").state) == ("ok", "warning", "ok")
     assert after.message == (
-        "1 revisions in 30 days replaced lines that were changed past the service, the last one 7, 2 lines"
+        "1 revisions in 30 days replaced lines or revisions that were changed past the service, the last one "
+        "7, 2 of them"
     )
 
 

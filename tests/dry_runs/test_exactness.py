@@ -10,6 +10,7 @@ from typing import Any, Final
 import psycopg
 import pytest
 
+from service.audit.chain.revision_seals import RevisionSeals
 from service.authz.engine.policy import Policy
 from service.authz.engine.resource_index import ResourceIndex
 from service.authz.publishing.live import LivePolicy
@@ -154,7 +155,7 @@ class World:
 
 async def moment(service: Inside) -> Moment:
     """Read who may do what now."""
-    live, database = LivePolicy(SHIPPED), Database(service.database_url, pool_size=1)
+    live, database = LivePolicy(SHIPPED, RevisionSeals()), Database(service.database_url, pool_size=1)
     await live.load(database)
     await database.close()
     async with await psycopg.AsyncConnection.connect(service.database_url) as connection:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from service.audit.chain.revision_seals import RevisionSeals
 from service.audit.decisions.event import EvaluationEvent
 from service.authn.assertions import Assertions
 from service.authn.authenticate import Authenticator
@@ -114,7 +115,7 @@ class DecisionPoint:
         self._shipped = read_shipped()
         self.accounts = self._shipped.accounts
         self.openings = tuple(openings)
-        self.live = LivePolicy(self._shipped)
+        self.live = LivePolicy(self._shipped, RevisionSeals())
         self.publish(resources, router)
         self.csrf = Csrf(auth)
         token = CookieToken("Authorization", "Bearer ", Cookies(auth))

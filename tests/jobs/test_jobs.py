@@ -121,13 +121,16 @@ async def write_on(database: Database, key: str, *days: int) -> None:
         await Writing(database, Chain(key)).write("operation_log", [line])
 
 
+DAYS = "{} days of the logs and 0 policy revisions are as they were written"
+
+
 async def test_a_change_of_a_late_day_is_found_at_once_and_of_an_older_one_within_as_many_days(
     database: Database,
 ) -> None:
     settings = Oplog(chain_key="k" * 40)
     await write_on(database, settings.chain_key, 10, 11, 12, 20)
     assert await verified(database) == {}
-    assert await verify_again(database, settings, TODAY) == "2 days of the logs are as they were written"
+    assert await verify_again(database, settings, TODAY) == DAYS.format(2)
     assert await verified(database) == {"operation_log": (2, 0), "login_log": (0, 0)}
 
     await execute(database, "UPDATE sys.operation_log SET url = '/another' WHERE action = 'on 11'")
@@ -157,4 +160,4 @@ async def test_days_of_a_key_that_is_no_longer_set_are_left_out(database: Databa
     await write_on(database, "o" * 40, 19)
     await write_on(database, "n" * 40, 20)
     said = await verify_again(database, Oplog(chain_key="n" * 40), TODAY)
-    assert said == "1 days of the logs are as they were written"
+    assert said == DAYS.format(1)

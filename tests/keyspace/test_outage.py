@@ -37,7 +37,7 @@ OPERATIONS: dict[str, Callable[[SessionStore], Awaitable[object]]] = {
     "unban": lambda store: store.unban("1"),
     "ban of": lambda store: store.ban_of("1"),
     "online": lambda store: store.online.page(),
-    "revision": lambda store: store.revision_key.read(),
+    "revision": lambda store: store.revision_key.read(None),
     "announce": lambda store: store.revision_key.announce(3),
     "ping": lambda store: store.ping(),
 }

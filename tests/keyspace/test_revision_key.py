@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.keyspace import SessionStore, revision_in
+from service.keyspace import SessionStore, Witness
 from tests.keyspace.conftest import Raw
 
 pytestmark = pytest.mark.anyio
@@ -16,38 +16,38 @@ async def test_an_announcement_never_lowers_the_revision(store: SessionStore) ->
         await key.announce(revision)
         await key.restore(revision - 1)
 
-    assert revision_in(await key.read()) == 10
+    assert (await key.read(None)).revision == 10
 
 
 async def test_two_announcements_of_one_number_differ(store: SessionStore) -> None:
     await store.revision_key.announce(5)
-    first = await store.revision_key.read()
+    first = (await store.revision_key.read(None)).value
     await store.revision_key.announce(5)
 
     assert first is not None
     assert not await store.revision_key.replace(first, 4)
-    assert revision_in(await store.revision_key.read()) == 5
+    assert (await store.revision_key.read(None)).revision == 5
 
 
 async def test_a_withdrawal_that_comes_late_does_not_undo_the_announcement_of_a_lower_revision(
     store: SessionStore,
 ) -> None:
     await store.revision_key.announce(30)  # and rolled back: the database has 22
-    seen = await store.revision_key.read()
+    seen = (await store.revision_key.read(None)).value
     await store.revision_key.announce(23)
 
     assert seen is not None
     assert not await store.revision_key.replace(seen, 22)
-    assert revision_in(await store.revision_key.read()) == 30
+    assert (await store.revision_key.read(None)).revision == 30
 
 
 async def test_a_revision_that_nobody_has_announced_anew_can_be_replaced(store: SessionStore) -> None:
     await store.revision_key.announce(5)
-    seen = await store.revision_key.read()
+    seen = (await store.revision_key.read(None)).value
 
     assert seen is not None
     assert await store.revision_key.replace(seen, 4)
-    assert revision_in(await store.revision_key.read()) == 4
+    assert (await store.revision_key.read(None)).revision == 4
 
 
 @pytest.mark.parametrize("value", ["", "x", "-1:", "1.5:", "9" * 19])
@@ -55,8 +55,31 @@ async def test_a_value_that_can_not_be_read_says_no_revision(
     store: SessionStore, raw: Raw, value: str
 ) -> None:
     await raw.set("policy:revision", value)
-    assert revision_in(await store.revision_key.read()) is None
+    assert (await store.revision_key.read(None)).revision is None
 
 
 async def test_there_is_no_revision_in_an_empty_store(store: SessionStore) -> None:
-    assert revision_in(await store.revision_key.read()) is None
+    assert (await store.revision_key.read(None)).revision is None
+
+
+async def test_a_witness_of_a_timeline_never_goes_back(store: SessionStore) -> None:
+    key = store.revision_key
+    told = [
+        await key.bear_witness("one", Witness(revision, hash_))
+        for revision, hash_ in ((9, "a"), (10, "b"), (10, "c"), (2, "d"))
+    ]
+    await key.bear_witness("another", Witness(3, "e"))
+
+    assert told == [True, True, False, False]
+    assert [(await key.read(name)).witness for name in ("one", "another", "none")] == [
+        (10, "b"),
+        (3, "e"),
+        None,
+    ]
+    assert await key.witnesses(["one", "another", "none"]) == {10: "b", 3: "e"}
+
+
+@pytest.mark.parametrize("value", ["", "x", "-1 a", "1.5 a", "9" * 19])
+async def test_a_witness_that_can_not_be_read_says_nothing(store: SessionStore, raw: Raw, value: str) -> None:
+    await raw.set("policy:witness:one", value)
+    assert (await store.revision_key.read("one")).witness is None

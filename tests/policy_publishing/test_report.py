@@ -34,7 +34,7 @@ async def test_a_report_of_an_installation_has_roles_findings_and_who_changed_wh
     await service.data("PUT", given, {"menuIds": [button]}, ("If-Match", "*"))
     async with await psycopg.AsyncConnection.connect(service.database_url) as connection:
         await connection.execute(
-            "UPDATE sys.policy_revision SET user_name = %s, cause = %s WHERE revision = 3", (HOSTILE, HOSTILE)
+            "UPDATE sys.policy_revision SET user_name = %s, cause = %s WHERE revision = 2", (HOSTILE, HOSTILE)
         )
     file = tmp_path / "report.html"
 
@@ -70,16 +70,14 @@ async def test_a_report_of_an_installation_has_roles_findings_and_who_changed_wh
     assert "| `POST /api/auth/login` | anyone | anyone | anyone | anyone | anyone |" in lines
     assert any(line.startswith("| resource-takes-requests | `GET /api/user/7` |") for line in lines)
     hostile = r"\<script\>alert(1)\</script\>\<U+202E\>\|\`x\`"
-    (revision,) = [line for line in lines if line.startswith("| 3 | ")]
-    assert revision.endswith(
-        f" | {hostile} | {hostile} | `- p, resource, GET /api/user/7, @login`<br>"
-        "`+ p, resource, GET /api/user/7, system:user:list` |"
+    (revision,) = [line for line in lines if line.startswith("| 2 | ")]
+    assert revision.endswith(f" | {hostile} | {hostile} | `+ p, resource, GET /api/user/7, @login` |")
+    (third,) = [line for line in lines if line.startswith("| 3 | ")]
+    assert third.endswith(
+        f"| admin | Buttons of resource {saved['id']} replaced by admin |"
+        " `- p, resource, GET /api/user/7, @login`<br>`+ p, resource, GET /api/user/7, system:user:list` |"
     )
-    (second,) = [line for line in lines if line.startswith("| 2 | ")]
-    assert second.endswith(
-        "| admin | GET /api/user/7 registered by admin | `+ p, resource, GET /api/user/7, @login` |"
-    )
-    assert " UTC | admin | " in second
+    assert " UTC | admin | " in third
     (changed,) = [line for line in lines if "| `role:clerk` | permissions |" in line]
     assert changed.endswith("| admin | `role:clerk` | permissions |  | `system:user:list` |")
     assert "| `GET /api/user/7` | a holder of system:user:detail |  |" in lines

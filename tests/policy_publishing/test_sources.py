@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import pytest
 
+from service.audit.chain.revision_seals import RevisionSeals
 from service.authz.engine.errors import PolicyError
 from service.authz.engine.rules import RESOURCE
+from service.authz.review.past import PastPolicies
 from service.authz.review.sources import read_policy, source_named, standing_of
 from service.records.database.transactions import Database
 from tests.support.inside import Inside
 from tests.support.shipped import SHIPPED
 
 pytestmark = pytest.mark.anyio
+
+PAST = PastPolicies(SHIPPED, RevisionSeals())
 
 REPORT = {"resourceName": "Read", "resourceCode": "report", "method": "GET", "path": "/api/report/{id}"}
 
@@ -21,7 +25,7 @@ async def test_a_revision_and_the_live_policy_are_read_whole_with_the_current_ro
     database = Database(service.database_url)
     try:
         first, second, live = [
-            await read_policy(source_named(name), SHIPPED, database) for name in ("1", "r2", "live")
+            await read_policy(source_named(name), PAST, database) for name in ("1", "r2", "live")
         ]
         assert (first.revision, second.revision, live.revision) == (1, 2, 2)
         assert set(second.rules) == set(live.rules)
@@ -32,14 +36,14 @@ async def test_a_revision_and_the_live_policy_are_read_whole_with_the_current_ro
         assert standing.codes["super"] == ("*",)
         assert standing.users[("super",)] == 1
         with pytest.raises(PolicyError, match=r"There is no revision 3, or .*; the newest is 2"):
-            await read_policy(source_named("3"), SHIPPED, database)
+            await read_policy(source_named("3"), PAST, database)
     finally:
         await database.close()
 
 
 async def test_files_are_read_without_a_database_and_a_revision_is_not() -> None:
-    shipped = await read_policy(source_named("shipped"), SHIPPED, None)
+    shipped = await read_policy(source_named("shipped"), PAST, None)
     assert len(shipped.rules) == len(SHIPPED.rules)
     assert (await standing_of(shipped, None)).codes == {}
     with pytest.raises(PolicyError, match="live: this policy is in the database"):
-        await read_policy(source_named("live"), SHIPPED, None)
+        await read_policy(source_named("live"), PAST, None)

@@ -15,6 +15,7 @@ from service.records.migrate import migrate
 from service.records.policy import lines as casbin_rule
 from service.records.policy import revisions as policy_revisions
 from service.records.policy.lines import ObjectKey, Stored
+from service.records.policy.revisions import NewRevision
 from service.records.resources import bindings
 from service.records.resources.bindings import BoundButton
 
@@ -28,7 +29,7 @@ OTHER: ObjectKey = ("grant", "a:b")
 async def publish(database: Database, changed: Changed, cause: str = "test", *, mend: bool = False) -> int:
     async with database.transaction() as connection:
         return await casbin_rule.publish(
-            connection, changed, line_count=7, digest="digest", cause=cause, mend=mend
+            connection, changed, NewRevision(line_count=7, digest="digest", cause=cause), mend=mend
         )
 
 
@@ -116,7 +117,9 @@ async def test_a_rolled_back_publishing_leaves_lines_and_revision(
 ) -> None:
     async def fail() -> None:
         async with database.transaction() as connection:
-            await casbin_rule.publish(connection, {OBJECT: ()}, line_count=0, digest="none", cause="mistake")
+            await casbin_rule.publish(
+                connection, {OBJECT: ()}, NewRevision(line_count=0, digest="none", cause="mistake")
+            )
             raise LookupError
 
     await publish(database, {OBJECT: ("a",)})
@@ -132,7 +135,7 @@ async def test_a_revision_is_announced_when_it_is_committed(
     async with await psycopg.AsyncConnection.connect(seeded_database_url, autocommit=True) as listener:
         await listener.execute(f"LISTEN {casbin_rule.CHANNEL}")
         async with database.transaction() as connection:
-            await casbin_rule.publish(connection, {}, line_count=0, digest="one", cause="test")
+            await casbin_rule.publish(connection, {}, NewRevision(line_count=0, digest="one", cause="test"))
             assert [note async for note in listener.notifies(timeout=0.2)] == []
         heard = [note.payload async for note in listener.notifies(timeout=10, stop_after=1)]
     assert heard == ["1"]
@@ -147,7 +150,9 @@ async def test_publishers_at_once_follow_one_another_and_none_loses_the_change_o
             objects = (await connection.run_sync(casbin_rule.stored)).objects
             codes = (*objects.get("resource", {}).get("GET /a", ()), f"{number:02}")
             return await casbin_rule.publish(
-                connection, {OBJECT: codes}, line_count=len(codes), digest=str(number), cause="race"
+                connection,
+                {OBJECT: codes},
+                NewRevision(line_count=len(codes), digest=str(number), cause="race"),
             )
 
     revisions = await asyncio.gather(*(change(number) for number in range(20)))

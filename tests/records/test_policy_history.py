@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.records.policy import history, lines, revisions
 from service.records.policy.history import Part, PublishedLine
+from service.records.policy.revisions import NewRevision
 from service.records.schema import policy_line
 
 pytestmark = pytest.mark.anyio
@@ -25,7 +26,7 @@ async def publish(connection: AsyncConnection, wanted: set[PublishedLine]) -> in
     for line in sorted(wanted):
         changed[line.layer, line.object] = (*changed.get((line.layer, line.object), ()), line.code)
     revision = await lines.publish(
-        connection, changed, line_count=len(wanted), digest="d", cause="test", mend=True
+        connection, changed, NewRevision(line_count=len(wanted), digest="d", cause="test"), mend=True
     )
     await history.record(connection, revision)
     return revision
@@ -104,11 +105,11 @@ async def test_only_lines_that_could_decide_are_read(connection: AsyncConnection
 async def test_lines_that_somebody_else_has_changed_are_counted(
     connection: AsyncConnection, statement: str, count: int
 ) -> None:
-    await publish(connection, set(POSSIBLE))
+    revision = await publish(connection, set(POSSIBLE))
 
     await connection.execute(text(statement))
 
-    assert await history.tampered(connection) == count
+    assert await history.tampered(connection, revision) == count
 
 
 async def test_what_is_kept_of_revisions_that_were_deleted_is_forgotten(connection: AsyncConnection) -> None:
@@ -127,7 +128,7 @@ async def test_the_changes_of_an_older_version_are_not_told_as_kept(connection: 
     await publish(connection, set(POSSIBLE))
     first = await history.begins(connection)
     assert first is not None
-    older = await revisions.add(connection, digest="d", line_count=1, cause="an older version")
+    older = await revisions.add(connection, NewRevision(digest="d", line_count=1, cause="an older version"))
 
     assert await history.is_kept(connection, first)
     assert not await history.is_kept(connection, older)

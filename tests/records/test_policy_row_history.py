@@ -10,6 +10,7 @@ from sqlalchemy import func, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.records.policy import revisions, row_history
+from service.records.policy.revisions import NewRevision
 from service.records.schema import (
     binding_history,
     button_history,
@@ -79,7 +80,7 @@ async def rows(connection: AsyncConnection) -> int:
 
 
 async def revise(connection: AsyncConnection) -> int:
-    return await revisions.add(connection, digest="d", line_count=0, cause="test")
+    return await revisions.add(connection, NewRevision(digest="d", line_count=0, cause="test"))
 
 
 async def test_the_rows_of_every_revision_are_kept_as_they_were_last(connection: AsyncConnection) -> None:

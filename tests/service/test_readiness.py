@@ -91,7 +91,7 @@ async def test_a_stranger_reads_words_and_the_operator_reads_the_details(site: S
     answer = await site.service.as_stranger("GET", "/health/ready", OPERATOR)
     details = answer.json["data"]["details"]
     assert details["version"] == __version__
-    assert details["policy"] == {"revision": 1, "fault": None}
+    assert details["policy"] == {"revision": 1, "fault": None, "untrusted": None}
     assert [one["revision"] for one in details["workers"]] == [1]
     assert details["workers"][0]["worker"] == details["worker"]
     assert abs(details["clock"]["offset"]) < 1

@@ -15,6 +15,7 @@ from service.administration.state.applying import Applied, StateChanges
 from service.administration.state.planning import Plan, plan
 from service.administration.state.state import State
 from service.administration.unit_of_work import UnitsOfWork
+from service.audit.chain.revision_seals import RevisionSeals
 from service.authn.revocations import Revocations
 from service.authz.publishing.announced import leave_to_workers
 from service.authz.publishing.changes import PolicyChanges
@@ -79,7 +80,7 @@ async def _caller(connection: Connection, user_id: int, name: str) -> Caller:
 @asynccontextmanager
 async def _ground(url: str, redis_url: str) -> AsyncIterator[Ground]:
     database, store = Database(url), SessionStore(Redis(url=redis_url), Auth())
-    live = LivePolicy(SHIPPED)
+    live = LivePolicy(SHIPPED, RevisionSeals())
     await live.load(database)
     changes = PolicyChanges(database, live, SHIPPED, lambda: SHIPPED, leave_to_workers)
     units = UnitsOfWork(database, changes, Delegation(live), Revocations(database, store))

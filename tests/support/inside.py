@@ -15,6 +15,7 @@ from sqlalchemy import text
 
 from service import settings
 from service.app import create_app
+from service.audit.chain.revision_seals import RevisionSeals, seals_of
 from service.authz.publishing.publisher import publish_if_changed
 from service.authz.publishing.shipped import Shipped, configured
 from service.records.database.transactions import Database
@@ -100,7 +101,7 @@ async def inside(database_url: str, redis_url: str, **variables: str) -> AsyncIt
     Passwords are hashed cheaply, that of the administrator too.
     """
     chosen = _settings(database_url, redis_url, variables)
-    await _publish(database_url, _shipped(chosen.policy))
+    await _publish(database_url, _shipped(chosen.policy), seals_of(chosen.oplog))
     async with _running(chosen) as service:
         yield service
 
@@ -117,7 +118,7 @@ async def inside_published(database_url: str, redis_url: str, **variables: str) 
 
 async def publish(database_url: str) -> None:
     """Publish the first policy of a seeded database, and give its administrator a cheap hash."""
-    await _publish(database_url, _usual())
+    await _publish(database_url, _usual(), RevisionSeals())
 
 
 def _settings(database_url: str, redis_url: str, variables: Mapping[str, str]) -> settings.Settings:
@@ -138,11 +139,11 @@ def _usual() -> Shipped:
     return configured(settings.Policy())
 
 
-async def _publish(database_url: str, shipped: Shipped) -> None:
+async def _publish(database_url: str, shipped: Shipped, seals: RevisionSeals) -> None:
     opened = Database(database_url)
     try:
         async with opened.transaction(within=30) as connection:
-            await publish_if_changed(connection, shipped, "start")
+            await publish_if_changed(connection, shipped, seals, "start", anew=True)
             await connection.execute(CHEAPER, {"new": _cheap_hash(), "old": administrator_hash()})
     finally:
         await opened.close()

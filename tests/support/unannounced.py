@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from service.authz.publishing.announced import AnnouncedRevision
+from service.keyspace import Announcement, Witness
 
 
 class Unannounced(AnnouncedRevision):
@@ -11,5 +12,13 @@ class Unannounced(AnnouncedRevision):
     def __init__(self) -> None:
         """Need nothing."""
 
-    async def keep(self, newest: int) -> None:
+    async def read(self) -> Announcement:
+        """Know nothing."""
+        return Announcement(None, None)
+
+    async def keep(self, newest: int, announced: Announcement) -> None:
         """Do nothing."""
+
+    async def bear_witness(self, _witness: Witness) -> bool:
+        """Record nothing."""
+        return False

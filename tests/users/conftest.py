@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from service.administration.delegation import Delegation
+from service.audit.chain.revision_seals import RevisionSeals
 from service.authz.publishing.live import LivePolicy
 from tests.authn.conftest import Container, auth, own_database, parts, permission_map, shared_database_url
 from tests.support.inside_fixtures import house, seeded_rows, service, shared
@@ -26,6 +27,6 @@ __all__ = [
 @pytest.fixture
 async def delegation(parts: Container) -> Delegation:
     """The delegation check by the policy that the test's database has."""
-    live = LivePolicy(SHIPPED)
+    live = LivePolicy(SHIPPED, RevisionSeals())
     await live.load(parts.database)
     return Delegation(live)

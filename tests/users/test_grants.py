@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from service.administration.delegation import Delegation
+from service.audit.chain.revision_seals import RevisionSeals
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.publisher import publish_if_changed
 from service.authz.publishing.shipped import read_shipped
@@ -161,9 +162,9 @@ async def test_a_worker_behind_the_newest_revision_waits_for_it_before_it_decide
 ) -> None:
     monkeypatch.setattr("service.administration.delegation.PATIENCE", 60.0)
     shipped = read_shipped()
-    live = LivePolicy(shipped)
+    live = LivePolicy(shipped, RevisionSeals())
     async with parts.database.transaction() as connection:
-        policy = await publish_if_changed(connection, shipped, "by another worker")
+        policy = await publish_if_changed(connection, shipped, RevisionSeals(), "by another worker")
 
     async def check() -> None:
         async with parts.database.transaction() as connection:
@@ -183,18 +184,18 @@ async def test_a_worker_that_can_not_follow_decides_no_grant(
 ) -> None:
     shipped = read_shipped()
     async with parts.database.transaction() as connection:
-        await publish_if_changed(connection, shipped, "by another worker")
+        await publish_if_changed(connection, shipped, RevisionSeals(), "by another worker")
     monkeypatch.setattr("service.administration.delegation.PATIENCE", 0.05)
 
     with pytest.raises(Unavailable):
         async with parts.database.transaction() as connection:
-            await Delegation(LivePolicy(shipped)).check(connection, ROOT)
+            await Delegation(LivePolicy(shipped, RevisionSeals())).check(connection, ROOT)
 
 
 @pytest.mark.usefixtures("own_database")
 async def test_before_the_first_revision_nothing_is_granted(parts: Container) -> None:
     async with parts.database.transaction() as connection:
         assert await revisions.latest(connection) is None
-        check = await Delegation(LivePolicy(read_shipped())).check(connection, ROOT)
+        check = await Delegation(LivePolicy(read_shipped(), RevisionSeals())).check(connection, ROOT)
         with pytest.raises(PermissionDenied):
             await check.require(["system:user:list"], "Nothing is published")

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from service.audit.chain.revision_seals import RevisionSeals
 from service.authn.authenticate import Authenticator
 from service.authn.tokens import Tokens
 from service.authz.engine.policy import Policy
@@ -73,7 +74,7 @@ class World:
             cookie_secure=False,
         )
         self.tokens = Tokens(self.auth, lambda: self.now)
-        self.live = LivePolicy(read_shipped())
+        self.live = LivePolicy(read_shipped(), RevisionSeals())
         self.publish({"thing:list": 0})
 
         async def newest() -> int:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from service.audit.chain.revision_seals import RevisionSeals
 from service.authn.csrf import Csrf
 from service.authn.token_issuer import TokenPair
 from service.authz.engine.policy import Policy
@@ -34,7 +35,7 @@ PAIR = TokenPair("a.b.c", "d.e.f", 1_700_000_000_123, 7200, 604_800, 7, "ann", "
 
 def app_of(settings: Auth) -> RequestMiddleware:
     shipped = read_shipped()
-    live = LivePolicy(shipped)
+    live = LivePolicy(shipped, RevisionSeals())
     live.offer(Policy(shipped.model_text, [*OPENINGS, *ENDPOINTS, DELETES], {}, 1))
     return over(live, CookieToken("Authorization", "Bearer ", Cookies(settings)), published=1, announced=1)
 

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from service.app import create_app
+from service.audit.chain.revision_seals import RevisionSeals
 from service.authz.engine.policy import Policy
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.shipped import read_shipped
@@ -35,7 +36,7 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shuti
 
 def app_for(*origins: str) -> RequestMiddleware:
     shipped = read_shipped()
-    live = LivePolicy(shipped)
+    live = LivePolicy(shipped, RevisionSeals())
     live.offer(Policy(shipped.model_text, [*OPENINGS, *ENDPOINTS], {}, REVISION))
     return over(live, cross_origin=CrossOrigin(origins))
 
@@ -184,7 +185,7 @@ async def test_credentials_are_never_allowed_and_no_origin_stands_for_all(method
 
 async def test_the_header_of_the_token_is_the_configured_one() -> None:
     shipped = read_shipped()
-    live = LivePolicy(shipped)
+    live = LivePolicy(shipped, RevisionSeals())
     app = over(live, cross_origin=CrossOrigin([OURS], "X-Token"))
     headers = (await preflight("/api/thing", app=app)).header("access-control-allow-headers") or ""
     assert "X-Token" in headers.split(", ")

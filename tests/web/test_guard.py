@@ -6,6 +6,7 @@ from collections.abc import Iterable
 import pytest
 from structlog.testing import capture_logs
 
+from service.audit.chain.revision_seals import RevisionSeals
 from service.authn.authenticate import Authenticator
 from service.authn.verified import Authenticated
 from service.authz.engine.policy import Policy
@@ -89,7 +90,7 @@ def over(
 
 def live_policy(rules: Iterable[Rule]) -> LivePolicy:
     shipped = read_shipped()
-    live = LivePolicy(shipped)
+    live = LivePolicy(shipped, RevisionSeals())
     live.offer(Policy(shipped.model_text, rules, {}, REVISION))
     return live
 
@@ -368,6 +369,6 @@ async def test_a_request_is_authenticated_anew_by_the_revision_that_it_has_waite
 
 @pytest.mark.parametrize("path", ["/api/thing", "/api/open"])
 async def test_before_the_first_policy_is_loaded_nobody_is_refused_for_lack_of_permission(path: str) -> None:
-    answer = await get(path, "all", over(LivePolicy(read_shipped())))
+    answer = await get(path, "all", over(LivePolicy(read_shipped(), RevisionSeals())))
 
     assert (answer.status, answer.code) == (503, "unavailable")

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from service.administration.policy.plan import Obstacle, plan
 from service.administration.policy.steps import Edit, Step
 from service.administration.unit_of_work import UnitOfWork, UnitsOfWork
+from service.audit.chain.revision_seals import RevisionSeals
 from service.authz.engine.lines import Lines, changes
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import PERMISSION, Rule
@@ -31,16 +32,19 @@ class Restored:
 class PolicyRestore:
     """Restores past revisions: all that has to be edited, or nothing."""
 
-    def __init__(self, units: UnitsOfWork) -> None:
+    def __init__(self, units: UnitsOfWork, seals: RevisionSeals) -> None:
+        """``seals`` say which revisions are as they were published."""
         self._units = units
+        self._seals = seals
 
     async def restore(self, caller: Caller, revision: int, match: Callable[[int], None]) -> Restored:
         """Make the edits that bring the shared lines of ``revision`` back.
 
         ``match`` is called with the newest revision, under the lock; its exceptions roll the change back.
-        Raises ``NotFound`` when there is no such revision, ``Conflict`` with ``cannotReturn`` when something
-        can't return, ``PermissionDenied`` when the caller may not make one of the edits by itself, and what
-        the edits and ``UnitsOfWork.publishing`` raise.
+        Raises ``NotFound`` when there is no such revision, ``RevisionUntrusted`` when it or the newest one is
+        not as it was published, ``Conflict`` with ``cannotReturn`` when something can't return,
+        ``PermissionDenied`` when the caller may not make one of the edits by itself, and what the edits and
+        ``UnitsOfWork.publishing`` raise.
         """
         async with self._units.publishing(caller, f"revision {revision} restored") as unit:
             latest = await revisions.latest(unit.connection)
@@ -49,7 +53,8 @@ class PolicyRestore:
             if await revisions.read(unit.connection, revision) is None:
                 raise NotFound("There is no such revision")
             if not await history.is_kept(unit.connection, revision):
-                raise Conflict("What that revision contained is not kept", rule="history")
+                raise Conflict("What that revision contained is not kept")
+            await self._seals.require(unit.connection, revision, newest)
             steps, obstacles = await plan(unit.connection, revision, newest)
             if obstacles:
                 raise _cannot_return(revision, obstacles)
@@ -85,7 +90,6 @@ async def _require_same(candidate: Policy, wanted: list[PublishedLine], revision
         raise Conflict(
             f"What is stored does not lead back to revision {revision}: rows were changed past this service. "
             "Reload the policy first, and look at the difference",
-            rule="history",
             differing=differing[:20],
         )
 
@@ -105,6 +109,4 @@ def _cannot_return(revision: int, obstacles: list[Obstacle]) -> Conflict:
     named = "; ".join(f"{one.name}: {one.reason}" for one in obstacles[:3])
     more = f"; and {len(obstacles) - 3} more" if len(obstacles) > 3 else ""  # noqa: PLR2004 - those named
     told = [{"name": one.name, "reason": one.reason} for one in obstacles]
-    return Conflict(
-        f"Revision {revision} can't be restored: {named}{more}", rule="history", cannotReturn=told
-    )
+    return Conflict(f"Revision {revision} can't be restored: {named}{more}", cannotReturn=told)

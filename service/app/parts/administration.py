@@ -70,6 +70,6 @@ def make(
         resources=ResourceChanges(units),
         services=ServiceChanges(units),
         openings=OpeningChanges(units),
-        restore=PolicyRestore(units),
+        restore=PolicyRestore(units, policy.past.seals),
         keyed_writes=KeyedWrites(database, fingerprints),
     )

@@ -9,6 +9,7 @@ from typing import Any
 
 from service.app.parts.stores import Stores
 from service.app.readiness import node_facts
+from service.audit.chain.revision_seals import seals_of
 from service.authz.publishing.acknowledged import Acknowledgements
 from service.authz.publishing.announced import AnnouncedRevision
 from service.authz.publishing.changes import PolicyChanges
@@ -52,7 +53,8 @@ def make(
     ``former`` are the names of workers that have ended, perhaps without a word.
     """
     database, revision_key = settings.database, stores.sessions.revision_key
-    live = LivePolicy(shipped)
+    seals = seals_of(settings.oplog)
+    live = LivePolicy(shipped, seals)
     changes = PolicyChanges(
         stores.database, live, shipped, partial(configured, settings.policy), revision_key.announce
     )
@@ -60,19 +62,21 @@ def make(
         live,
         stores.database,
         partial(announcements, database.direct_url or database.url, lines.CHANNEL),
-        AnnouncedRevision(revision_key, stores.database),
+        AnnouncedRevision(revision_key, stores.database, live.timeline),
         worker,
         token_life=settings.auth.access_timeout,
         own_digests=settings.policy.own_digests,
         mend=changes.mend,
         former=former,
-        facts=partial(node_facts, shared_digests(settings, settings.auth.jwt_secret), troubles),
+        facts=partial(
+            node_facts, shared_digests(settings, settings.auth.jwt_secret), troubles, seals.key_ids
+        ),
     )
     return PolicyParts(
         live=live,
         changes=changes,
         watch=watch,
         acknowledged=Acknowledgements(watch),
-        past=PastPolicies(shipped),
+        past=PastPolicies(shipped, seals),
         turns=ReviewTurns(),
     )

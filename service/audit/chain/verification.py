@@ -1,15 +1,18 @@
-"""Verification of the logs again and again, a few days at a time."""
+"""Verification of logs and policy revisions again and again, a few days at a time."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
+from types import MappingProxyType
 from typing import Final
 
 import structlog
 
 from service.audit.chain.form import Chain
 from service.audit.chain.reported import ReportedHead
+from service.audit.chain.revision_audit import RevisionAudit, audit_revisions
+from service.audit.chain.revision_seals import seals_of
 from service.audit.chain.verify import Audit
 from service.kernel.operator_error import OperatorError
 from service.records.database.transactions import Database
@@ -21,25 +24,32 @@ from service.settings import Oplog
 LATEST: Final = timedelta(days=2)
 """How far back the days lie that are verified each time, beside today."""
 _MOST_NAMED: Final = 5
+_TURNS: Final = 100  # days in which the lines of each older revision are compared once
 
 _log = structlog.get_logger()
 
 
 class TamperedError(OperatorError):
-    """Days of a log are not as they were written."""
+    """Days of a log, or policy revisions, are not as they were written."""
 
 
 async def verify_again(
-    database: Database, settings: Oplog, today: date | None = None, *, told: Sequence[ReportedHead] = ()
+    database: Database,
+    settings: Oplog,
+    today: date | None = None,
+    *,
+    told: Sequence[ReportedHead] = (),
+    told_revisions: Mapping[int, str] = MappingProxyType({}),
 ) -> str:
     """Verify the last days of the logs, and one older day: another one each day, so that each has its turn.
 
-    ``told`` are heads that were kept elsewhere. Days whose chain was made with a key that is no longer set
-    can't be verified, and are left out. Records when each log was verified, and with what result. Returns
-    what was verified, in words. Raises TamperedError, and Unavailable.
+    The same of the lines that history keeps of policy revisions; the seals of all of them are verified.
+    ``told`` are heads that were kept elsewhere, and ``told_revisions`` hashes by number. Days whose chain was
+    made with a key that is no longer set can't be verified, and are left out. Records when each log was
+    verified, and with what result. Returns what was verified, in words. Raises TamperedError and Unavailable.
     """
     today = today or datetime.now(UTC).date()
-    keys = [Chain(settings.chain_key), Chain()]
+    keys = [Chain(settings.chain_key), Chain(), *map(Chain, filter(None, [settings.chain_previous_key]))]
     older, unknown = await _days_before(database, today - LATEST, {key.key_id for key in keys})
     turns = [(today - LATEST, today)]
     if older:
@@ -56,6 +66,7 @@ async def verify_again(
                     tampered[one.log].append(f"{one.log} {one.day}")
     async with database.transaction() as connection:
         await verifications.save(connection, {log: (verified[log], len(tampered[log])) for log in TABLES})
+    revisions = await _verify_revisions(database, settings, told_revisions, today)
     if days := [day for log in TABLES for day in tampered[log]]:
         _log.error("a log is not as it was written", event_type="security", days=days)
         named = ", ".join(days[:_MOST_NAMED])
@@ -63,7 +74,24 @@ async def verify_again(
             f"{len(days)} days of the logs are not as they were written: {named}; "
             "'portcullis audit verify' says what is wrong"
         )
-    return f"{sum(verified.values())} days of the logs are as they were written"
+    if revisions.faults:
+        raise TamperedError(f"policy revisions are not as they were published: {revisions.faults[0]}")
+    count = sum(verified.values())
+    return f"{count} days of the logs and {revisions.count} policy revisions are as they were written"
+
+
+async def _verify_revisions(
+    database: Database, settings: Oplog, told: Mapping[int, str], today: date
+) -> RevisionAudit:
+    def has_turn(revision: int, time: datetime) -> bool:
+        return time.date() >= today - LATEST or revision % _TURNS == today.toordinal() % _TURNS
+
+    found = await audit_revisions(database, seals_of(settings), told, has_turn)
+    if found.faults:
+        _log.error(
+            "policy revisions are not as they were published", event_type="security", faults=found.faults
+        )
+    return found
 
 
 async def _days_before(

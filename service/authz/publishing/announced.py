@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from service.keyspace import RevisionKey, revision_in
+from service.kernel.restore_epoch import FIRST, CurrentTimeline
+from service.keyspace import Announcement, RevisionKey, Witness
 from service.records.database.transactions import Database
 from service.records.policy import revisions
 
@@ -10,24 +11,41 @@ from service.records.policy import revisions
 class AnnouncedRevision:
     """The announced revision, by which a worker learns within a request that it decides by an old one."""
 
-    def __init__(self, key: RevisionKey, database: Database) -> None:
+    def __init__(self, key: RevisionKey, database: Database, timeline: CurrentTimeline) -> None:
+        """``timeline`` is that of ``database``: another one has a witness of its own."""
         self._key = key
         self._database = database
+        self._timeline = timeline
 
-    async def keep(self, newest: int) -> None:
-        """Mend the announcement if it does not say ``newest``, the newest revision that the database has.
+    async def read(self) -> Announcement:
+        """Return what is announced, and once the timeline is known the witness of what was in force.
+
+        Read before the database, the witness is of no later revision than the database must have. Raises
+        ``Unavailable``.
+        """
+        return await self._key.read(self._timeline.name)
+
+    async def keep(self, newest: int, announced: Announcement) -> None:
+        """Mend what is ``announced`` if it does not say ``newest``, the newest revision that there is.
 
         Lower or missing it is raised: the store was emptied, or the revision was published by a command or a
         start. Higher, it is withdrawn when its change was rolled back. Raises ``Unavailable``.
         """
-        seen = await self._key.read()
-        number = revision_in(seen)
+        seen = announced.value
+        number = announced.revision
         if number is None and seen is not None:
             await self._key.replace(seen, newest)
         elif number is None or number < newest:
             await self._key.restore(newest)
         elif number > newest and seen is not None:
             await self._withdraw(seen, number)
+
+    async def bear_witness(self, witness: Witness) -> bool:
+        """Record the revision that is in force; return whether it was not recorded before.
+
+        Raises ``Unavailable``.
+        """
+        return await self._key.bear_witness(self._timeline.name or FIRST, witness)
 
     async def _withdraw(self, seen: bytes, number: int) -> None:
         async with self._database.transaction() as connection:

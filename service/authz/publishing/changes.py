@@ -13,7 +13,7 @@ from service.authz.engine.errors import PolicyError
 from service.authz.engine.policy import Policy
 from service.authz.invariants.checking import Holders, Situation
 from service.authz.publishing.invariant_guard import InvariantGuard
-from service.authz.publishing.live import LivePolicy
+from service.authz.publishing.live import LivePolicy, UntrustedRevisionError
 from service.authz.publishing.lockout import require_way_back
 from service.authz.publishing.publisher import candidate, publish_if_changed
 from service.authz.publishing.shipped import Shipped
@@ -104,10 +104,11 @@ class PolicyChanges:
         Conflict: with ``faults`` when no policy can be built from what would be stored, with ``lockedOut``
         when it would close to everybody what administers the policy, with ``brokenInvariants`` when it would
         break a statement.
-        Unavailable also when the session store can't announce the revision, and when the database has lost
-        revisions: workers would keep the lost ones in force. In a dry run (``DRY_RUN``) nothing is committed,
-        written as lines, announced or in force, no turn is waited for, and everything is refused that would
-        be refused otherwise, except that a broken statement is a warning.
+        Unavailable also when the session store can't announce the revision, when the database has lost
+        revisions, which workers would keep in force, and when the newest one is sealed by an unknown key. In
+        a dry run (``DRY_RUN``) nothing is committed, written as lines, announced or in force, no turn is
+        waited for, and everything is refused that would be refused otherwise, except that a broken statement
+        is a warning.
         """
         dry_run = DRY_RUN.get()
         async with self._own_turn() if dry_run is None else nullcontext():
@@ -142,13 +143,15 @@ class PolicyChanges:
     async def mend(self, cause: str, least: int) -> None:
         """Publish what is stored as a revision of at least ``least``, unless that has been done.
 
-        For a newest revision that can't be used, and for one that the database has lost. It is no change that
-        a check could refuse: what is stored decides. Raises PolicyError if no policy can be built from it,
-        and Unavailable.
+        For a newest revision that can't be used or is not trusted, for one that the database has lost, and
+        for a first one with a seal. It is no change that a check could refuse: what is stored decides. Raises
+        PolicyError if no policy can be built from it, and Unavailable.
         """
         async with self._own_turn():
             async with self._database.transaction(within=WITHIN) as connection:
-                policy = await publish_if_changed(connection, self._shipped, cause, least=least)
+                policy = await publish_if_changed(
+                    connection, self._shipped, self._live.seals, cause, least=least, anew=True
+                )
                 if policy.revision > self._live.current.revision:
                     await self._announce(policy.revision)
             self._live.offer(policy)
@@ -158,14 +161,9 @@ class PolicyChanges:
             found = await asyncio.to_thread(self._read)
         except PolicyError as fault:
             _log.error("the model or the policy files can't be used", reason=str(fault))
-            raise Conflict(
-                "The model or the policy files can't be used; the log says why", rule="consistent"
-            ) from fault
+            raise Conflict("The model or the policy files can't be used; the log says why") from fault
         if found != self._shipped:
-            raise Conflict(
-                "The model or the policy files have changed: restart the service to use them",
-                rule="changed_meanwhile",
-            )
+            raise Conflict("The model or the policy files have changed: restart the service to use them")
 
     @asynccontextmanager
     async def _own_turn(self) -> AsyncIterator[None]:
@@ -192,15 +190,18 @@ class PolicyChanges:
                 policy = await publish_if_changed(
                     change.connection,
                     self._shipped,
+                    self._live.seals,
                     cause,
                     change.check,
                     user_name=user_name,
                     in_force=in_force,
                 )
                 in_force = self._live.current
+        except UntrustedRevisionError as fault:
+            raise Unavailable(f"The policy can't be published: {fault}") from fault
         except PolicyError as fault:
             raise Conflict(
-                "The policy can't be built from what is stored", rule="consistent", faults=list(fault.faults)
+                "The policy can't be built from what is stored", faults=list(fault.faults)
             ) from fault
         if policy.revision < in_force.revision or (
             policy.revision == in_force.revision and policy.digest != in_force.digest

@@ -134,3 +134,21 @@ def digest_of(shared: Lines, bits: Mapping[str, int]) -> str:
     for code, bit in sorted(bits.items(), key=lambda item: item[1]):
         digest.update(f"{code}={bit}\n".encode())
     return digest.hexdigest()
+
+
+def lines_digest_of(shared: Lines) -> str:
+    """Return the SHA-256, in hexadecimal, of the shared lines alone, in an order that SQL can make.
+
+    So kept lines of past revisions, whose permission maps are not kept, can be compared with it; see
+    ``history.lines_digest``.
+    """
+    digest = hashlib.sha256()
+    for layer, objects in sorted(shared.by_object.items()):
+        for part in in_parts(sorted(objects.items())):
+            texts = [
+                f"{len(layer)} {len(name)} {len(code)} {layer}{name}{code}"
+                for name, codes in part
+                for code in sorted(codes)
+            ]
+            digest.update("".join(texts).encode())
+    return digest.hexdigest()

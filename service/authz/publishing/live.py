@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Final
 
+from service.audit.chain.revision_seals import UNSEALED, Judgement, RevisionSeals
 from service.authz.engine.errors import PolicyError
 from service.authz.engine.policy import Policy
 from service.authz.invariants.statements import Invariants
@@ -27,6 +28,15 @@ LOAD_WITHIN: Final = 60.0
 """Seconds that reading a policy may take; a hundred thousand lines take a few."""
 
 
+class UntrustedRevisionError(PolicyError):
+    """The newest revision is not one that was published here; ``judgement`` says what speaks against it."""
+
+    def __init__(self, revision: int, judgement: Judgement) -> None:
+        super().__init__(f"revision {revision} is not trusted: {judgement.reason}")
+        self.judgement = judgement
+
+
+_FORGOTTEN: Final = Judgement("forged", "the stored lines are not those that history keeps of it")
 _UNCONFIRMED: Final = UNCONFIRMED.total_seconds()
 
 
@@ -40,7 +50,9 @@ class LivePolicy:
     Take ``current`` once per request, so that all its decisions use one revision.
     """
 
-    def __init__(self, shipped: Shipped) -> None:
+    def __init__(self, shipped: Shipped, seals: RevisionSeals) -> None:
+        """Decide with the lines of ``shipped``, by revisions that ``seals`` trusts."""
+        self.seals: Final = seals
         self.timeline = CurrentTimeline()
         """The timeline of the database that the policy was read from."""
         self._timeline_at = 0
@@ -89,8 +101,9 @@ class LivePolicy:
         known, or does not give the published digest, all published lines are read. Everything is read in one
         snapshot, with regular yields to the event loop; the policy is built in a thread from the node's own
         lines and the shared ones. After a failure the current one stays: raises PolicyError if nothing was
-        published or the stored lines are not the published ones, Unavailable if the database is out of reach.
-        Concurrent loads are serialised, and read one row if there is nothing newer.
+        published or the stored lines are not the published ones, UntrustedRevisionError if the revision was
+        not published here, Unavailable if the database is out of reach. Concurrent loads are serialised, and
+        read one row if there is nothing newer.
         """
         async with self._loading:
             async with database.snapshot(within=LOAD_WITHIN) as connection:
@@ -101,9 +114,14 @@ class LivePolicy:
                 await self.follow_timeline(connection, latest.revision)
                 if latest.revision <= current.revision:
                     return False
+                judgement = await self.seals.judged(connection, latest)
+                if not judgement.is_trusted:
+                    raise UntrustedRevisionError(latest.revision, judgement)
                 bits = await menus.permission_bits(connection)
                 policy = await self._followed(connection, current, latest, bits)
                 if policy is None:
+                    if judgement is UNSEALED and not await _is_in_history(connection, latest.revision):
+                        raise UntrustedRevisionError(latest.revision, _FORGOTTEN)
                     stored = await connection.run_sync(lines.stored)
                     policy = await asyncio.to_thread(self._whole, stored, bits, latest.revision)
             if policy.digest != latest.digest:
@@ -166,3 +184,8 @@ class LivePolicy:
         except TimeoutError:
             raise Unavailable(f"This worker decides by a revision older than {revision}") from None
         return self.current
+
+
+async def _is_in_history(connection: Connection, revision: int) -> bool:
+    """Tell whether history has the stored lines too: who changes lines and their digest may forget it."""
+    return not await history.tampered(connection, revision)

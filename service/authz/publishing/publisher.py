@@ -8,18 +8,20 @@ from typing import NamedTuple
 
 import structlog
 
+from service.audit.chain.revision_seals import UNSEALED, RevisionSeals, hash_of
 from service.authz.engine.lines import Lines, changes
 from service.authz.engine.policy import Policy
-from service.authz.publishing.derive import derive, digest_of
+from service.authz.publishing.derive import derive, digest_of, lines_digest_of
+from service.authz.publishing.live import UntrustedRevisionError
 from service.authz.publishing.shipped import Shipped
 from service.kernel.dry_run import OvertakenError
 from service.kernel.origin import ORIGIN
 from service.records.database.transactions import Connection
 from service.records.menus import menus
-from service.records.policy import history, revisions, row_history
+from service.records.policy import history, revisions, row_history, workers
 from service.records.policy import lines as casbin_rule
 from service.records.policy.lines import Stored
-from service.records.policy.revisions import PolicyRevision
+from service.records.policy.revisions import NewRevision, PolicyRevision
 from service.records.resources import bindings, openings
 from service.records.services import services
 
@@ -29,12 +31,14 @@ _log = structlog.get_logger()
 async def publish_if_changed(
     connection: Connection,
     shipped: Shipped,
+    seals: RevisionSeals,
     cause: str,
     check: Callable[[Policy], None] = lambda _: None,
     *,
     user_name: str | None = None,
     in_force: Policy | None = None,
     least: int = 0,
+    anew: bool = False,
 ) -> Policy:
     """Derive the policy from the data of ``connection``, publish it if it differs, and return it.
 
@@ -46,36 +50,42 @@ async def publish_if_changed(
     for it, for the list of revisions. ``in_force`` is the policy in force in this process: what it has in
     common with the new one is not built again. ``least`` is the lowest number that the revision may have: one
     with a lower number is published again. After the commit, hand the policy to ``LivePolicy.offer``.
+
+    Revisions that ``seals`` does not trust are passed over: what is stored is published above them. One that
+    is sealed by an unknown key is passed over with ``anew`` only, else UntrustedRevisionError is raised:
+    another node may have made it. ``anew`` also publishes again what is unsealed although there is a key.
     """
     await revisions.lock(connection)
-    latest = await revisions.latest(connection)
+    base = await _base(connection, seals, anew=anew)
     shared, bits, digest = await _derived(connection, in_force)
     stored = await connection.run_sync(casbin_rule.stored)
     changed = await asyncio.to_thread(changes, stored.objects, shared.by_object)
-    newest = 0 if latest is None else latest.revision
-    same = latest is not None and latest.digest == digest and not changed and not stored.strangers
-    unchanged = same and newest >= least
+    tampered = await _tampered(connection, base, stored, in_force)
+    newest, prior = base.newest, base.trusted
+    same = prior is not None and prior.digest == digest and not changed and not tampered
+    unchanged = same and newest >= least and not (anew and base.lacks_seal)
     revision = newest if unchanged else max(newest + 1, least)
     policy = await asyncio.to_thread(shipped.policy, shared, bits, revision, digest=digest, like=in_force)
     check(policy)
     if not unchanged:
         await history.forget_from(connection, newest + 1)
         await row_history.forget_from(connection, newest + 1)
-        tampered = await _tampered(connection, latest, stored, in_force)
         origin = ORIGIN.get()
-        await casbin_rule.publish(
-            connection,
-            changed,
-            mend=bool(stored.strangers),
-            line_count=len(shared),
+        new = NewRevision(
             digest=digest,
+            line_count=len(shared),
             cause=cause,
             user_name=user_name,
             request_id=None if origin is None else origin.request_id,
-            tampered=tampered,
-            least=least,
+            tampered=tampered + base.passed_over,
+            lines_digest=await asyncio.to_thread(lines_digest_of, shared),
+            prior_revision=None if prior is None else prior.revision,
+            prior_hash=None if prior is None else hash_of(prior),
+            sealed_from=await _sealed_from(connection, seals, revision),
         )
+        await casbin_rule.publish(connection, changed, new, mend=bool(stored.strangers), least=least)
         await history.record(connection, revision)
+        await _seal(connection, seals, revision)
     # Also when no line has changed: a new name counts from now on.
     await row_history.record(connection, revision)
     return policy
@@ -122,24 +132,73 @@ async def drift(connection: Connection, in_force: Policy | None = None) -> str |
     return None
 
 
-async def _tampered(
-    connection: Connection, latest: PolicyRevision | None, stored: Stored, in_force: Policy | None
-) -> int:
-    """Return how many stored lines are not those of ``latest``, and tell the log when there are any."""
-    if latest is None or latest.added is None:  # its lines were not kept when it was published
+class _Base(NamedTuple):
+    """What a revision is made from.
+
+    ``newest`` is the newest number, ``trusted`` the newest revision that is trusted, ``passed_over`` how many
+    above it are not, and ``lacks_seal`` says that it has none although there is a key.
+    """
+
+    newest: int
+    trusted: PolicyRevision | None
+    passed_over: int
+    lacks_seal: bool
+
+
+async def _base(connection: Connection, seals: RevisionSeals, *, anew: bool) -> _Base:
+    await seals.learn(connection)
+    latest = await revisions.latest(connection)
+    if latest is None:
+        return _Base(0, None, 0, False)
+    judgement = seals.judge(latest)
+    if judgement.is_trusted:
+        return _Base(latest.revision, latest, 0, bool(seals.key_ids) and judgement is UNSEALED)
+    if judgement.authenticity == "unknown_key" and not anew:
+        raise UntrustedRevisionError(latest.revision, judgement)
+    _log.error(
+        "a policy revision was not published here",
+        event_type="security",
+        revision=latest.revision,
+        reason=judgement.reason,
+    )
+    passed_over = 1
+    async for one in revisions.older(connection, latest.revision):
+        if seals.judge(one).is_trusted:
+            return _Base(latest.revision, one, passed_over, False)
+        passed_over += 1
+    return _Base(latest.revision, None, passed_over, False)
+
+
+async def _sealed_from(connection: Connection, seals: RevisionSeals, revision: int) -> int | None:
+    """Return from which revision on each must have a seal, told by ``revision``, the next one."""
+    if not seals.key_ids:
+        return None
+    if seals.sealed_from is not None and seals.sealed_from <= revision:
+        return seals.sealed_from
+    return revision if seals.can_all_seal(await workers.present(connection)) else None
+
+
+async def _seal(connection: Connection, seals: RevisionSeals, revision: int) -> None:
+    if seals.key_ids and (made := await revisions.read(connection, revision)) is not None:
+        await revisions.seal(connection, {revision: seals.made_for(made)})
+
+
+async def _tampered(connection: Connection, base: _Base, stored: Stored, in_force: Policy | None) -> int:
+    """Return how many stored lines are not those of the trusted revision; tell the log if there are any."""
+    if base.trusted is None:
         return 0
     if (
         in_force is not None
-        and (in_force.revision, in_force.digest) == (latest.revision, latest.digest)
+        and (in_force.revision, in_force.digest) == (base.trusted.revision, base.trusted.digest)
         and not await _differ(stored, in_force.shared)
     ):
         return 0
-    found = await history.tampered(connection)
+    found = await history.tampered(connection, base.trusted.revision)
     if found:
         _log.error(
             "published policy lines were changed past the service",
             event_type="security",
-            revision=latest.revision,
+            revision=base.trusted.revision,
             lines=found,
         )
     return found

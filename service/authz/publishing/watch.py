@@ -12,18 +12,20 @@ from typing import Final
 
 import structlog
 
+from service.audit.chain.revision_seals import REVISION_EVENT
 from service.authz.engine.errors import PolicyError
 from service.authz.engine.policy import Policy
 from service.authz.publishing.announced import AnnouncedRevision
-from service.authz.publishing.live import LivePolicy
+from service.authz.publishing.live import LivePolicy, UntrustedRevisionError
+from service.authz.publishing.newest import Newest
 from service.authz.publishing.own_parts import OwnParts
 from service.errors import Unavailable
 from service.kernel.health import Health, State
+from service.keyspace import Announcement
 from service.records.database.transactions import Database
 from service.records.menus import bit_positions
 from service.records.policy import revisions
 from service.records.policy import workers as policy_workers
-from service.records.policy.revisions import PolicyRevision
 from service.records.policy.workers import REPORT_EVERY, NodeFacts, PolicyWorker
 
 POLL_EVERY: Final = 0.5
@@ -43,6 +45,7 @@ Announced = Callable[[], AsyncGenerator[str, None]]
 Mend = Callable[[str, int], Awaitable[None]]
 """Publishes what is stored anew; see ``PolicyChanges.mend``."""
 
+_NOTHING: Final = Announcement(None, None)
 _LOST: Final = "the database has lost policy revisions that were in force"
 _UNUSABLE: Final = "no worker can use the newest policy revision"
 
@@ -60,9 +63,10 @@ class PolicyWatch:
     says what workers decide by. ``facts`` returns what this worker says of its node beside that. The first
     report takes back those of the workers ``former``, which have ended.
 
-    What the database says counts. A newest revision that no worker can use, since somebody has forged it or
-    changed its lines, is replaced by ``mend``, and so is one that the database no longer has: in both cases
-    what is stored is published with a number that no worker has seen.
+    What the database says counts. A newest revision that is not trusted, or that no worker can use since
+    somebody has changed its lines, is replaced by ``mend``, and so is one that the database no longer has,
+    or has no longer as it was in force: what is stored is published with a number that no worker has seen.
+    A revision that is not trusted is not announced, so requests go on to be decided by the one before.
     """
 
     def __init__(
@@ -95,11 +99,13 @@ class PolicyWatch:
         self._refused = (0, 0.0)  # a revision that could not be loaded, and when to try it again
         self._newest = 0  # the newest revision of the database, and since when it is not in force here
         self._behind_since = 0.0
-        self._seen: tuple[int, str] | None = None  # number and digest of what the last look found in force
+        self._seen: Newest | None = None  # what the last look found in force
         self._reported: tuple[int, str | None, dict[str, str]] | None = None
         self._report_again = 0.0
         self.fault: str | None = None
         """Why the policy in force is not known to be the newest; None if it is."""
+        self.untrusted: int | None = None
+        """The newest revision of the database if it is not trusted, as seals say; None if it is."""
 
     async def run(self) -> None:
         """Watch until cancelled; the first check is immediate."""
@@ -112,26 +118,49 @@ class PolicyWatch:
         before = self._live.current
         self._seen = None
         try:
-            async with self._database.transaction(even_if_emptied=True) as connection:
-                latest = await revisions.latest(connection)
-                if latest is not None:
-                    await self._live.follow_timeline(connection, latest.revision)
-            # Revisions are never deleted, so that a database without one has lost its rows.
-            self._database.emptied = latest is None and self._live.current.revision > 0
-            newest = 0 if latest is None else latest.revision
+            if self._live.timeline.name is None:  # by which the witness is found
+                await self._newest_of_database(_NOTHING)
+            announced = await self._read_announced()
+            found = await self._newest_of_database(announced)
+            newest = 0 if found is None else found.known(before)
             self._note(newest)
-            if latest is not None and _has_lost(latest, before):
-                await self._publish_anew(_LOST, newest, before.revision + 1)
-            await self._load(newest)
+            if found is None:
+                await self._load(0)
+            else:
+                await self._follow(found, before)
             await self._report()
-            if latest is not None and self.fault is None and newest == self._live.current.revision:
-                self._seen = newest, latest.digest
+            if found is not None and self.fault is None and found.revision == self._live.current.revision:
+                self._seen = found
         except Unavailable as refusal:
             self._say(refusal.detail)
         else:
             if newest:
-                with suppress(Unavailable):  # the session store's own check tells
-                    await self._keep.keep(newest)
+                await self._keep_announced(newest, announced)
+
+    async def _newest_of_database(self, announced: Announcement) -> Newest | None:
+        async with self._database.transaction(even_if_emptied=True) as connection:
+            mark = await revisions.newest(connection)
+            latest = await revisions.latest(connection)
+            if latest is not None:
+                await self._live.follow_timeline(connection, latest.revision)
+                judgement = await self._live.seals.judged(connection, latest)
+        # Revisions are never deleted, so that a database without one has lost its rows.
+        self._database.emptied = latest is None and self._live.current.revision > 0
+        return None if latest is None else Newest(latest, mark, judgement, announced)
+
+    async def _follow(self, found: Newest, before: Policy) -> None:
+        """Put the newest revision in force, or publish what is stored if it is forged or others are lost."""
+        lost, judgement = found.lost_above(before), found.judgement
+        least = max(found.revision, lost or 0) + 1
+        if judgement.authenticity == "forged":
+            if await self._publish_anew(_forged(found.revision, judgement.reason), found.revision, least):
+                return
+        elif lost is not None and await self._publish_anew(_LOST, found.revision, least):
+            return
+        if not judgement.is_trusted and found.revision <= self._live.current.revision:
+            self._say(f"revision {found.revision} is not trusted: {judgement.reason}", found.revision)
+        else:
+            await self._load(found.revision)
 
     async def workers(self) -> list[PolicyWorker]:
         """Return what every worker of every node has reported lately, and the truth about this one.
@@ -154,13 +183,14 @@ class PolicyWatch:
     def health(self) -> Health:
         """Return ``degraded`` while an older policy has to be kept, or it is not known whether it is older.
 
-        ``down`` before there is any, and ``FOLLOW_WITHIN`` seconds behind a published revision: by then each
-        request that has to be decided by it is refused.
+        Also while the newest revision is not trusted. ``down`` before there is any, and ``FOLLOW_WITHIN``
+        seconds behind a published revision: by then each request that has to be decided by it is refused.
         """
         revision = self._live.current.revision
         behind = self.lag > FOLLOW_WITHIN
         state: State = "down" if not revision or behind else "degraded" if self.fault is not None else "up"
-        return Health(state, {"revision": revision, "fault": self.fault})
+        told = {"revision": revision, "fault": self.fault, "untrusted": self.untrusted}
+        return Health(state, told)
 
     @property
     def lag(self) -> float:
@@ -190,10 +220,13 @@ class PolicyWatch:
             await self._live.load(self._database)
         except PolicyError as fault:
             self._refused = (newest, monotonic() + RETRY_EVERY)
-            self._say(str(fault))
+            untrusted = isinstance(fault, UntrustedRevisionError)
+            self._say(str(fault), newest if untrusted else None)
+            if isinstance(fault, UntrustedRevisionError) and fault.judgement.authenticity == "forged":
+                await self._publish_anew(_forged(newest, fault.judgement.reason), newest, newest + 1)
             # Not at once: other workers may be about to report that they can use it.
-            if newest == refused and not await self._is_used(newest):
-                await self._publish_anew(_UNUSABLE, newest, 0)
+            elif newest == refused and not await self._is_used(newest):
+                await self._publish_anew(_UNUSABLE, newest, newest + 1)
         else:
             self._say(None)
 
@@ -203,15 +236,18 @@ class PolicyWatch:
             present = await policy_workers.present(connection)
         return any(one.revision >= newest for one in present if one.worker != self._worker)
 
-    async def _publish_anew(self, why: str, newest: int, least: int) -> None:
+    async def _publish_anew(self, why: str, newest: int, least: int) -> bool:
+        """Publish what is stored, as revision ``least`` or a later one; return whether that was done."""
         if self._mend is None:
-            return
+            return False
         in_force = self._live.current.revision
         _log.error(why, event_type="security", newest=newest, in_force=in_force)
         try:
             await self._mend(f"derived anew: {why}", least)
         except PolicyError as fault:
             self._say(str(fault))
+            return False
+        return True
 
     async def _report(self) -> None:
         facts = self._facts()
@@ -229,13 +265,25 @@ class PolicyWatch:
                 await policy_workers.forget(connection)
                 await policy_workers.leave(connection, *self._former)
                 await bit_positions.report_life(connection, self._token_life)
-                self.own_parts.observe(await policy_workers.present(connection))
+                present = await policy_workers.present(connection)
+                self.own_parts.observe(present)
         self._live.confirm(since)
         self._reported, self._former = now, ()
         if due:
             self._report_again = monotonic() + REPORT_EVERY
+            await self._demand_seals(present)
 
-    def _say(self, fault: str | None) -> None:
+    async def _demand_seals(self, present: Collection[PolicyWorker]) -> None:
+        """Publish a revision from which on each must have a seal, once all workers can make one."""
+        seals, revision = self._live.seals, self._live.current.revision
+        if self._mend is None or seals.sealed_from is not None or self.fault is not None or not revision:
+            return
+        if seals.can_all_seal(present):
+            with suppress(PolicyError):  # the next change of what is stored tells
+                await self._mend("each revision is sealed from here on", revision + 1)
+
+    def _say(self, fault: str | None, untrusted: int | None = None) -> None:
+        self.untrusted = untrusted
         if fault == self.fault:
             return
         self.fault = fault
@@ -261,17 +309,32 @@ class PolicyWatch:
         seen = self._seen
         if seen is None:
             return False
+        announced = await self._read_announced()
         try:
-            if await revisions.newest(self._database) != seen:
+            if await revisions.newest(self._database) != seen.mark or seen.is_behind(announced):
                 return False
             await self._report()
         except Unavailable as refusal:
             self._seen = None
             self._say(refusal.detail)
             return True
-        with suppress(Unavailable):  # the session store's own check tells
-            await self._keep.keep(seen[0])
+        await self._keep_announced(seen.revision, announced)
         return True
+
+    async def _read_announced(self) -> Announcement:
+        # Before the database, which then has at least what was in force at this moment.
+        with suppress(Unavailable):  # the session store's own check tells
+            return await self._keep.read()
+        return _NOTHING
+
+    async def _keep_announced(self, newest: int, announced: Announcement) -> None:
+        with suppress(Unavailable):  # as above
+            await self._keep.keep(newest, announced)
+            seen = self._seen
+            if seen is None or seen.witness == announced.witness:
+                return
+            if await self._keep.bear_witness(seen.witness):
+                _log.info(REVISION_EVENT, timeline=self._live.timeline.name, **seen.witness._asdict())
 
     async def _listen(self) -> None:
         with suppress(Unavailable):
@@ -281,11 +344,8 @@ class PolicyWatch:
         await asyncio.sleep(self._poll_every)
 
 
-def _has_lost(latest: PolicyRevision, in_force: Policy) -> bool:
-    """Return whether the database no longer has what was in force before ``latest`` was read."""
-    if latest.revision == in_force.revision:
-        return latest.digest != in_force.digest
-    return latest.revision < in_force.revision
+def _forged(revision: int, reason: str) -> str:
+    return f"revision {revision} was not published here: {reason}"
 
 
 async def _forever(step: Callable[[], Awaitable[None]]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Final
 
+from service.audit.chain.revision_seals import RevisionSeals
 from service.authz.engine.lines import Lines
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import Rule
@@ -20,9 +21,10 @@ class PastPolicies:
     The own part is that of this moment: history keeps the shared part alone.
     """
 
-    def __init__(self, shipped: Shipped) -> None:
-        self.own_digest: Final = shipped.digest
-        self._shipped = shipped
+    def __init__(self, shipped: Shipped, seals: RevisionSeals) -> None:
+        """``seals`` say which revisions are as they were published."""
+        self.shipped: Final = shipped
+        self.seals: Final = seals
         self._turn = asyncio.Lock()
 
     async def of(self, connection: Connection, revision: int, place: Place | None = None) -> Policy:
@@ -30,11 +32,13 @@ class PastPolicies:
 
         Answers of the layers resource and endpoint about a request, or of the layers of codes about a code,
         are those of the whole policy. One is built at a time, in a thread. The caller makes sure that the
-        lines of ``revision`` are kept; see ``history.is_kept``.
+        lines of ``revision`` are kept; see ``history.is_kept``. Raises RevisionUntrusted unless all of them
+        are those that were published.
         """
         async with self._turn:
+            await self.seals.require(connection, revision)
             found = await history.lines_at(connection, revision, place)
             return await asyncio.to_thread(self._build, found, revision)
 
     def _build(self, found: list[history.PublishedLine], revision: int) -> Policy:
-        return self._shipped.policy(Lines(Rule(*line) for line in found), {}, revision)
+        return self.shipped.policy(Lines(Rule(*line) for line in found), {}, revision)

@@ -96,33 +96,33 @@ def _read_export(folder: Path, lint: Lint) -> Policy:
     return own.policy(Lines(shared), {}, 0)
 
 
-async def read_policy(source: Source, shipped: Shipped, database: Database | None) -> Policy:
-    """Return the policy of ``source``; ``shipped`` is the own part of this node, also for a past revision.
+async def read_policy(source: Source, past: PastPolicies, database: Database | None) -> Policy:
+    """Return the policy of ``source``; ``past`` has the own part of this node, also for a past revision.
 
     ``database`` may be None unless ``source.stored``. Raises PolicyError if there is no such policy or it
-    can't be used, and Unavailable.
+    can't be used, RevisionUntrusted if it is not as it was published, and Unavailable.
     """
     if source.folder is not None:
         return await asyncio.to_thread(read_folder, source.folder)
     if not source.stored:
-        return own_policy(shipped)
+        return own_policy(past.shipped)
     if database is None:
         raise PolicyError(f"{source.name}: this policy is in the database")
     if source.revision is None:
-        live = LivePolicy(shipped)
+        live = LivePolicy(past.shipped, past.seals)
         await live.load(database)
         return live.current
     async with database.snapshot(within=history.READ_WITHIN) as connection:
-        return await past_policy(connection, shipped, source.revision)
+        return await past_policy(connection, past, source.revision)
 
 
-async def past_policy(connection: Connection, shipped: Shipped, revision: int) -> Policy:
-    """Return the whole policy of ``revision``; PolicyError if its lines are not kept."""
+async def past_policy(connection: Connection, past: PastPolicies, revision: int) -> Policy:
+    """Return the whole policy of ``revision``; PolicyError if its lines are not kept, RevisionUntrusted."""
     if not await history.is_kept(connection, revision):
         latest = await revisions.latest(connection)
         newest = "none is published" if latest is None else f"the newest is {latest.revision}"
         raise PolicyError(f"There is no revision {revision}, or its lines were not kept; {newest}")
-    return await PastPolicies(shipped).of(connection, revision)
+    return await past.of(connection, revision)
 
 
 async def standing_of(policy: Policy, connection: Connection | None) -> Standing:

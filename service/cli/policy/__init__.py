@@ -26,6 +26,7 @@ COMMANDS: Final = (
     Command("diff", "compare two policies: lines, and who gains and loses what"),
     Command("replay", "print which logged decisions would come out differently"),
     Command("report", "write one page about the whole policy, for an auditor: HTML or Markdown"),
+    Command("republish", "publish what is stored anew, whatever the newest revision says"),
     Command("sync", "register the routes that are not registered"),
     Command("test", "run decision tables and invariants, and find what they would not notice"),
     Command("unlock", "print the resources that lock everybody out, or open one to users who hold *"),

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from service import settings as table
+from service.audit.chain.revision_seals import seals_of
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.shipped import configured
 from service.authz.review.export import export
@@ -35,7 +36,7 @@ def export_policy(settings: Settings, folder: Path) -> str:
     Raises ``PolicyError`` if none was published or it does not fit this model, ``SchemaError``,
     ``Unavailable``, and OSError for the folder.
     """
-    live = LivePolicy(configured(settings.policy))
+    live = LivePolicy(configured(settings.policy), seals_of(settings.oplog))
     with_database(settings, live.load)
     model, lines = export(live.current, folder)
     count = len(live.current.rules)

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from service import settings as table
+from service.audit.chain.revision_seals import seals_of
 from service.cli.answers import show
 from service.cli.lazy_commands import add_data, add_json
 from service.endpoints.policy.revisions import RevisionChanges
@@ -37,7 +38,8 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
     wanted = RevisionFilter(options.since, options.until, options.user)
 
     with reachable(table.load(environ)) as settings:
-        answer = with_database(settings, lambda database: read_log(database, wanted))
+        seals = seals_of(settings.oplog)
+        answer = with_database(settings, lambda database: read_log(database, seals, wanted))
     show(options, answer, lambda: _lines(answer))
 
 
@@ -74,7 +76,10 @@ def _value(value: Any) -> str:
 def _revision(one: RevisionChanges) -> Iterator[str]:
     yield f"{one.create_time}  {one.user_name or '-'}  revision {one.revision}: {one.cause}"
     if one.tampered:
-        yield f"    {counted(one.tampered, 'line')} had been changed past the service"
+        yield f"    {one.tampered} lines or revisions had been changed past the service"
+    if one.distrust is not None:
+        yield f"    NOT as it was published: {one.distrust}"
+        return
     if one.added_lines is None or one.removed_lines is None:
         yield "    its lines were not kept"
         return

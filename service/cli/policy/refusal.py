@@ -51,7 +51,7 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
     revision = wanted.removeprefix("r").partition("-")[0]
 
     async def ask(found: Review, sources: tuple[Source, ...]) -> Explained:
-        revision_of(wanted, found.shipped.digest)
+        revision_of(wanted, found.past.shipped.digest)
         policy = await found.policy(sources[0])
 
         async def at(_place: Place | None) -> Policy:

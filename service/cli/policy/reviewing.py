@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import IO, Any, TypeVar
 
 from service import settings as table
+from service.audit.chain.revision_seals import seals_of
 from service.authz.engine.policy import Policy
 from service.authz.lint.model import require_grammar
-from service.authz.publishing.shipped import Shipped, configured
+from service.authz.publishing.shipped import configured
 from service.authz.review.impact import Standing
+from service.authz.review.past import PastPolicies
 from service.authz.review.sources import (
     LIVE,
     NAMES,
@@ -44,14 +46,14 @@ def add_review(parser: ArgumentParser) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """What a command may ask: the own part of this node, and the database; None if no store is used."""
+    """What a command may ask: policies with the own part of this node, and the database; None without."""
 
-    shipped: Shipped
+    past: PastPolicies
     database: Database | None
 
     async def policy(self, source: Source) -> Policy:
         """Return the policy of ``source``; PolicyError and Unavailable."""
-        return await read_policy(source, self.shipped, self.database)
+        return await read_policy(source, self.past, self.database)
 
     async def proposed(self, source: Source) -> Policy:
         """Return the policy of ``source``; a folder's model may lack rows, since nobody decides by it."""
@@ -89,11 +91,11 @@ def review(
     """
     settings = table.load(environ)
     sources = tuple(map(source_named, names))
-    shipped = configured(settings.policy)
+    past = PastPolicies(configured(settings.policy), seals_of(settings.oplog))
     if not (settings.database.url or options.data or any(source.stored for source in sources)):
-        return asyncio.run(do(Review(shipped, None), sources))
+        return asyncio.run(do(Review(past, None), sources))
     with reachable(settings) as found:
-        return with_database(found, lambda database: do(Review(shipped, database), sources))
+        return with_database(found, lambda database: do(Review(past, database), sources))
 
 
 def opened_log(name: str) -> AbstractContextManager[IO[bytes]]:

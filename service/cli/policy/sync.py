@@ -6,6 +6,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 
 from service import settings as table
+from service.audit.chain.revision_seals import seals_of
 from service.authz.publishing.shipped import configured
 from service.authz.publishing.sync import Differences, differences, register
 from service.cli.lazy_commands import add_data
@@ -14,7 +15,7 @@ from service.cli.policy.operator_changes import operator_changes
 from service.operator.database import with_database
 from service.operator.known_routes import known_routes, routes_of_code
 from service.operator.stores import reachable
-from service.operator.who import operator_name
+from service.operator.who import log_to_errors, operator_name
 from service.records.database.transactions import Database
 from service.settings import Settings
 
@@ -37,6 +38,7 @@ def sync(settings: Settings, *, dry_run: bool) -> list[str]:
     Nothing is ever deleted. Raises ``PolicyError``, ``SchemaError``, ``Unavailable``, ``RoutesError`` and
     ``Conflict``.
     """
+    log_to_errors(settings)
     shipped = configured(settings.policy)
     routes = known_routes(settings.policy, shipped)
 
@@ -47,7 +49,7 @@ def sync(settings: Settings, *, dry_run: bool) -> list[str]:
     async def change(database: Database) -> Differences:
         found = await compare(database)
         if found.proposed:
-            changes = await operator_changes(database, shipped)
+            changes = await operator_changes(database, shipped, seals_of(settings.oplog))
             async with changes.begin(f"policy sync by {operator_name()}") as begun:
                 found = await differences(begun.connection, routes_of_code(shipped))
                 await register(begun.connection, found.proposed)

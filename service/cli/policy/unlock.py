@@ -10,6 +10,7 @@ from time import perf_counter
 from typing import Final
 
 from service import settings as table
+from service.audit.chain.revision_seals import seals_of
 from service.authz.engine.paths import shape
 from service.authz.engine.rules import UNREGISTERED
 from service.authz.publishing.lockout import closing_resources
@@ -22,7 +23,7 @@ from service.errors import Conflict
 from service.operator.database import with_database
 from service.operator.log_entry import enter
 from service.operator.stores import reachable
-from service.operator.who import operator_name, tell_security
+from service.operator.who import log_to_errors, operator_name, tell_security
 from service.records.database.transactions import Database
 from service.records.logs.operation_events import OperationEvent
 from service.records.menus import menus
@@ -92,6 +93,7 @@ def unlock(settings: Settings, resource_id: int) -> str:
     would break, ``PolicyError``, ``SchemaError`` and ``Unavailable``.
     """
     begun = perf_counter()
+    log_to_errors(settings)
     done = with_database(settings, lambda database: _unlock(settings, database, resource_id))
     if not done.done:
         return (
@@ -124,7 +126,7 @@ def unlock(settings: Settings, resource_id: int) -> str:
 
 async def _unlock(settings: Settings, database: Database, resource_id: int) -> _Unlocked:
     shipped = configured(settings.policy)
-    changes = await operator_changes(database, shipped)
+    changes = await operator_changes(database, shipped, seals_of(settings.oplog))
     async with changes.begin(f"resource {resource_id} unlocked by {operator_name()}") as change:
         done = []
         found = await resources.read(change.connection, resource_id)
@@ -136,9 +138,7 @@ async def _unlock(settings: Settings, database: Database, resource_id: int) -> _
         # Without bindings all logged-in users may pass, and a binding would close it to them.
         if bound and not any(button.enabled for button in bound):
             if top is None:
-                raise Conflict(
-                    "No enabled Button carries *, to which the resource could be bound", rule="consistent"
-                )
+                raise Conflict("No enabled Button carries *, to which the resource could be bound")
             await bindings.bind_buttons(change.connection, resource_id, [*(one.id for one in bound), top])
             done.append("bound to the Button *")
     return _Unlocked(f"{found.method} {found.path}", tuple(done), change.policy.revision)

@@ -873,7 +873,7 @@ export interface Published {
   policyRevision: number;
 }
 
-/** A revision: who published it when, by which request and why, and how many lines came and went. `userName` and `requestId` are `null` for a start and for commands. `added` and `removed` are `null` for revisions that an older version published, whose changes were not kept. `tampered` counts the stored lines that somebody had changed past the service, and that this revision replaced. */
+/** A revision: who published it when, by which request and why, and how many lines came and went. `userName` and `requestId` are `null` for a start and for commands. `added` and `removed` are `null` for revisions that an older version published, whose changes were not kept. `tampered` counts the stored lines and revisions that somebody had changed or made past the service, and that this revision replaced. `authenticity` says whether the seal of the revision is right, and `distrust` what speaks against it. */
 export interface PublishedRevision {
   revision: number;
   createTime: string;
@@ -883,6 +883,8 @@ export interface PublishedRevision {
   added: number | null;
   removed: number | null;
   tampered: number;
+  authenticity: RevisionAuthenticity;
+  distrust: string | null;
 }
 
 /** One page of a list; `total` counts the items of all pages. */
@@ -981,7 +983,9 @@ export interface RestoredRevision {
   policyRevision: number;
 }
 
-/** A revision with the lines that it added and removed; `null` where they were not kept. */
+export type RevisionAuthenticity = "forged" | "sealed" | "unknown_key" | "unsealed";
+
+/** A revision with the lines that it added and removed. These are `null` where they were not kept, and where they are not those that were published. */
 export interface RevisionChanges {
   revision: number;
   createTime: string;
@@ -991,6 +995,8 @@ export interface RevisionChanges {
   added: number | null;
   removed: number | null;
   tampered: number;
+  authenticity: RevisionAuthenticity;
+  distrust: string | null;
   addedLines: string[] | null;
   removedLines: string[] | null;
   truncated: boolean;

@@ -39,7 +39,7 @@ export async function show(page) {
       [T.requestId, found.requestId && (logs ? link(`/logs/operations?requestId=${encodeURIComponent(found.requestId)}`, h("code", null, found.requestId)) : h("code", null, found.requestId))],
       ["", found.tampered > 0 && T.tampered(found.tampered)],
     ]), compares && found.revision > 1 && h("div", { class: "actions" }, linkButton(`/policy/compare?from=${found.revision - 1}&to=${found.revision}&access=true`, T.impactTitle))),
-    card(T.changesTitle, lines(async (query) => (await read(query)).data, found, T.noChanges)));
+    card(T.changesTitle, found.distrust ? h("p", null, T.distrusted(found.distrust)) : lines(async (query) => (await read(query)).data, found, T.noChanges)));
 }
 
 /** Bring a revision back: its edits and what they would do are shown first. @param {Page} page @param {number} revision */

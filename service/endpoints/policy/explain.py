@@ -23,7 +23,7 @@ from service.endpoints.policy.explained import Explained, explained_answer, refu
 from service.endpoints.policy.revisions import require_kept
 from service.endpoints.policy.who_may import Method, place_of
 from service.endpoints.services.shown import ServiceName
-from service.errors import Conflict, NotFound, PermissionDenied, ValidationFailed
+from service.errors import Conflict, NotFound, PermissionDenied, RevisionUntrusted, ValidationFailed
 from service.kernel.codes import MAX_CODE_LENGTH, HeldCodes, is_code
 from service.kernel.identity import Caller
 from service.kernel.services import PORTCULLIS
@@ -86,7 +86,7 @@ class Explain:
     @needs("system:policy:read")
     @logged("policy", "explain", "QUERY", response=False)
     @example_body({"userName": "admin", "method": "GET", "path": "/api/role/list"})
-    @refuses(Conflict, NotFound)
+    @refuses(Conflict, NotFound, RevisionUntrusted)
     @named("explainDecision")
     async def on_post(self, context: RequestContext, body: Question) -> Explained:
         """Explain how the policy decides a request, or a question about a permission code.
@@ -130,7 +130,7 @@ class Explain:
         """
         if body.decision_id is None:
             return body.revision
-        revision = revision_of(body.decision_id, self._past.own_digest)
+        revision = revision_of(body.decision_id, self._past.shipped.digest)
         if body.revision not in (None, revision):
             raise ValidationFailed(("revision", "The decision is of another revision"))
         return revision
@@ -143,9 +143,7 @@ def revision_of(decision_id: str, own_digest: str) -> int:
     """
     revision, own, _ = decision_id.removeprefix("r").split("-")
     if not own_digest.startswith(own):
-        raise Conflict(
-            "That decision was made by another own part of the policy than that of this node", rule="history"
-        )
+        raise Conflict("That decision was made by another own part of the policy than that of this node")
     return int(revision)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from service.administration.policy.restore import PolicyRestore
-from service.errors import Conflict, NotFound, PreconditionFailed, RateLimited
+from service.errors import Conflict, NotFound, PreconditionFailed, RateLimited, RevisionUntrusted
 from service.web.messages.context import RequestContext
 from service.web.messages.dry_run import Edited, MadeEdit
 from service.web.messages.marks import dry_run, logged, named, needs, publishes, refuses
@@ -27,7 +27,7 @@ class Restore:
     @dry_run
     @logged("policy", "restore", "UPDATE")
     @publishes
-    @refuses(NotFound, Conflict, PreconditionFailed, RateLimited)
+    @refuses(NotFound, Conflict, RevisionUntrusted, PreconditionFailed, RateLimited)
     @named("restoreRevision")
     async def on_post(self, context: RequestContext, revision: Id) -> RestoredRevision:
         """Bring back the shared lines of a past revision, as a new one.

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Annotated
 
 import msgspec
 from msgspec import Meta, field
 
+from service.audit.chain.revision_seals import Authenticity, Judgement, RevisionSeals
 from service.authz.engine.policy import Policy
 from service.authz.review.impact import Standing
 from service.authz.review.past import PastPolicies
 from service.authz.review.sources import standing_of
 from service.authz.review.turns import ReviewTurns
 from service.endpoints.policy.access_diff import Access, access_answer
-from service.errors import NotFound, ValidationFailed
+from service.errors import NotFound, RevisionUntrusted, ValidationFailed
+from service.records.database import paging
 from service.records.database.transactions import Connection, Database
 from service.records.policy import history, revisions
 from service.records.policy.history import ALL, Part, PublishedLine
@@ -42,7 +45,8 @@ class PublishedRevision(Schema, kw_only=True):
 
     `userName` and `requestId` are `null` for a start and for commands. `added` and `removed` are `null` for
     revisions that an older version published, whose changes were not kept. `tampered` counts the stored
-    lines that somebody had changed past the service, and that this revision replaced.
+    lines and revisions that somebody had changed or made past the service, and that this revision replaced.
+    `authenticity` says whether the seal of the revision is right, and `distrust` what speaks against it.
     """
 
     revision: Revision
@@ -53,6 +57,22 @@ class PublishedRevision(Schema, kw_only=True):
     added: Count | None
     removed: Count | None
     tampered: Annotated[int, Meta(ge=0, examples=[0])]
+    authenticity: Authenticity
+    distrust: Annotated[str, Meta(examples=["its seal is not that of its content"])] | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged(PolicyRevision):
+    """A revision, and what its seal says."""
+
+    authenticity: Authenticity
+    distrust: str | None
+
+    @classmethod
+    def of(cls, revision: PolicyRevision, judgement: Judgement) -> _Judged:
+        """Return ``revision`` with what ``judgement`` says."""
+        facts = {field.name: getattr(revision, field.name) for field in fields(revision)}
+        return cls(**facts, authenticity=judgement.authenticity, distrust=judgement.reason or None)
 
 
 Truncated = Annotated[
@@ -61,7 +81,10 @@ Truncated = Annotated[
 
 
 class RevisionChanges(PublishedRevision, kw_only=True):
-    """A revision with the lines that it added and removed; `null` where they were not kept."""
+    """A revision with the lines that it added and removed.
+
+    These are `null` where they were not kept, and where they are not those that were published.
+    """
 
     added_lines: list[SharedLine] | None
     removed_lines: list[SharedLine] | None
@@ -139,8 +162,9 @@ class RevisionQuery(PageQuery):
 class RevisionList:
     """``/api/policy/revisions``."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, seals: RevisionSeals) -> None:
         self._database = database
+        self._seals = seals
 
     @needs("system:policy:read")
     @named("listRevisions")
@@ -148,14 +172,17 @@ class RevisionList:
         """List the published revisions of the policy, newest first: all, or those of a time or a user."""
         async with self._database.snapshot() as connection:
             found = await revisions.page(connection, query.wanted, page=query.page, size=query.size)
-        return page_answer(query, found, PublishedRevision)
+            await self._seals.learn(connection)
+        judged = tuple(_Judged.of(one, self._seals.judge(one)) for one in found.items)
+        return page_answer(query, paging.Page(judged, found.total), PublishedRevision)
 
 
 class OneRevision:
     """``/api/policy/revisions/{revision}``."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, seals: RevisionSeals) -> None:
         self._database = database
+        self._seals = seals
 
     @needs("system:policy:read")
     @refuses(NotFound)
@@ -166,14 +193,22 @@ class OneRevision:
             found = await revisions.read(connection, revision)
             if found is None:
                 raise NotFound("There is no such revision")
-            return await changes_answer(connection, found, query.part)
+            return await changes_answer(connection, self._seals, found, query.part)
 
 
-async def changes_answer(connection: Connection, found: PolicyRevision, part: Part = ALL) -> RevisionChanges:
-    """Return the revision with ``part`` of the lines that it added and removed."""
-    kept = None if found.added is None else await history.changes_of(connection, found.revision, part)
+async def changes_answer(
+    connection: Connection, seals: RevisionSeals, found: PolicyRevision, part: Part = ALL
+) -> RevisionChanges:
+    """Return the revision with ``part`` of the lines that it added and removed, if they are as published."""
+    judgement = await seals.judged_with_lines(connection, found)
+    if found.prior_revision is not None and judgement.is_trusted:
+        prior = await revisions.read(connection, found.prior_revision)
+        if prior is not None and not (await seals.judged_with_lines(connection, prior)).is_trusted:
+            judgement = Judgement("forged", f"revision {prior.revision} before it is not as it was published")
+    is_kept = found.added is not None and judgement.is_trusted
+    kept = await history.changes_of(connection, found.revision, part) if is_kept else None
     return RevisionChanges(
-        **msgspec.structs.asdict(PublishedRevision.of(found)),
+        **msgspec.structs.asdict(PublishedRevision.of(_Judged.of(found, judgement))),
         added_lines=None if kept is None else _texts(kept.added),
         removed_lines=None if kept is None else _texts(kept.removed),
         truncated=kept is not None and kept.more,
@@ -189,6 +224,7 @@ class Diff:
         self._turns = turns
 
     @needs("system:policy:read")
+    @refuses(RevisionUntrusted)
     @named("compareRevisions")
     async def on_get(self, context: RequestContext, query: DiffQuery) -> PolicyDiff:
         """Compare the shared parts of two revisions of the policy, and what they decide.
@@ -199,6 +235,7 @@ class Diff:
             async with self._database.snapshot(within=history.READ_WITHIN) as connection:
                 await require_kept(connection, "from", query.from_)
                 await require_kept(connection, "to", query.to)
+                await self._past.seals.require(connection, query.from_, query.to)
                 found = await history.difference(connection, query.from_, query.to, query.part)
                 compared = await self._policies(connection, query) if query.access else None
             part = PartQuery(page=query.page, size=query.access_size)

@@ -76,7 +76,7 @@ class Difference(NamedTuple):
 # A full join can't become nested loops, whatever the planner thinks of tables that were filled a moment ago.
 _CHANGED: Final = """
     SELECT kept.id, rule.v0, rule.v1, rule.v2
-    FROM (SELECT * FROM sys.policy_line WHERE until IS NULL) kept
+    FROM (SELECT * FROM sys.policy_line WHERE {kept}) kept
     FULL JOIN sys.casbin_rule rule ON rule.v0 = kept.layer AND rule.v1 = kept.object AND rule.v2 = kept.code
         AND rule.ptype = 'p' AND rule.v3 IS NULL
     WHERE kept.id IS NULL OR rule.id IS NULL
@@ -84,7 +84,7 @@ _CHANGED: Final = """
 
 _RECORD: Final = text(
     f"""
-WITH changed AS MATERIALIZED ({_CHANGED}),
+WITH changed AS MATERIALIZED ({_CHANGED.format(kept="until IS NULL")}),
 ended AS (
     UPDATE sys.policy_line SET until = :revision
     WHERE id IN (SELECT id FROM changed WHERE id IS NOT NULL) RETURNING 1
@@ -107,7 +107,21 @@ UPDATE sys.policy_line SET until = NULL WHERE since < :revision AND until >= :re
 """
 )
 
-_TAMPERED: Final = text(f"SELECT count(*) FROM ({_CHANGED}) changed")  # noqa: S608 - of constants
+_IN_FORCE: Final = "since <= :revision AND (until IS NULL OR until > :revision)"
+_TAMPERED: Final = text(
+    f"SELECT count(*) FROM ({_CHANGED.format(kept=_IN_FORCE)}) changed"  # noqa: S608 - of constants
+)
+
+# Lengths and texts, so that no other lines give the same. The order is that of ``derive.lines_digest_of``.
+_LINES_DIGEST: Final = text(
+    f"""
+SELECT encode(sha256(convert_to(coalesce(string_agg(
+    length(layer) || ' ' || length(object) || ' ' || length(code) || ' ' || layer || object || code, ''
+    ORDER BY layer COLLATE "C", object COLLATE "C", code COLLATE "C"
+), ''), 'UTF8')), 'hex')
+FROM sys.policy_line WHERE {_IN_FORCE}
+"""  # noqa: S608 - of constants
+)
 
 
 async def record(connection: AsyncConnection, revision: int) -> None:
@@ -120,9 +134,15 @@ async def forget_from(connection: AsyncConnection, revision: int) -> None:
     await connection.execute(_FORGET, {"revision": revision})
 
 
-async def tampered(connection: AsyncConnection) -> int:
-    """Return how many lines of ``sys.casbin_rule`` are missing, or were never published."""
-    return int((await connection.execute(_TAMPERED)).scalar_one())
+async def tampered(connection: AsyncConnection, revision: int) -> int:
+    """Return how many lines of ``revision`` are missing in ``sys.casbin_rule``, or are there beside them."""
+    return int((await connection.execute(_TAMPERED, {"revision": revision})).scalar_one())
+
+
+async def lines_digest(connection: AsyncConnection, revision: int) -> str:
+    """Return the SHA-256, in hexadecimal, of the kept lines of ``revision``; many take a second."""
+    found: str = (await connection.execute(_LINES_DIGEST, {"revision": revision})).scalar_one()
+    return found
 
 
 async def changes_of(connection: AsyncConnection, revision: int, part: Part = ALL) -> Difference:

@@ -14,6 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from service.kernel.cooperative_yield import CooperativeYield
 from service.records.database.greenlets import give_way_if_async
 from service.records.policy import revisions
+from service.records.policy.revisions import NewRevision
 from service.records.schema import casbin_rule
 
 ObjectKey: TypeAlias = tuple[str, str]
@@ -72,22 +73,16 @@ def stored(connection: Connection) -> Stored:
 async def publish(
     connection: AsyncConnection,
     changed: Mapping[ObjectKey, tuple[str, ...]],
+    new: NewRevision,
     *,
-    line_count: int,
-    digest: str,
-    cause: str,
-    user_name: str | None = None,
-    request_id: str | None = None,
-    tampered: int = 0,
     mend: bool = False,
     least: int = 0,
 ) -> int:
     """Replace the lines of changed objects, record the next revision, announce it on ``CHANNEL``.
 
-    Returns its number. ``changed`` has the new codes of these objects, none for an object without a line;
-    ``line_count`` is how many lines there are with them. ``tampered`` is how many of the lines before
-    somebody else had changed; with ``mend``, rows that are no lines are deleted. ``least`` is the lowest
-    number that the revision may have.
+    Returns its number. ``changed`` has the new codes of these objects, none for an object without a line, and
+    ``new`` says what is recorded of the revision. With ``mend``, rows that are no lines are deleted.
+    ``least`` is the lowest number that the revision may have.
 
     Others see nothing before the commit. The caller must have taken ``revisions.lock`` before deriving the
     lines; it is taken here again, in case the caller has not. 300,000 new lines take some seconds: open the
@@ -98,16 +93,7 @@ async def publish(
         await connection.execute(delete(casbin_rule).where(~_IS_LINE))
     if changed:
         await _replace(connection, changed)
-    revision = await revisions.add(
-        connection,
-        digest=digest,
-        line_count=line_count,
-        cause=cause,
-        user_name=user_name,
-        request_id=request_id,
-        tampered=tampered,
-        least=least,
-    )
+    revision = await revisions.add(connection, new, least=least)
     await connection.execute(select(func.pg_notify(CHANNEL, str(revision))))
     return revision
 

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Collection, Mapping
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from operator import itemgetter
-from typing import Annotated, Final
+from typing import Annotated, Any, Final, NamedTuple
 
-from sqlalchemy import func, insert, select, text
+from sqlalchemy import (
+    ARRAY,
+    Text,
+    bindparam,
+    cast,
+    func,
+    insert,
+    literal_column,
+    select,
+    text,
+    true,
+    update,
+)
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.kernel.dry_run import DRY_RUN
@@ -21,13 +34,20 @@ LOCK: Final = 0x706F6C69_63790000  # "policy"
 """The advisory lock for publishing."""
 
 
+_AT_ONCE: Final = 500  # rows read at a time
+
+
 @dataclass(frozen=True, slots=True)
 class PolicyRevision:
     """A published policy: its number, the digest and number of its lines, and the cause.
 
     ``user_name`` and ``request_id`` are those of the request that changed it, None where it was none.
     ``added`` and ``removed`` count the lines that differ from the revision before; None when they are not
-    kept. ``tampered`` counts the lines before it that somebody had changed past the service.
+    kept. ``tampered`` counts the lines and the revisions before it that somebody had changed or made past the
+    service. ``lines_digest`` is that of the lines alone, as ``history.lines_digest`` makes it.
+    ``prior_revision`` and ``prior_hash`` are those of the revision that it was made from. ``seals`` are by
+    the ids of their keys, and ``sealed_from`` is the first revision of those that must have one: see
+    ``service.audit.chain.revision_seals``.
     """
 
     revision: int
@@ -40,6 +60,35 @@ class PolicyRevision:
     added: int | None
     removed: int | None
     tampered: int
+    lines_digest: str | None
+    prior_revision: int | None
+    prior_hash: str | None
+    sealed_from: int | None
+    seals: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewRevision:
+    """What is recorded of a revision when it is published; see ``PolicyRevision``."""
+
+    digest: str
+    line_count: int
+    cause: str
+    user_name: str | None = None
+    request_id: str | None = None
+    tampered: int = 0
+    lines_digest: str | None = None
+    prior_revision: int | None = None
+    prior_hash: str | None = None
+    sealed_from: int | None = None
+
+
+class NewestRow(NamedTuple):
+    """Number and digest of the newest revision, and a mark that changes with each change of its row."""
+
+    revision: int
+    digest: str
+    mark: str
 
 
 _REVISION: Final = RowMapper(PolicyRevision, policy_revision)
@@ -70,11 +119,12 @@ async def latest(connection: AsyncConnection) -> PolicyRevision | None:
     return await _REVISION.one_or_none(connection, statement)
 
 
+# xmin is the transaction that wrote the row (PostgreSQL manual, "System Columns").
 _NEWEST: Final = PreparedSelect(
-    select(policy_revision.c.revision, policy_revision.c.digest)
+    select(policy_revision.c.revision, policy_revision.c.digest, literal_column("xmin::text"))
     .order_by(policy_revision.c.revision.desc())
     .limit(1),
-    lambda row: (row[0], row[1]),
+    NewestRow._make,
 )
 
 
@@ -83,9 +133,30 @@ _TAMPERED: Final[PreparedSelect[int]] = PreparedSelect(
 )
 
 
-async def newest(source: Source) -> tuple[int, str] | None:
-    """Return number and digest of the newest revision; None before the first. Cheap enough to ask often."""
+async def newest(source: Source) -> NewestRow | None:
+    """Return the newest revision, in short; None before the first. Cheap enough to ask often."""
     return await _NEWEST.one_or_none(source)
+
+
+async def older(
+    connection: AsyncConnection, revision: int | None = None, *, sealed_by: Collection[str] = ()
+) -> AsyncIterator[PolicyRevision]:
+    """Yield the revisions below ``revision``, or all, the newest first; only a few are read at a time.
+
+    With ``sealed_by``, the ids of keys, only those that say to have a seal by one of them.
+    """
+    statement = select(*_REVISION.columns).order_by(policy_revision.c.revision.desc()).limit(_AT_ONCE)
+    if sealed_by:
+        ids = cast(list(sealed_by), ARRAY(Text))
+        statement = statement.where(func.jsonb_exists_any(policy_revision.c.seals, ids))
+    while True:
+        below_it = true() if revision is None else policy_revision.c.revision < revision
+        found = await _REVISION.all(connection, statement.where(below_it))
+        for one in found:
+            yield one
+        if len(found) < _AT_ONCE:
+            return
+        revision = found[-1].revision
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,32 +203,27 @@ async def tamperings(connection: AsyncConnection) -> list[PolicyRevision]:
     return await _REVISION.all(connection, statement.order_by(policy_revision.c.revision))
 
 
-async def add(
-    connection: AsyncConnection,
-    *,
-    digest: str,
-    line_count: int,
-    cause: str,
-    user_name: str | None = None,
-    request_id: str | None = None,
-    tampered: int = 0,
-    least: int = 0,
-) -> int:
+async def add(connection: AsyncConnection, new: NewRevision, *, least: int = 0) -> int:
     """Record the next revision and return its number, at least ``least``; the caller holds the lock."""
     newest = func.coalesce(func.max(policy_revision.c.revision), 0)
     following = select(func.greatest(newest + 1, least)).scalar_subquery()
     statement = (
         insert(policy_revision)
-        .values(
-            revision=following,
-            digest=digest,
-            line_count=line_count,
-            cause=cause,
-            user_name=user_name,
-            request_id=request_id,
-            tampered=tampered,
-        )
+        .values(revision=following, **asdict(new))
         .returning(policy_revision.c.revision)
     )
     revision: int = (await connection.execute(statement)).scalar_one()
     return revision
+
+
+_SEAL: Final = (
+    update(policy_revision)
+    .where(policy_revision.c.revision == bindparam("number"))
+    .values(seals=bindparam("made"))
+)
+
+
+async def seal(connection: AsyncConnection, seals: Mapping[int, Mapping[str, str]]) -> None:
+    """Store the seals of revisions, by number."""
+    if seals:
+        await connection.execute(_SEAL, [{"number": one, "made": made} for one, made in seals.items()])

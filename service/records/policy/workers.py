@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final, TypedDict
+from typing import Any, Final, NotRequired, TypedDict
 
 from sqlalchemy import bindparam, delete, func, select
 from sqlalchemy.dialects.postgresql import insert as upsert
@@ -27,11 +27,13 @@ class NodeFacts(TypedDict):
 
     ``version`` is that of the service, ``settings`` a digest of each section that all nodes must have alike.
     ``parts`` are the parts of readiness that are not up, each with its ``state`` and its details.
+    ``seal_keys`` are the ids of the keys by which it seals revisions; versions without seals say nothing.
     """
 
     version: str
     settings: Mapping[str, str]
     parts: Mapping[str, Mapping[str, Any]]
+    seal_keys: NotRequired[Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,11 @@ class PolicyWorker:
     seen_time: datetime
     own_digest: str | None
     facts: NodeFacts | None = None
+
+    @property
+    def seal_keys(self) -> frozenset[str]:
+        """The ids of the keys by which it seals revisions."""
+        return frozenset(() if self.facts is None else self.facts.get("seal_keys", ()))
 
 
 _WORKER: Final = RowMapper(PolicyWorker, policy_worker)

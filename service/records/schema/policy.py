@@ -30,6 +30,12 @@ policy_revision = Table(
     Column("removed", Integer),
     Column("tampered", Integer, nullable=False, server_default="0"),
     Column("rows_kept", Boolean, nullable=False, server_default=false()),
+    # Of revisions that a version without them has published, these are empty.
+    Column("lines_digest", Text),
+    Column("prior_revision", BigInteger),
+    Column("prior_hash", Text),
+    Column("sealed_from", BigInteger),
+    Column("seals", JSONB),
     CheckConstraint("revision > 0", name="revision"),
     Index("policy_revision_tampered_idx", "revision", postgresql_where=text("tampered > 0")),
 )

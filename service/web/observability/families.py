@@ -71,6 +71,9 @@ OF_WORKERS: Final = {
     "portcullis_policy_faulty": Family(
         "gauge", "1 while the worker can't tell that its policy is the newest, or can't load the newest."
     ),
+    "portcullis_policy_untrusted": Family(
+        "gauge", "1 while the worker does not trust the newest policy revision, and keeps the one before."
+    ),
     "portcullis_policy_own_info": Family(
         "gauge", "The digest of the own part of the policy of the worker's node; the value is 1.", ("digest",)
     ),
@@ -134,7 +137,7 @@ OF_ALL: Final = {
     "portcullis_sessions_open": Family("gauge", "Device sessions that are open."),
     "portcullis_policy_newest_revision": Family("gauge", "The newest policy revision."),
     "portcullis_policy_tamperings_total": Family(
-        "counter", "Revisions that replaced policy lines which somebody had changed past the service."
+        "counter", "Revisions that replaced policy lines or revisions changed or made past the service."
     ),
     "portcullis_policy_workers": Family("gauge", "Workers of all nodes that have reported lately."),
     "portcullis_policy_workers_behind": Family("gauge", "Those that do not use the newest revision."),

@@ -36,6 +36,7 @@ _ENUMERATIONS: Final = {
         "ReadinessState": "ready degraded",
         "RequestMethod": "GET POST PUT PATCH DELETE",
         "RefusalLog": "operation-log decision-log",
+        "RevisionAuthenticity": "sealed unsealed forged unknown_key",
         "RouteProtection": "public login permission outside",
         "UserKind": "person service",
         "FindingState": "ok warning fault unknown",
