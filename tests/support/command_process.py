@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import sys
 import tempfile
 import threading
@@ -69,6 +70,8 @@ def _run(
 ) -> None:
     if new_session:
         os.setsid()
+    for ignored in (signal.SIGTERM, signal.SIGHUP):  # a template of workers among its parents ignores them
+        signal.signal(ignored, signal.SIG_DFL)
     for number, (file, mode) in enumerate(zip(files, ("r", "w", "w"), strict=True)):
         with file.open(mode) as opened:
             os.dup2(opened.fileno(), number)
