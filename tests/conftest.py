@@ -25,7 +25,12 @@ from tests.support.schedule import Bundles, processes
 from tests.support.scratch import keep_in_memory
 from tests.support.store_numbers import session_store
 
-pytest_plugins = ["tests.support.seeded", "tests.support.spare", "tests.support.cache_sizes"]
+pytest_plugins = [
+    "tests.support.seeded",
+    "tests.support.spare",
+    "tests.support.cache_sizes",
+    "tests.support.shifted",
+]
 
 
 # However slow the machine is: nothing fails for the time that an example takes.

@@ -5,7 +5,6 @@ Commands read the list too, so it does not import the application.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from functools import partial
 from typing import Final
 
@@ -51,7 +50,7 @@ def jobs_of(settings: Settings, objects: ObjectStore) -> tuple[Job, ...]:
     async def maintain_logs(database: Database) -> str:
         chain, days = Chain(settings.oplog.chain_key), retention(settings.oplog)
         upkeep = Upkeep(database, chain, days, hold_days=settings.export.hold_days)
-        await upkeep.months(datetime.now(UTC).date())
+        await upkeep.today()
         await upkeep.report_heads()
         return "the partitions of the logs are as they should be"
 

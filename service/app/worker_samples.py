@@ -20,6 +20,7 @@ def worker_samples(container: Container) -> Iterator[Sample]:
     offset = container.stores.sessions.synchronized.offset
     if offset is not None:
         yield Sample("portcullis_clock_offset_seconds", offset, {})
+        yield Sample("portcullis_clock_ahead_seconds", container.stores.clock_watch.ahead, {})
     yield from _sign_ins(container)
     yield from _stores(container.stores)
     for (job, outcome), count in container.node.scheduler.counts.items():

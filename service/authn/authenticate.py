@@ -23,11 +23,12 @@ _MARK = b"refresh:"
 _MARGIN = 60  # seconds by which clocks may differ
 
 
-class _Opened(Struct):
+class _Session(Struct):
     login_time: float
+    sid: str = ""
 
 
-_opened = Decoder(_Opened)
+_session = Decoder(_Session)
 
 
 class Authenticator:
@@ -87,7 +88,12 @@ class Authenticator:
     ) -> Authenticated:
         if is_api_key(token):
             return _by_key(await self._api_keys.of_key(token, counted=counted))
-        found = self._verified.found(token, permission_map)
+        try:
+            found = self._verified.found(token, permission_map)
+        except RefreshRequired:
+            # It may be issued later than it is by the store's last answer, since the store's clock was set.
+            await self._store.clock()
+            found = self._verified.found(token, permission_map)
         return await self._accepted(found, asks_store=asks_store)
 
     async def _accepted(self, found: VerifiedToken, *, asks_store: bool) -> Authenticated:
@@ -109,7 +115,7 @@ class Authenticator:
             ban = await self._store.ban_of(caller.login_id)
             raise banned(ban.until if ban else None)
         issued = _milliseconds(caller.issued_at)
-        if (marker is not None and issued <= _marked(marker)) or issued < _opened_at(session):
+        if (marker is not None and issued <= _marked(marker)) or not _belongs(claims, issued, session):
             raise RefreshRequired
         found.answer = answer
         found.accepted = Authenticated(caller, revision_in(revision), claims.exp, all_rights)
@@ -140,11 +146,16 @@ def _marked(marker: bytes) -> float:
         return float("inf")
 
 
-def _opened_at(session: bytes | None) -> float:
-    """Return when a device session was opened, in milliseconds; infinity if there is none."""
-    if session is None:
-        return float("inf")
+def _belongs(claims: AccessClaims, issued: int, stored: bytes | None) -> bool:
+    """Return whether a token, ``issued`` at these milliseconds, is of the device session; False for none.
+
+    The name tells it, whatever clocks have done. Sessions and tokens of version 0.2.0 have none: there the
+    time does.
+    """
+    if stored is None:
+        return False
     try:
-        return _milliseconds(_opened.decode(session).login_time)
+        session = _session.decode(stored)
+        return claims.sid == session.sid and issued >= _milliseconds(session.login_time)
     except (MsgspecError, OverflowError):
-        return float("inf")
+        return False

@@ -13,13 +13,17 @@ from service.kernel.restore_epoch import FIRST
 
 Subject = Annotated[str, Meta(pattern=r"^[1-9][0-9]{0,18}\Z")]
 DeviceName = Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9_-]{0,31}\Z")]
+SessionName = Annotated[str, Meta(pattern=r"^[0-9a-f]{16}\Z")]
 RefreshId = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{16,64}\Z")]
 # A NumericDate (RFC 7519 §2), which excludes true and "1"; up to the year 9999.
 Moment = Annotated[float, Meta(gt=0, lt=253_402_300_800)]
 
 
 class AccessClaims(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The claims of an access token; exactly one of ``permissions`` and ``pb`` is present."""
+    """The claims of an access token; exactly one of ``permissions`` and ``pb`` is present.
+
+    ``sid`` is the name of the device session, empty for one that has none.
+    """
 
     TYPE: ClassVar[str] = "access"
 
@@ -30,6 +34,7 @@ class AccessClaims(Struct, frozen=True, kw_only=True, omit_defaults=True):
     iss: str
     aud: str
     dev: DeviceName
+    sid: SessionName = ""
     user_name: str
     nick_name: str
     roles: tuple[str, ...]

@@ -17,12 +17,12 @@ from service.kernel.device import device_from, is_device
 from service.keyspace import SessionFacts, SessionStore
 from service.records.database.transactions import Database
 from service.records.users import accounts
-from service.records.users.accounts import Standing
+from service.records.users.accounts import Credentials, Standing
 
 S = TypeVar("S", bound=Standing)
 
 ATTEMPTS: Final = 5
-PAUSE: Final = 0.005  # seconds: a marker set in the same millisecond looks like a later one
+PAUSE: Final = 0.005  # seconds until the user is read again
 
 
 def new_rid() -> str:
@@ -63,26 +63,31 @@ class SessionOpening:
         ``AccountBanned`` (with the right proof), and ``Unavailable``.
         """
         for _ in range(ATTEMPTS):
-            # Read before the user is: a later marker makes this login stale.
-            as_of = await self._store.clock()
-            stored = await accounts.credentials(self._database, proof.user_name)
-            await proof.compare(stored)
-            known = _allowed(stored)
+            known = await self._proved(proof)
             await proof.renew(known)
+            # Read before the user is read as it counts: another marker makes this login stale.
+            seen = await self._store.marker_of(str(known.user_id))
+            known = await self._proved(proof)
             entitled = _allowed(await accounts.entitled(self._database, known.user_id))
-            pair = await self._open(self._pairs.account(entitled), origin, as_of=as_of)
+            pair = await self._open(self._pairs.account(entitled), origin, seen=seen)
             if pair is not None:
                 return pair
             await asyncio.sleep(PAUSE)
         raise Unavailable("The user is being changed")
 
-    async def _open(self, account: Account, origin: Origin, *, as_of: int) -> TokenPair | None:
-        """Open the session; None if the user changed after ``as_of``, or the store had an outdated ban."""
+    async def _proved(self, proof: Proof) -> Credentials:
+        """Return the account as it is stored now, if the proof holds for it; raises as ``open`` does."""
+        stored = await accounts.credentials(self._database, proof.user_name)
+        await proof.compare(stored)
+        return _allowed(stored)
+
+    async def _open(self, account: Account, origin: Origin, *, seen: bytes) -> TokenPair | None:
+        """Open the session; None if the user was marked since ``seen``, or the store had an outdated ban."""
         agent = origin.user_agent[:MAX_USER_AGENT]
         browser, system = describe(agent)
         facts = SessionFacts(account.user_name, account.nick_name, origin.address, agent, browser, system)
         rid = new_rid()
-        opened = await self._store.open_session(str(account.user_id), origin.device, rid, facts, as_of=as_of)
+        opened = await self._store.open_session(str(account.user_id), origin.device, rid, facts, seen=seen)
         if opened.outcome == "banned":
             # The database had no ban when it was read: there is one by now, or the store is outdated.
             await self._denials.settle(account.user_id)
@@ -91,7 +96,8 @@ class SessionOpening:
             return None
         if opened.outcome == "stale":
             return None
-        pair = self._pairs.issue(account, origin.device, rid, issued=opened.issued, ends=opened.ends)
+        times = {"issued": opened.issued, "ends": opened.ends}
+        pair = self._pairs.issue(account, origin.device, rid, sid=opened.sid, **times)
         return replace(pair, ended=opened.ended)
 
 

@@ -103,10 +103,10 @@ class Refresh:
 
     async def _renew(self, claims: RefreshClaims) -> TokenPair:
         for _ in range(ATTEMPTS):
-            # Read before the user is: a later marker makes this refresh stale.
-            as_of = await self._store.clock()
+            # Read before the user is: another marker makes this refresh stale.
+            seen = await self._store.marker_of(claims.sub)
             account = await self._account(claims.sub)
-            rotation = await self._rotate(claims, account, as_of)
+            rotation = await self._rotate(claims, account, seen)
             if rotation.outcome == "banned":
                 # The database had no ban when it was read: there is one by now, or the store is outdated.
                 await self._denials.settle(account.user_id)
@@ -130,7 +130,7 @@ class Refresh:
         else:
             await self._store.deliveries.confirm(pair.lease)
 
-    async def _rotate(self, claims: RefreshClaims, account: Account, as_of: int) -> Rotation:
+    async def _rotate(self, claims: RefreshClaims, account: Account, seen: bytes) -> Rotation:
         """Rotate; while another request may be handing out the successor, wait for its outcome."""
         until, pause = time.monotonic() + PATIENCE, _FIRST_PAUSE
         while True:
@@ -140,7 +140,7 @@ class Refresh:
                 new_rid(),
                 user_name=account.user_name,
                 nick_name=account.nick_name,
-                as_of=as_of,
+                seen=seen,
             )
             if rotation.outcome == "late":
                 raise Unavailable("The session store is out of reach")
@@ -185,9 +185,8 @@ class Refresh:
 
     async def _issue(self, account: Account, rotation: Rotation) -> TokenPair:
         try:
-            pair = self._pairs.issue(
-                account, rotation.device, rotation.rid, issued=rotation.issued, ends=rotation.ends
-            )
+            times = {"issued": rotation.issued, "ends": rotation.ends}
+            pair = self._pairs.issue(account, rotation.device, rotation.rid, sid=rotation.sid, **times)
         except Refusal:  # the roles don't fit into a token: once they do, the same refresh token works
             if rotation.lease is not None:
                 await self._store.deliveries.release(rotation.lease)

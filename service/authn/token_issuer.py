@@ -67,12 +67,15 @@ class TokenIssuer:
             permission_map=known,
         )
 
-    def issue(self, account: Account, device: str, rid: str, *, issued: int, ends: int) -> TokenPair:
+    def issue(
+        self, account: Account, device: str, rid: str, *, sid: str, issued: int, ends: int
+    ) -> TokenPair:
         """Return the tokens of a session; ``issued`` and ``ends`` in milliseconds since the epoch."""
         login_id = str(account.user_id)
         access, expires_in = self._tokens.issue_access(
             login_id=login_id,
             device=device,
+            sid=sid,
             user_name=account.user_name,
             nick_name=account.nick_name,
             roles=account.roles,

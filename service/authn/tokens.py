@@ -39,10 +39,11 @@ _Claims = TypeVar("_Claims", bound=Claims)
 
 
 class Verified(NamedTuple, Generic[_Claims]):
-    """Claims that were verified, and when the key that did it ends, in seconds since the epoch."""
+    """Claims that were verified, in seconds since the epoch: by a key that ends, and taken from then on."""
 
     claims: _Claims
     key_ends: float
+    begins: float
 
 
 class Tokens:
@@ -74,6 +75,7 @@ class Tokens:
         *,
         login_id: str,
         device: str,
+        sid: str,
         user_name: str,
         nick_name: str,
         roles: Iterable[str],
@@ -98,6 +100,7 @@ class Tokens:
             iss=self._settings.jwt_issuer,
             aud=self._settings.jwt_audience,
             dev=device,
+            sid=sid,
             user_name=user_name,
             nick_name=nick_name,
             roles=tuple(roles),
@@ -147,7 +150,8 @@ class Tokens:
     def verify_access(self, token: str) -> AccessClaims:
         """Return the claims of an access token.
 
-        Raises ``TokenInvalid``, ``TokenExpired`` and what ``require_timeline`` raises.
+        Raises ``TokenInvalid``, ``TokenExpired``, what ``require_timeline`` raises, and ``RefreshRequired``
+        for one that is issued later than now: the session store's clock was set.
         """
         return self.verified_access(token).claims
 
@@ -165,7 +169,8 @@ class Tokens:
     def verify_refresh(self, token: str) -> RefreshClaims:
         """Return the claims of a refresh token.
 
-        Raises ``TokenInvalid``, ``TokenExpired`` and what ``require_timeline`` raises.
+        Raises ``TokenInvalid``, ``TokenExpired`` and what ``require_timeline`` raises. When it was issued
+        says nothing: its ``rid`` works once, whatever the clock of the session store has done since.
         """
         return self._verify(token, RefreshClaims).claims
 
@@ -223,7 +228,7 @@ class Tokens:
         except (ValueError, JoseError):  # msgspec's ValidationError is a ValueError
             raise TokenInvalid from None
         self._check_claims(claims)
-        return Verified(claims, key.until)
+        return Verified(claims, key.until, claims.iat - self._settings.jwt_leeway)
 
     def _key_of(self, part: str) -> VerifyingKey:
         """Return the key that the header names, by the first part of a token.
@@ -255,12 +260,14 @@ class Tokens:
         now = self.now()
         soon = now + self._settings.jwt_leeway
         ours = claims.iss == self._settings.jwt_issuer and claims.aud == self._settings.jwt_audience
-        begun = claims.iat <= soon and (claims.nbf is UNSET or claims.nbf <= soon)
+        begun = claims.nbf is UNSET or claims.nbf <= soon
         if not (ours and begun and claims.iat < claims.exp):
             raise TokenInvalid
         if claims.exp <= now:
             raise TokenExpired
         self.require_timeline(claims)
+        if claims.iat > soon and not isinstance(claims, RefreshClaims):
+            raise RefreshRequired
 
 
 class _Parts(NamedTuple):

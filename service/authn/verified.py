@@ -1,8 +1,8 @@
 """A cache of verified access tokens, by digest, with their callers.
 
-Verifying a signature takes 30 to 140 µs, a digest less than one. Only what never changes is cached: the ends
-of token and key are checked each time by the clock of ``Tokens``, and revocation by ``authenticate`` in the
-session store. The timeline is compared each time as well: a restore ends all tokens.
+Verifying a signature takes 30 to 140 µs, a digest less than one. Only what never changes is cached: when a
+token begins and ends is checked each time by the clock of ``Tokens``, and revocation by ``authenticate`` in
+the session store. The timeline is compared each time as well: a restore ends all tokens.
 """
 
 from __future__ import annotations
@@ -29,12 +29,22 @@ MOST_TOKENS: Final = cache_size("tokens", 4096)
 class VerifiedToken:
     """The claims of a token, and its caller; None for a client token, whose rights are not in it.
 
-    ``ends`` is when the token or its key ends, whichever comes first. ``keys`` are those of the session store
-    by which it is checked. ``answer`` is what the store said when the token was last accepted, and
+    It is taken from ``begins`` to ``ends``, when the token or its key ends. ``keys`` are those of the session
+    store by which it is checked. ``answer`` is what the store said when the token was last accepted, and
     ``accepted`` what that gave: the same answer gives the same again.
     """
 
-    __slots__ = ("accepted", "answer", "caller", "claims", "ends", "key_ends", "keys", "permission_map")
+    __slots__ = (
+        "accepted",
+        "answer",
+        "begins",
+        "caller",
+        "claims",
+        "ends",
+        "key_ends",
+        "keys",
+        "permission_map",
+    )
 
     def __init__(
         self,
@@ -42,7 +52,7 @@ class VerifiedToken:
         caller: Caller | None,
         permission_map: PermissionMap,
     ) -> None:
-        self.claims, self.key_ends = verified
+        self.claims, self.key_ends, self.begins = verified
         self.ends = min(self.claims.exp, self.key_ends)
         self.caller = caller
         self.permission_map = permission_map
@@ -116,15 +126,17 @@ class VerifiedTokens:
         entry = self._entries.get(digest)
         if entry is None:
             return None
-        if entry.ends <= (now := self._tokens.now()):
+        if not entry.begins <= (now := self._tokens.now()) < entry.ends:
             del self._entries[digest]
+            if now < entry.begins:  # the clock of the session store was ahead when it was issued
+                return None
             raise TokenExpired if entry.claims.exp <= now else TokenInvalid
         if entry.claims.tl != self._tokens.timeline.name:
             self._tokens.require_timeline(entry.claims)
         if entry.permission_map is not permission_map:
             # A new entry: requests that wait for the session store go on with the caller of their policy.
             verified, caller = (
-                Verified(entry.claims, entry.key_ends),
+                Verified(entry.claims, entry.key_ends, entry.begins),
                 self._caller_of(entry.claims, permission_map),
             )
             entry = self._entries[digest] = VerifiedToken(verified, caller, permission_map)

@@ -140,6 +140,9 @@ def clocks(installation: Installation) -> Finding:
     remedy = "keep the clocks of all machines together, with NTP for instance"
     if abs(store) > MOST_BEHIND:
         return fault(f"{message}: one of them is wrong", remedy)
+    if was_ahead := installation.sessions.was_ahead:
+        message = f"{message}; instants of the session store are {was_ahead:.0f} s in the future"
+        return warning(f"{message}: its clock was ahead", f"they do no harm, but {remedy}")
     if abs(store) > leeway:
         return warning(f"{message}: more than auth.jwt_leeway, {leeway} s", remedy)
     apart = max(abs(store), abs(installation.server.ahead) if installation.server else 0.0)

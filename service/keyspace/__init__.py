@@ -2,7 +2,8 @@
 
 Owns the names, contents and lives of the keys; each change that must be atomic is one script. All times come
 from the store's own clock, in whole milliseconds, so that nodes can't disagree; stored values and tokens hold
-them as seconds with a fraction. Every failure of the store is raised as ``errors.Unavailable``, within the
+them as seconds with a fraction. An instant that was written while that clock was ahead is set to now where it
+is read: see decision 0081. Every failure of the store is raised as ``errors.Unavailable``, within the
 configured time. Knows nothing of tokens, permissions or HTTP.
 
 ======================================  =====================================================================
@@ -16,6 +17,7 @@ key                                     content
 ``auth:rights``                         a text that each end of an epoch replaces: the epoch of all rights
 ``auth:spent:{rid}``                    a refresh id that was used (JSON) or whose session ended (``ended``)
 ``auth:undelivered:{login_id}:{device}:{issued}``  tokens not known to be delivered: when the lease ends
+``auth:ahead``                          the latest instant that was found ahead of all clocks, for an hour
 ``auth:devices:{login_id}``             index of one user's device sessions
 ``auth:online``                         index of all device sessions
 ``auth:online:user:{user_name}``        index of the sessions of that user name

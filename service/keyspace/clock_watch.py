@@ -33,6 +33,7 @@ class ClockWatch:
         self._since_boot: float | None = None
         self._warn_again = 0.0
         self._apart = False
+        self._was_ahead = False
 
     async def run(self) -> None:
         """Ask every ``EVERY`` seconds until cancelled; while the store is away, the last offset stays."""
@@ -46,20 +47,32 @@ class ClockWatch:
             await self._store.clock()
             self._log_step()
             self._log_offset()
+            self._log_ahead()
+
+    @property
+    def ahead(self) -> float:
+        """Seconds from now to the latest instant that the store's clock has written while it was ahead.
+
+        0 if none was found in the last hour.
+        """
+        found = self._store.found_ahead
+        return 0.0 if found is None else max(0.0, found - self._clock.now())
 
     def health(self) -> Health:
         """Return whether the clocks agree.
 
-        ``degraded`` if this machine's clock differs from the store's by more than the leeway, or the store
-        has not answered yet; ``down`` if a token would be expired at the moment when it is issued.
+        ``degraded`` if this machine's clock, or the time by which tokens are judged, differs from the
+        store's by more than the leeway, if the store has instants from the future, or has not answered yet;
+        ``down`` if a token would be expired at the moment when it is issued.
         """
-        offset, lead = self._clock.offset, self._clock.lead
+        offset, lead, ahead = self._clock.offset, self._clock.lead, self.ahead
         if offset is None:
             return Health("degraded")
-        details = {"offset": round(offset, 6), "lead": round(lead, 6)}
+        details = {"offset": round(offset, 6), "lead": round(lead, 6), "ahead": round(ahead, 3)}
         if lead >= self._access_timeout:
             return Health("down", details)
-        return Health("degraded" if abs(offset) > self._leeway else "up", details)
+        agree = max(abs(offset), lead) <= self._leeway and not ahead
+        return Health("up" if agree else "degraded", details)
 
     def _log_step(self) -> None:
         before, self._since_boot = self._since_boot, self._clock.since_boot
@@ -68,6 +81,16 @@ class ClockWatch:
         step = self._since_boot - before
         if abs(step) > self._leeway:
             _log.warning("the session store's clock was set", event_type="security", step=round(step, 3))
+
+    def _log_ahead(self) -> None:
+        ahead = self.ahead
+        if ahead and not self._was_ahead:
+            _log.warning(
+                "the session store's clock was ahead, and instants that it wrote then are set to now",
+                event_type="security",
+                ahead=round(ahead, 3),
+            )
+        self._was_ahead = ahead > 0
 
     def _log_offset(self) -> None:
         offset = self._clock.offset or 0.0

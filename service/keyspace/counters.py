@@ -15,6 +15,18 @@ from service.keyspace import keys
 from service.keyspace.client import PipelinedClient
 
 _AT_ONCE: Final = 1000  # keys that one step of a walk looks at
+_SETTLED: Final = b"""
+local function settle(key, most)
+  if redis.call('pttl', key) > most then redis.call('pexpire', key, most) end
+end
+settle(KEYS[1], 1000 * ARGV[%(window)d])
+settle(KEYS[2], 2000 * ARGV[%(window)d])
+"""
+"""Put before the scripts of windows, whose seconds are the argument ``window``.
+
+A window that ends later than any can was begun while the store's clock was ahead. It counts as begun now: the
+attempts of all that time would be counted as those of one window.
+"""
 
 
 class _Storage(RedisStorage):
@@ -30,9 +42,13 @@ class _Storage(RedisStorage):
         super().__init__("async+redis://", implementation="redispy", key_prefix="rate")
 
     def configure_bridge(self) -> None:
-        """Use the client; called when it is made."""
+        """Use the client, and scripts that bear a clock that is set; called when it is made."""
+        bridge = cast(RedispyBridge, self.bridge)
         # The library's type of clients is narrower than the ones that it makes itself.
-        cast(RedispyBridge, self.bridge).connection_getter = lambda _readonly: cast(Any, self._client)
+        bridge.connection_getter = lambda _readonly: cast(Any, self._client)
+        bridge.SCRIPT_SLIDING_WINDOW = _SETTLED % {b"window": 1} + bridge.SCRIPT_SLIDING_WINDOW
+        acquire = bridge.SCRIPT_ACQUIRE_SLIDING_WINDOW
+        bridge.SCRIPT_ACQUIRE_SLIDING_WINDOW = _SETTLED % {b"window": 2} + acquire
 
 
 class Counters:

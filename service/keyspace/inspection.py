@@ -11,6 +11,7 @@ from typing import Any
 from redis.asyncio import Redis
 from redis.exceptions import ResponseError
 
+from service.keyspace import keys
 from service.keyspace.connection import open_pool, primary_of, within
 from service.settings import Redis as RedisSettings
 
@@ -21,8 +22,10 @@ class StoreFacts:
 
     ``version`` is the Redis version, which Valkey reports too. ``memory`` is the limit in bytes (0: none),
     and ``policy`` what the server does at the limit. ``appends`` (AOF) and ``snapshots`` (RDB) say how data
-    is persisted. ``ahead``: seconds that its clock is ahead of this machine's. ``replicas`` are attached;
-    ``replica_lags`` are the seconds since each was heard of, None for one that is not in step.
+    is persisted. ``ahead``: seconds that its clock is ahead of this machine's; ``was_ahead``: seconds from
+    now to the latest instant that it has written while it was ahead, 0 if none was found in the last hour.
+    ``replicas`` are attached; ``replica_lags`` are the seconds since each was heard of, None for one that is
+    not in step.
     """
 
     product: str | None
@@ -34,6 +37,7 @@ class StoreFacts:
     appends: bool | None
     snapshots: bool | None
     ahead: float
+    was_ahead: float = 0.0
     replicas: int | None = None
     replica_lags: tuple[int | None, ...] = ()
 
@@ -47,9 +51,11 @@ async def inspect(settings: RedisSettings) -> StoreFacts:
         before = time.time()
         async with within(settings.timeout):
             seconds, microseconds = await client.time()
-        ahead = int(seconds) + int(microseconds) / 1e6 - (before + time.time()) / 2
+        now = int(seconds) + int(microseconds) / 1e6
+        ahead = now - (before + time.time()) / 2
         async with within(settings.timeout):
-            return _facts(await _info(client), await _saves(client), ahead)
+            was_ahead = max(0.0, int(await client.get(keys.AHEAD) or 0) / 1000 - now)
+            return _facts(await _info(client), await _saves(client), ahead, was_ahead)
     finally:
         await client.aclose()
         await pool.disconnect()
@@ -73,7 +79,7 @@ async def _saves(client: Redis) -> bool | None:
         return None
 
 
-def _facts(info: dict[str, Any], snapshots: bool | None, ahead: float) -> StoreFacts:
+def _facts(info: dict[str, Any], snapshots: bool | None, ahead: float, was_ahead: float) -> StoreFacts:
     version = info.get("redis_version")
     valkey = info.get("valkey_version")
     appends = info.get("aof_enabled")
@@ -87,6 +93,7 @@ def _facts(info: dict[str, Any], snapshots: bool | None, ahead: float) -> StoreF
         appends=None if appends is None else bool(appends),
         snapshots=snapshots,
         ahead=ahead,
+        was_ahead=was_ahead,
         replicas=info.get("connected_slaves"),
         replica_lags=tuple(_lags(info)),
     )

@@ -6,6 +6,7 @@ BANNED = b"banned"
 PROBE = "auth:probe"
 POLICY_REVISION = "policy:revision"
 ALL_RIGHTS = "auth:rights"
+AHEAD = "auth:ahead"
 
 
 def deny(login_id: str) -> str:

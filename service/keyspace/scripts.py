@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from importlib.resources import files
 from typing import Any, Final, Literal, get_args
@@ -15,6 +16,7 @@ from service.keyspace.connection import within
 from service.keyspace.spans import traced_script
 
 Name = Literal[
+    "look",
     "open",
     "rotate",
     "release",
@@ -49,21 +51,26 @@ _TOO_FEW: Final = (
 )
 
 
+def text_of(name: Name) -> str:
+    """Return the text of a script, with what its kind has in common before it."""
+    folder = files("service.keyspace") / "scripts"
+    before = "log_common" if _is_of_logs(name) else "common"
+    return "".join((folder / f"{part}.lua").read_text("utf-8") for part in (before, name))
+
+
+def _is_of_logs(name: Name) -> bool:
+    return name.startswith("log_")
+
+
 class Scripts:
     """The scripts of this package on one client."""
 
     def __init__(self, client: PipelinedClient, timeout: float, replicas: int = 0) -> None:
         """``replicas``: how many must have what opens, refreshes or ends sessions before ``run`` returns."""
-        folder = files("service.keyspace") / "scripts"
-
-        def text(name: Name) -> str:
-            before = "log_common" if name.startswith("log_") else "common"
-            return "".join((folder / f"{part}.lua").read_text("utf-8") for part in (before, name))
-
         self._client = client
         self._timeout = timeout
         self._replicas = replicas
-        self._texts = {name: text(name) for name in _NAMES}
+        self._texts = {name: text_of(name) for name in _NAMES}
         self._hashes = {
             name: hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()
             for name, text in self._texts.items()
@@ -72,13 +79,15 @@ class Scripts:
     async def run(self, name: Name, *arguments: str | bytes | int) -> Any:
         """Run a script and return its answer, with texts as bytes; raises ``Unavailable``.
 
-        The script's text is sent only to a store that doesn't have it: a new or restarted one.
+        The script's text is sent only to a store that doesn't have it: a new or restarted one. Scripts of
+        sessions are also given this machine's time, which they take off their arguments.
         """
+        given = arguments if _is_of_logs(name) else (round(1000 * time.time()), *arguments)
         with traced_script(name):
             if not self._replicas or name not in _CONFIRMED:
-                return await self._run(self._client.send, name, arguments)
+                return await self._run(self._client.send, name, given)
             async with within(self._timeout):
-                return await self._run(self._send_confirmed, name, arguments)
+                return await self._run(self._send_confirmed, name, given)
 
     async def _run(
         self, send: Callable[..., Awaitable[Any]], name: Name, arguments: Sequence[str | bytes | int]

@@ -65,6 +65,12 @@ class SessionStore:
         # A marker outlives every token that it must stop, by a margin for clocks that differ.
         self._mark_life = 1000 * (max(auth.access_timeout, auth.refresh_timeout) + _MARGIN)
         self.synchronized = SynchronizedClock()
+        self._looked_at = 0
+        self.found_ahead: float | None = None
+        """The latest instant that scripts have found ahead of both clocks, in seconds since the epoch.
+
+        None if they have found none in the last hour.
+        """
         self.deliveries = Deliveries(self._shared, self._scripts)
         self.online = Online(self._scripts)
         self.counters = Counters(self._client)
@@ -109,10 +115,23 @@ class SessionStore:
 
     async def clock(self) -> int:
         """Return the store's time in milliseconds, and synchronize ``synchronized`` with it."""
+        return (await self._look(""))[0]
+
+    async def marker_of(self, login_id: str) -> bytes:
+        """Return the text of the user's deny marker, empty for none; synchronize the clock as ``clock`` does.
+
+        Each mark gives another text. ``open_session`` and ``rotate_session`` compare it: what was read of the
+        user after this call is current as long as it stands.
+        """
+        return (await self._look(login_id))[1]
+
+    async def _look(self, login_id: str) -> tuple[int, bytes]:
         began = self.synchronized.begin()
-        seconds, microseconds = await self._client.time()
-        self.synchronized.observe(int(seconds) + int(microseconds) / 1e6, began)
-        return int(seconds) * 1000 + int(microseconds) // 1000
+        now, ahead, marker = await self._scripts.run("look", login_id, self._looked_at)
+        self.synchronized.observe(now / 1000, began)
+        self._looked_at = now
+        self.found_ahead = ahead / 1000 if ahead else None
+        return now, marker
 
     def _deadline(self) -> int:
         """Return the store's time (ms) at which a command sent now has timed out here; 0 if unknown."""
@@ -121,31 +140,32 @@ class SessionStore:
         return round(1000 * (offset + self.synchronized.begin() + self._timeout))
 
     async def open_session(
-        self, login_id: str, device: str, rid: str, facts: SessionFacts, *, as_of: int
+        self, login_id: str, device: str, rid: str, facts: SessionFacts, *, seen: bytes
     ) -> Opening:
         """Open a device session with the refresh id ``rid``; end the ones that it replaces or evicts.
 
-        ``as_of`` (ms) is the store's time from before the user was read: if the user was marked since,
+        ``seen`` is what ``marker_of`` returned before the user was read: if the user was marked since,
         nothing is opened (``stale``).
         """
         auth = self._auth
         most = auth.max_devices if auth.concurrent_login else 1
         lives = (1000 * auth.refresh_timeout, 1000 * auth.session_max_age)
         outcome, *rest = await self._scripts.run(
-            "open", login_id, device, rid, _facts.encode(facts), *lives, most, as_of
+            "open", login_id, device, rid, _facts.encode(facts), *lives, most, seen
         )
         match outcome:
             case b"opened":
-                return Opening("opened", rest[0], rest[1], tuple(map(bytes.decode, rest[2:])))
+                issued, ends, sid, *ended = rest
+                return Opening("opened", issued, ends, sid.decode(), tuple(map(bytes.decode, ended)))
             case b"banned":
                 return Opening("banned", until=_until(rest[0]))
             case _:
                 return Opening("stale")
 
     async def rotate_session(
-        self, login_id: str, rid: str, next_rid: str, *, user_name: str, nick_name: str, as_of: int
+        self, login_id: str, rid: str, next_rid: str, *, user_name: str, nick_name: str, seen: bytes
     ) -> Rotation:
-        """Replace ``rid`` by ``next_rid`` and update the user's names; ``as_of`` as for opening.
+        """Replace ``rid`` by ``next_rid`` and update the user's names; ``seen`` as for opening.
 
         A caller that gets tokens must confirm or release their lease with ``deliveries``. After
         ``Unavailable`` the rotation may have happened or not; repeating the same call finds out.
@@ -157,17 +177,18 @@ class SessionStore:
         lease = self._timeout + HAND_OUT
         limits = (self._mark_life, self._deadline(), round(1000 * lease))
         by = time.monotonic() + lease
-        arguments = (login_id, rid, next_rid, changes, *lives, *windows, as_of, *limits)
+        arguments = (login_id, rid, next_rid, changes, *lives, *windows, seen, *limits)
         outcome, *rest = await self._scripts.run("rotate", *arguments)
         match outcome:
             case b"rotated" | b"again":
-                issued, ends, device, successor, until = rest
+                issued, ends, sid, device, successor, until = rest
                 return Rotation(
                     outcome.decode(),
                     successor.decode(),
                     device.decode(),
                     issued=issued,
                     ends=ends,
+                    sid=sid.decode(),
                     lease=Lease(login_id, device.decode(), issued, until, by),
                 )
             case b"banned":

@@ -20,9 +20,13 @@ class SessionFacts(Struct, frozen=True):
 
 
 class DeviceSession(Struct, frozen=True):
-    """A device session as it is stored; times in seconds since the epoch, with a fraction."""
+    """A device session as it is stored; times in seconds since the epoch, with a fraction.
+
+    ``sid`` is its name, which its access tokens carry; empty for one that version 0.2.0 or before has opened.
+    """
 
     rid: str = ""
+    sid: str = ""
     login_time: float = 0.0
     last_refresh_time: float = 0.0
     user_name: str = ""
@@ -37,13 +41,14 @@ class DeviceSession(Struct, frozen=True):
 class Opening:
     """The outcome of opening a session.
 
-    ``opened``: ``issued`` and ``ends`` are the times for the tokens, ``ended`` the devices of the sessions
+    ``opened``: ``issued``, ``ends`` and ``sid`` are for the tokens, ``ended`` the devices of the sessions
     that were ended. ``stale``: the user changed after the caller's read. ``banned``: ``until`` the ban's end.
     """
 
     outcome: Literal["opened", "stale", "banned"]
     issued: int = 0
     ends: int = 0
+    sid: str = ""
     ended: tuple[str, ...] = ()
     until: int | None = None
 
@@ -68,10 +73,10 @@ class Rotation:
     """The outcome of rotating a refresh id.
 
     ``rotated`` and ``again`` (the same successor: not yet delivered, or within the grace): ``rid``,
-    ``device``, ``issued`` and ``ends`` are for the tokens, and ``lease`` for their delivery. ``pending``:
-    another request is about to deliver the successor. ``reused``: the session on ``device`` was ended.
-    ``superseded``, ``ended`` and ``unknown`` are refused. ``late``: the store ran it after the caller had
-    timed out, and changed nothing. ``stale`` and ``banned`` as for ``Opening``.
+    ``device``, ``issued``, ``ends`` and ``sid`` are for the tokens, and ``lease`` is for their delivery.
+    ``pending``: another request is about to deliver the successor. ``reused``: the session on ``device`` was
+    ended. ``superseded``, ``ended`` and ``unknown`` are refused. ``late``: the store ran it after the caller
+    had timed out, and changed nothing. ``stale`` and ``banned`` as for ``Opening``.
     """
 
     outcome: Literal[
@@ -81,6 +86,7 @@ class Rotation:
     device: str = ""
     issued: int = 0
     ends: int = 0
+    sid: str = ""
     until: int | None = None
     lease: Lease | None = field(default=None, compare=False)
 

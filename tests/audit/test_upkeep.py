@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import date, datetime
+from datetime import UTC, date, datetime, timedelta
 
 import pytest
 from sqlalchemy import text
 
+from service.audit.chain import maintenance
 from service.audit.chain.form import Chain
 from service.audit.chain.maintenance import Upkeep
 from service.audit.chain.verify import Audit
 from service.audit.chain.writer import Writing
 from service.audit.entries import encode
+from service.records.database import past
 from service.records.database.transactions import Database
 from tests.audit.conftest import Place, operation
+from tests.support.shifted import shift_dates
 
 pytestmark = pytest.mark.anyio
 
@@ -89,6 +92,19 @@ async def test_entries_without_a_month_move_into_one_that_is_made_for_them(place
         assert (
             len({row[2] for row in await connection.execute(text(PARTITIONS))}) == 1
         )  # all have the indexes
+
+
+async def test_a_machine_whose_clock_is_years_ahead_drops_no_month(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    today, years = datetime.now(UTC).date(), timedelta(days=4000)
+    await upkeep(place).months(today)
+    for module in (maintenance, past):
+        shift_dates(monkeypatch, module, years)
+    await upkeep(place, 30).today()
+
+    month, ahead = (f"{day:%Y_%m}" for day in (today, today + years))
+    assert (await partitions(place)).keys() >= {month, ahead}
 
 
 async def test_many_workers_that_start_at_once_make_each_month_once_while_others_write(place: Place) -> None:

@@ -86,7 +86,7 @@ async def parts(
     users = Database(request.getfixturevalue("own_database" if own else "shared_database_url"))
     store = SessionStore(Redis(url=redis_url), auth)
     passwords = Passwords(Password(**COSTS))
-    tokens = Tokens(auth)
+    tokens = Tokens(auth, store.synchronized.now)
     callers = ApiKeyCallers(users, store, Throttle(ThrottleSettings(), store.counters))
     pairs = TokenIssuer(tokens, lambda: permission_map)
     yield Container(

@@ -124,6 +124,29 @@ async def test_a_success_starts_the_accounts_count_anew_but_not_the_addresss(thr
     assert not await refused(throttle, address="10.0.0.2")
 
 
+@pytest.mark.parametrize("ahead", [900, 3600])
+async def test_attempts_counted_while_the_store_was_ahead_are_forgotten_as_soon_as_others(
+    store: SessionStore, redis_url: str, ahead: int
+) -> None:
+    """The counters that they leave end ``ahead`` seconds later than any other."""
+    throttle = Throttle(replace(SETTINGS, login_address=1000), store.counters)
+    async with Client.from_url(redis_url) as client:
+
+        async def pass_by(seconds: int) -> None:
+            for key in await client.keys("rate:*"):
+                await client.pexpire(key, await client.pttl(key) - 1000 * seconds)
+
+        for _ in range(2):  # the window before counts too
+            assert [await refused(throttle) for _ in range(4)][-1]
+            await pass_by(SETTINGS.window + 1)
+        assert [await refused(throttle) for _ in range(4)][-1]
+        await pass_by(-ahead)
+        assert await refused(throttle)
+        await pass_by(2 * SETTINGS.window + 1)
+
+    assert not await refused(throttle)
+
+
 async def test_parallel_attempts_are_counted_one_by_one(store: SessionStore) -> None:
     throttle = Throttle(replace(SETTINGS, login_address=1000), store.counters)
     tried = await asyncio.gather(*(refused(throttle) for _ in range(50)))

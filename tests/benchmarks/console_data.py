@@ -143,7 +143,7 @@ async def _open_sessions(environ: Mapping[str, str], users: list[tuple[int, str]
 
     async def opened(number: int, name: str) -> None:
         facts = SessionFacts(name, name.title(), f"10.0.{number >> 8 & 255}.{number & 255}", "bench", "", "")
-        await store.open_session(str(number), "web", f"{number:024d}", facts, as_of=2**52)
+        await store.open_session(str(number), "web", f"{number:024d}", facts, seen=b"")
 
     async with asyncio.timeout(120):
         for start in range(0, len(users), 500):

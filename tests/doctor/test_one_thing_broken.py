@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from redis.asyncio import Redis as Store
 from structlog.testing import capture_logs
 
 from service.diagnosis import certificates
@@ -67,10 +68,13 @@ class Site:
 
     async def down_by_metric(self) -> set[str]:
         """Return the parts whose metric is 0."""
-        answer = await self.service.as_stranger("GET", "/metrics", OPERATOR)
-        lines = answer.body.decode().splitlines()
-        samples = [line for line in lines if line.startswith("portcullis_part_up{")]
+        samples = await self.samples("portcullis_part_up{")
         return {line.split('part="')[1].split('"')[0] for line in samples if line.endswith(" 0")}
+
+    async def samples(self, start: str) -> list[str]:
+        """Return the lines of the metrics that start so."""
+        answer = await self.service.as_stranger("GET", "/metrics", OPERATOR)
+        return [line for line in answer.body.decode().splitlines() if line.startswith(start)]
 
     async def becomes(self, **states: str) -> None:
         """Return once readiness and the metric tell these states; AssertionError if they never do."""
@@ -217,6 +221,19 @@ async def test_clocks_that_are_apart_are_named_by_readiness_metric_and_doctor(si
         shift(patch, -40.0)
         await site.becomes(clock="degraded")
         assert await site.state_of("clocks") == "warning"
+    await site.is_well()
+    assert await site.state_of("clocks") == "ok"
+
+
+async def test_a_session_store_that_was_ahead_is_named_by_readiness_metric_and_doctor(site: Site) -> None:
+    async with Store.from_url(site.stores.redis_url) as store:
+        seconds, _ = await store.time()
+        await store.set("auth:ahead", 1000 * (seconds + 900), px=900_000)
+        await site.becomes(clock="degraded")
+        (told,) = await site.samples("portcullis_clock_ahead_seconds{")
+        assert 800 < float(told.split()[1]) <= 900
+        assert await site.state_of("clocks") == "warning"
+        await store.delete("auth:ahead")
     await site.is_well()
     assert await site.state_of("clocks") == "ok"
 

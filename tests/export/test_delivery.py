@@ -159,6 +159,23 @@ async def test_only_one_worker_sends_until_its_lease_is_over(place: Place) -> No
         assert (await place.state(where)).worker == "w2"
 
 
+async def test_a_lease_from_while_the_clock_was_ahead_holds_nobody_up(place: Place) -> None:
+    async with HttpReceiver().listening() as receiver:
+        where = place.destination(receiver.url)
+        one, two = await place.delivery(where, "w1"), await place.delivery(where, "w2")
+        ahead = (
+            "UPDATE sys.export_destination SET lease_time = lease_time + interval '1 hour' WHERE name = :name"
+        )
+        await place.execute(ahead, name=where.name)
+        await one.step()  # it lives, and takes the lease anew
+        await two.step()
+        assert (await place.state(where)).worker == "w1"
+        await place.execute(ahead, name=where.name)
+        written = await place.write("a")
+        await drained(two)  # the other one has died
+        assert (receiver.taken, (await place.state(where)).worker) == (written, "w2")
+
+
 async def test_a_worker_killed_within_a_batch_has_it_sent_again_by_another_one(place: Place) -> None:
     async with HttpReceiver(hangs=True).listening() as receiver:
         where = place.destination(receiver.url)

@@ -109,6 +109,14 @@ async def test_what_was_left_behind_goes_and_what_is_somebodys_stays(place: Plac
     ]
 
 
+async def test_a_lease_from_while_the_clock_was_ahead_ends_when_one_from_now_does(place: Place) -> None:
+    place.add("given up.txt", "pending", "now() + interval '1 hour'")
+    await place.sweep()
+
+    left = place.ask("SELECT extract(epoch FROM lease_time - now()) FROM sys.file")
+    assert 590 < float(left[0]) <= 600
+
+
 async def test_a_pool_of_one_connection_is_enough(place: Place) -> None:
     await place.put(place.add("discarded.txt", "discarded"))
     single = Database(place.url, pool_size=1)

@@ -231,6 +231,17 @@ async def test_a_job_without_a_schedule_runs_only_when_it_is_asked_for(bench: Be
     assert scheduler.stored[0].due_time is None
 
 
+async def test_times_from_while_the_clock_was_ahead_hold_no_job_back(bench: Bench) -> None:
+    asked, due = bench.job("asked"), bench.job("due", interval=HOUR)
+    await bench.make_due(asked, due)
+    async with bench.database.transaction() as connection:
+        await jobs.request(connection, "asked", "wanda")
+    await bench.execute("UPDATE sys.job SET due_time = now() + interval '1 day'")
+    await bench.scheduler(asked).look()
+    assert bench.ran == ["asked"]
+    assert await bench.scheduler(due).look() <= HOUR / 10
+
+
 async def test_who_asks_while_a_job_runs_gets_another_run(bench: Bench) -> None:
     async def asked_meanwhile(_database: Database) -> str:
         bench.ran.append("again")

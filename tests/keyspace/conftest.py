@@ -45,7 +45,7 @@ def open_session(store: SessionStore) -> OpenSession:
         login_ip: str = "10.0.0.1",
     ) -> Opening:
         facts = SessionFacts(user_name, user_name.title(), login_ip, "agent", "Browser 1", "System 2")
-        # As of the far future: these logins have read the latest of everything.
-        return await store.open_session(login_id, device, rid, facts, as_of=2**52)
+        seen = await store.marker_of(login_id)
+        return await store.open_session(login_id, device, rid, facts, seen=seen)
 
     return opened

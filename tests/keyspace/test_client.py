@@ -11,17 +11,18 @@ from service.errors import Unavailable
 from service.keyspace import SessionStore
 from tests.keyspace.test_pipeline import Server, run, with_server
 
-TIME = b"*2\r\n$2\r\n42\r\n$1\r\n0\r\n"
+EPOCH = b"$5\r\nepoch\r\n"
 NONE = b"*0\r\n"
 
 
 def test_commands_of_the_moment_go_over_one_connection_and_each_has_its_own_reply(tmp_path: Path) -> None:
     def answered(_number: int, words: list[bytes]) -> bytes:
-        return TIME if words == [b"TIME"] else NONE
+        return EPOCH if words[0] == b"SET" else NONE
 
     async def use(store: SessionStore, server: Server) -> None:
-        found = await asyncio.gather(store.clock(), store.sessions("1"), store.clock())
-        assert list(found) == [42_000, {}, 42_000]
+        epochs = (store.rights_epoch(login_id, "new") for login_id in ("1", "2"))
+        found = await asyncio.gather(store.sessions("1"), *epochs)
+        assert list(found) == [{}, b"epoch", b"epoch"]
         assert server.connections == 1
 
     run(with_server(tmp_path, answered, use))
@@ -29,13 +30,14 @@ def test_commands_of_the_moment_go_over_one_connection_and_each_has_its_own_repl
 
 def test_an_error_as_the_reply_refuses_its_own_command_and_no_other(tmp_path: Path) -> None:
     def answered(_number: int, words: list[bytes]) -> bytes:
-        return TIME if words == [b"TIME"] else b"-OOM command not allowed\r\n"
+        return EPOCH if words[0] == b"SET" else b"-OOM command not allowed\r\n"
 
     async def use(store: SessionStore, server: Server) -> None:
-        clock, refused = await asyncio.gather(store.clock(), store.sessions("1"), return_exceptions=True)
-        assert clock == 42_000
+        asked = store.rights_epoch("1", "new"), store.sessions("1")
+        epoch, refused = await asyncio.gather(*asked, return_exceptions=True)
+        assert epoch == b"epoch"
         assert isinstance(refused, Unavailable)
-        assert await store.clock() == 42_000
+        assert await store.rights_epoch("1", "new") == b"epoch"
         assert server.connections == 1
 
     run(with_server(tmp_path, answered, use))
@@ -54,12 +56,12 @@ def test_a_cancelled_command_takes_no_reply_of_another(tmp_path: Path) -> None:
     def answered(number: int, _words: list[bytes]) -> bytes:
         if number == 1:
             return b""
-        return b"*2\r\n$1\r\n1\r\n$1\r\n0\r\n" + TIME
+        return b"$5\r\nfirst\r\n" + EPOCH
 
     async def use(store: SessionStore, _server: Server) -> None:
-        first = asyncio.ensure_future(store.clock())
+        first = asyncio.ensure_future(store.rights_epoch("1", "new"))
         await asyncio.sleep(0.05)
         first.cancel()
-        assert await store.clock() == 42_000
+        assert await store.rights_epoch("1", "new") == b"epoch"
 
     run(with_server(tmp_path, answered, use))

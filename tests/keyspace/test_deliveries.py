@@ -17,7 +17,7 @@ from service.errors import Unavailable
 from service.keyspace import Lease, Rotation, SessionStore
 from service.settings import Auth, Redis
 from tests.keyspace.conftest import OpenSession, Raw
-from tests.keyspace.test_rotate import FACTS, LATEST
+from tests.keyspace.test_rotate import FACTS
 from tests.keyspace.test_rotate import rotate as rotate_and_hand_out
 from tests.support.waiting import eventually_here
 
@@ -34,7 +34,7 @@ async def session(open_session: OpenSession) -> None:
 
 async def rotate(store: SessionStore, rid: str, next_rid: str) -> Rotation:
     """Rotate, and hand out nothing."""
-    return await store.rotate_session("1", rid, next_rid, user_name="ann", nick_name="Ann", as_of=LATEST)
+    return await store.rotate_session("1", rid, next_rid, user_name="ann", nick_name="Ann", seen=b"")
 
 
 def lease_of(rotation: Rotation) -> Lease:
@@ -172,7 +172,7 @@ async def test_what_a_lost_rotation_leaves_behind_runs_out_by_itself(store: Sess
 async def own_store(own_stores: EmbeddedStores) -> AsyncIterator[SessionStore]:
     """A store that may be frozen, with one session of the refresh id ``a``."""
     store = SessionStore(Redis(url=own_stores.redis_url), Auth())
-    await store.open_session("1", "web", "a", FACTS, as_of=LATEST)
+    await store.open_session("1", "web", "a", FACTS, seen=b"")
     yield store
     await store.close()
 

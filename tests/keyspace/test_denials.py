@@ -101,11 +101,22 @@ async def test_a_marker_covers_every_token_issued_until_it(
 
 
 async def test_a_marker_never_moves_back(store: SessionStore, raw: Raw) -> None:
-    await raw.set("auth:deny:1", "refresh:9999999999.5")
+    at = await store.clock() / 1000 + 0.9
+    await raw.set("auth:deny:1", f"refresh:{at:.3f}")
     await store.mark(["1"])
+    assert await marked_at(raw) == pytest.approx(at, abs=0.00001)
     await store.close_sessions("1")
+    assert at < await marked_at(raw) < at + 0.00001
 
-    assert await raw.get("auth:deny:1") == "refresh:9999999999.500"
+
+async def test_each_mark_gives_a_user_a_marker_with_another_text(store: SessionStore) -> None:
+    """A login that has seen one must notice the next, even in the same millisecond."""
+    seen = []
+    for _ in range(200):
+        await store.mark(["1"])
+        seen.append(await store.marker_of("1"))
+
+    assert len(set(seen)) == len(seen)
 
 
 async def test_parallel_markers_never_move_back(store: SessionStore, raw: Raw) -> None:

@@ -20,7 +20,6 @@ from tests.support.waiting import eventually_here
 
 pytestmark = pytest.mark.anyio
 
-LATEST = 2**52
 FACTS = SessionFacts("ann", "Ann", "10.0.0.1", "", "", "")
 
 
@@ -30,12 +29,12 @@ async def rotate_until_killed(store: SessionStore, login_id: str, begun: set[str
     ``login_id`` is added to ``begun`` once its first id was replaced.
     """
     last = f"{login_id}-start"
-    await store.open_session(login_id, "web", last, FACTS, as_of=LATEST)
+    await store.open_session(login_id, "web", last, FACTS, seen=b"")
     for number in itertools.count():
         following = f"{login_id}-{number}"
         try:
             rotation = await store.rotate_session(
-                login_id, last, following, user_name="ann", nick_name="Ann", as_of=LATEST
+                login_id, last, following, user_name="ann", nick_name="Ann", seen=b""
             )
         except Unavailable:
             return last, following

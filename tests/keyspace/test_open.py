@@ -42,7 +42,7 @@ async def test_the_entries_live_as_long_as_a_refresh_token(
 async def test_no_entry_outlives_the_longest_age_of_a_session(redis_url: str) -> None:
     store = SessionStore(Redis(url=redis_url), Auth(session_max_age=60))
     facts = SessionFacts("ann", "Ann", "", "", "", "")
-    opening = await store.open_session("1", "web", "rid", facts, as_of=2**52)
+    opening = await store.open_session("1", "web", "rid", facts, seen=b"")
     await store.close()
 
     assert opening.ends - opening.issued == 60_000
@@ -88,8 +88,8 @@ async def test_one_login_too_many_ends_the_earliest_session(
 async def test_without_concurrent_login_all_other_sessions_end(redis_url: str) -> None:
     store = SessionStore(Redis(url=redis_url), Auth(concurrent_login=False))
     facts = SessionFacts("ann", "Ann", "", "", "", "")
-    await store.open_session("1", "web", "a", facts, as_of=2**52)
-    opening = await store.open_session("1", "ios", "b", facts, as_of=2**52)
+    await store.open_session("1", "web", "a", facts, seen=b"")
+    opening = await store.open_session("1", "ios", "b", facts, seen=b"")
     left = await store.sessions("1")
     await store.close()
 
@@ -119,10 +119,10 @@ async def test_users_do_not_touch_each_other(open_session: OpenSession, store: S
 
 
 async def test_a_login_that_read_the_user_before_the_mark_is_stale(store: SessionStore) -> None:
-    as_of = await store.clock()
+    seen = await store.marker_of("1")
     await store.mark(["1"])
     facts = SessionFacts("ann", "Ann", "", "", "", "")
-    opening = await store.open_session("1", "web", "rid", facts, as_of=as_of)
+    opening = await store.open_session("1", "web", "rid", facts, seen=seen)
 
     assert opening.outcome == "stale"
     assert await store.sessions("1") == {}
@@ -160,7 +160,7 @@ async def test_scripts_are_sent_again_to_a_store_that_has_forgotten_them(
 @pytest.mark.parametrize("text", ['"', "\\", "日本語", "\x00", "{}[]:,", "\r\n*1\r\n$8\r\nFLUSHALL\r\n"])
 async def test_no_text_of_a_client_confuses_the_store(store: SessionStore, text: str) -> None:
     facts = SessionFacts(text, text, text, text, text, text)
-    await store.open_session("1", "web", "rid", facts, as_of=2**52)
+    await store.open_session("1", "web", "rid", facts, seen=b"")
     session = (await store.sessions("1"))["web"]
 
     assert (session.user_name, session.login_ip, session.user_agent) == (text, text, text)
@@ -170,7 +170,7 @@ async def test_no_text_of_a_client_confuses_the_store(store: SessionStore, text:
 async def test_lives_follow_the_settings(redis_url: str, auth: Auth) -> None:
     store = SessionStore(Redis(url=redis_url), replace(auth, refresh_timeout=120))
     facts = SessionFacts("ann", "Ann", "", "", "", "")
-    opening = await store.open_session("1", "web", "rid", facts, as_of=2**52)
+    opening = await store.open_session("1", "web", "rid", facts, seen=b"")
     await store.close()
 
     assert opening.ends - opening.issued == 120_000

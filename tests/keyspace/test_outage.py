@@ -27,8 +27,8 @@ FACTS = SessionFacts("ann", "Ann", "10.0.0.1", "", "", "")
 OPERATIONS: dict[str, Callable[[SessionStore], Awaitable[object]]] = {
     "check": lambda store: store.check("1", "web"),
     "clock": lambda store: store.clock(),
-    "open": lambda store: store.open_session("1", "web", "rid", FACTS, as_of=2**52),
-    "rotate": lambda store: store.rotate_session("1", "a", "b", user_name="", nick_name="", as_of=2**52),
+    "open": lambda store: store.open_session("1", "web", "rid", FACTS, seen=b""),
+    "rotate": lambda store: store.rotate_session("1", "a", "b", user_name="", nick_name="", seen=b""),
     "close": lambda store: store.close_session("1", "web"),
     "close all": lambda store: store.close_sessions("1"),
     "sessions": lambda store: store.sessions("1"),
@@ -109,11 +109,11 @@ async def test_a_store_that_is_away_is_refused_by_every_operation() -> None:
 
 
 async def test_a_store_that_was_emptied_knows_nobody(store: SessionStore, raw: Raw) -> None:
-    await store.open_session("1", "web", "rid", FACTS, as_of=2**52)
+    await store.open_session("1", "web", "rid", FACTS, seen=b"")
     await raw.flushall()
 
     assert await store.check("1", "web") == (None, None, None, None)
-    rotation = await store.rotate_session("1", "rid", "b", user_name="", nick_name="", as_of=2**52)
+    rotation = await store.rotate_session("1", "rid", "b", user_name="", nick_name="", seen=b"")
     assert rotation.outcome == "unknown"
 
 
@@ -121,8 +121,8 @@ async def test_a_refusal_by_the_store_is_no_answer(store: SessionStore, raw: Raw
     await raw.config_set("maxmemory", "1")
     try:
         with pytest.raises(Unavailable):
-            await store.open_session("1", "web", "rid", FACTS, as_of=2**52)
+            await store.open_session("1", "web", "rid", FACTS, seen=b"")
     finally:
         await raw.config_set("maxmemory", "0")
 
-    assert (await store.open_session("1", "web", "rid", FACTS, as_of=2**52)).outcome == "opened"
+    assert (await store.open_session("1", "web", "rid", FACTS, seen=b"")).outcome == "opened"

@@ -17,15 +17,18 @@ from tests.keyspace.conftest import OpenSession, Raw
 
 pytestmark = pytest.mark.anyio
 
-LATEST = 2**52
 FACTS = SessionFacts("ann", "Ann", "10.0.0.1", "", "", "")
 
 
-async def rotate(store: SessionStore, rid: str, next_rid: str, login_id: str = "1") -> Rotation:
+async def rotate(
+    store: SessionStore, rid: str, next_rid: str, login_id: str = "1", *, seen: bytes | None = None
+) -> Rotation:
     """Rotate, and hand out what there is to hand out, as each request does."""
-    names = {"user_name": "ann", "nick_name": "Ann"}
     while True:
-        rotation = await store.rotate_session(login_id, rid, next_rid, **names, as_of=LATEST)
+        seen = await store.marker_of(login_id) if seen is None else seen
+        rotation = await store.rotate_session(
+            login_id, rid, next_rid, user_name="ann", nick_name="Ann", seen=seen
+        )
         if rotation.lease is not None:
             await store.deliveries.confirm(rotation.lease)
         if rotation.outcome != "pending":
@@ -37,7 +40,7 @@ async def rotate(store: SessionStore, rid: str, next_rid: str, login_id: str = "
 async def store_with(redis_url: str, **changes: object) -> AsyncIterator[SessionStore]:
     """A store with other settings and one open session of user 1 with the refresh id ``a``."""
     store = SessionStore(Redis(url=redis_url), replace(Auth(), **changes))  # type: ignore[arg-type]  # by name
-    await store.open_session("1", "web", "a", FACTS, as_of=LATEST)
+    await store.open_session("1", "web", "a", FACTS, seen=b"")
     yield store
     await store.close()
 
@@ -94,7 +97,7 @@ async def test_a_spent_id_that_comes_back_after_the_race_window_ends_the_session
 
 async def test_theft_ends_no_session_but_its_own(redis_url: str) -> None:
     async with store_with(redis_url, refresh_race_window=0) as store:
-        await store.open_session("1", "ios", "other", FACTS, as_of=LATEST)
+        await store.open_session("1", "ios", "other", FACTS, seen=b"")
         await rotate(store, "a", "b")
         await rotate(store, "a", "c")
 
@@ -104,7 +107,7 @@ async def test_theft_ends_no_session_but_its_own(redis_url: str) -> None:
 async def test_an_old_spent_id_does_not_end_the_session_of_a_later_login(redis_url: str) -> None:
     async with store_with(redis_url, refresh_race_window=0) as store:
         await rotate(store, "a", "b")
-        await store.open_session("1", "web", "new", FACTS, as_of=LATEST)
+        await store.open_session("1", "web", "new", FACTS, seen=b"")
 
         assert (await rotate(store, "a", "c")).outcome == "ended"
         assert (await store.sessions("1"))["web"].rid == "new"
@@ -187,9 +190,9 @@ async def test_a_rotation_that_read_the_user_before_the_mark_is_stale_and_spends
     open_session: OpenSession, store: SessionStore
 ) -> None:
     await open_session(rid="a")
-    as_of = await store.clock()
+    seen = await store.marker_of("1")
     await store.mark(["1"])
-    stale = await store.rotate_session("1", "a", "b", user_name="", nick_name="", as_of=as_of)
+    stale = await store.rotate_session("1", "a", "b", user_name="", nick_name="", seen=seen)
 
     assert stale.outcome == "stale"
     assert (await rotate(store, "a", "b")).outcome == "rotated"
@@ -206,7 +209,7 @@ async def test_no_refresh_carries_a_session_beyond_its_longest_age(redis_url: st
 
 async def test_a_session_over_its_longest_age_is_ended_by_the_next_refresh(redis_url: str) -> None:
     async with store_with(redis_url) as store, store_with(redis_url, session_max_age=0) as strict:
-        await store.open_session("1", "web", "a", FACTS, as_of=LATEST)
+        await store.open_session("1", "web", "a", FACTS, seen=b"")
 
         assert (await rotate(strict, "a", "b")).outcome == "ended"
         assert await store.sessions("1") == {}
@@ -214,7 +217,7 @@ async def test_a_session_over_its_longest_age_is_ended_by_the_next_refresh(redis
 
 async def test_a_rotation_takes_over_a_new_user_name(open_session: OpenSession, store: SessionStore) -> None:
     await open_session(rid="a", user_name="ann")
-    await store.rotate_session("1", "a", "b", user_name="anna", nick_name="Anna", as_of=LATEST)
+    await store.rotate_session("1", "a", "b", user_name="anna", nick_name="Anna", seen=b"")
     page = await store.online.page(user_name="anna")
 
     assert [row.session.nick_name for row in page.rows] == ["Anna"]
@@ -228,7 +231,8 @@ async def test_no_session_is_live_after_a_kick_that_raced_a_refresh(
     kicked_first = 0
     for number in range(1000):
         await open_session(rid=f"a{number}")
-        race = [rotate(store, f"a{number}", f"b{number}"), store.close_sessions("1")]
+        seen = await store.marker_of("1")
+        race = [rotate(store, f"a{number}", f"b{number}", seen=seen), store.close_sessions("1")]
         if number % 2:
             race.reverse()
         results = await asyncio.gather(*race)

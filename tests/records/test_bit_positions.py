@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from sqlalchemy import text
 
 from service.errors import RateLimited
+from service.records.database import past
 from service.records.database.transactions import Connection, Database
 from service.records.menus import bit_positions
 from service.records.menus.bit_positions import OF_ALL, OF_USER, give, retire
 from service.records.policy import workers
+from tests.support.shifted import shift_dates
 
 pytestmark = pytest.mark.anyio
 
@@ -57,6 +60,17 @@ async def test_a_retired_position_is_not_given_before_its_time_and_is_given_then
 
     assert await give(connection, ANN) == LONG_AGO
     assert await give(connection, ANN) != LONG_AGO
+
+
+async def test_a_position_is_not_given_before_its_time_by_two_clocks(
+    connection: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A database that is ahead must not make tokens mean something else."""
+    await retire(connection, LONG_AGO, ANN)
+    await let_expire(connection)
+    shift_dates(monkeypatch, past, timedelta(hours=-1))
+
+    assert await give(connection, ANN) == LONG_AGO + 1
 
 
 async def test_the_lowest_free_position_is_given_first(connection: Connection) -> None:

@@ -45,3 +45,15 @@ async def test_a_worker_that_stops_reporting_is_forgotten_and_removed_by_the_oth
 
     rows = await connection.execute(text("SELECT worker FROM sys.policy_worker"))
     assert list(rows.scalars()) == ["b:1"]
+
+
+async def test_a_report_from_while_the_clock_was_ahead_counts_as_made_now(
+    connection: AsyncConnection,
+) -> None:
+    await workers.report(connection, "a:1", 3, None, own_digest=None)
+    await connection.execute(text("UPDATE sys.policy_worker SET seen_time = now() + interval '1 hour'"))
+    await workers.forget(connection)
+
+    assert await reported(connection) == [("a:1", 3, None)]
+    rows = await connection.execute(text("SELECT seen_time <= now() FROM sys.policy_worker"))
+    assert list(rows.scalars()) == [True]

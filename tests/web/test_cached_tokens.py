@@ -96,6 +96,7 @@ class World:
         given = {
             "login_id": "7",
             "device": "web",
+            "sid": "",
             "user_name": "alice",
             "nick_name": "Alice",
             "roles": (),

@@ -60,7 +60,7 @@ class Upkeep:
 
     async def _round(self) -> bool:
         try:
-            await self.months(datetime.now(UTC).date())
+            await self.today()
             await self.report_heads()
         except Unavailable:
             return False
@@ -69,8 +69,20 @@ class Upkeep:
             return False
         return True
 
-    async def months(self, today: date) -> None:
-        """Create the coming partitions, and drop those past retention. Raises Unavailable."""
+    async def today(self) -> None:
+        """Create the coming partitions, and drop those past retention. Raises Unavailable.
+
+        Old is what is so by the database's clock too: a clock that is ahead must not drop what is kept.
+        """
+        async with self._database.transaction() as connection:
+            past = await log_months.today(connection)
+        await self.months(datetime.now(UTC).date(), past)
+
+    async def months(self, today: date, past: date | None = None) -> None:
+        """Create the partitions from ``today`` on, and drop those past retention on the day ``past``.
+
+        ``past`` is ``today`` unless given. Raises Unavailable.
+        """
         async with self._database.transaction(within=WITHIN) as connection:
             if not await log_months.alone(connection):
                 return
@@ -78,7 +90,7 @@ class Upkeep:
                 await log_months.make(connection, log, _from(today, AHEAD))
         for log, days in self._days.items():
             if days:
-                await self._drop(log, today - timedelta(days=days))
+                await self._drop(log, (past or today) - timedelta(days=days))
 
     async def report_heads(self) -> None:
         """Log the heads that have grown on standard output, where they can be kept elsewhere.

@@ -122,9 +122,9 @@ class Delivery:
                 return None
             mine = state.worker == self._worker
             left = state.leased_for or 0.0
-            if not mine and state.worker is not None and left > 0:
+            if not mine and state.worker is not None and 0 < left <= self._lease:
                 return None
-            if not (mine and left > self._lease / 2):
+            if not (mine and self._lease / 2 < left <= self._lease):
                 if not await self._renew(connection):
                     return None
             else:

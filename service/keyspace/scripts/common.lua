@@ -1,13 +1,34 @@
 -- Prepended to every script of sessions. Times and lives are whole milliseconds; stored values hold seconds
 -- with a fraction, as tokens do.
+-- The first argument is the time of the worker that asks. The others are numbered without it.
+local asked_at = tonumber(table.remove(ARGV, 1))
 
+local read_at -- the time stands still while a script runs
 local function clock()
-  local time = redis.call('TIME')
-  return time[1] * 1000 + math.floor(time[2] / 1000)
+  if not read_at then
+    local time = redis.call('TIME')
+    read_at = time[1] * 1000 + math.floor(time[2] / 1000)
+  end
+  return read_at
 end
 
 local function milliseconds(seconds)
   return math.floor((tonumber(seconds) or 0) * 1000 + 0.5)
+end
+
+-- Whether an instant was written while the store's clock was ahead: it is later than that clock and the worker's
+-- say by more than the store's own steps of a millisecond and good clocks explain. What was ahead is set to now
+-- where it is read, never dropped: see decision 0081.
+local MOST_AHEAD = 1000
+local function is_ahead(instant)
+  return instant > math.max(clock(), asked_at) + MOST_AHEAD
+end
+
+-- Keeps the latest instant that was found ahead, for an hour at most: whoever watches the clocks tells of it.
+local AHEAD_KEY, TOLD_FOR = 'auth:ahead', 3600000
+local function tell_ahead(instant)
+  local latest = math.max(instant, tonumber(redis.call('GET', AHEAD_KEY) or '0'))
+  redis.call('SET', AHEAD_KEY, latest, 'PX', math.min(latest - clock(), TOLD_FOR))
 end
 
 local function deny_key(id) return 'auth:deny:' .. id end
@@ -23,9 +44,27 @@ local function undelivered_key(id, device, issued)
   return 'auth:undelivered:' .. id .. ':' .. device .. ':' .. string.format('%.0f', tonumber(issued))
 end
 
+-- Gives a session the name that its tokens carry: one that no session has had before.
+local function name_session(session)
+  session.sid = string.sub(redis.sha1hex(session.rid .. string.format(' %.0f', clock())), 1, 16)
+end
+
+-- A session whose instants were ahead gets a new name with them: its tokens must be refreshed, whatever their
+-- `iat` says.
 local function read_session(id, device)
   local text = redis.call('GET', device_key(id, device))
-  if text then return cjson.decode(text) end
+  if not text then return end
+  local session = cjson.decode(text)
+  local opened, refreshed = milliseconds(session.login_time), milliseconds(session.last_refresh_time)
+  local last = math.max(opened, refreshed)
+  if is_ahead(last) then
+    tell_ahead(last)
+    session.login_time = math.min(opened, clock()) / 1000
+    session.last_refresh_time = clock() / 1000
+    name_session(session)
+    redis.call('SET', device_key(id, device), cjson.encode(session), 'KEEPTTL')
+  end
+  return session
 end
 
 -- The live sessions of a user: {device = session}. Members whose session has expired are removed.
@@ -93,16 +132,6 @@ local function is_cached_ban(id)
   return text and cjson.decode(text).cached or false
 end
 
--- {banned, ends, at}: `ends` is -1 for a ban without end, `at` the time of a refresh marker or 0.
-local function read_marker(id)
-  local text = redis.call('GET', deny_key(id))
-  if not text then return { at = 0 } end
-  if text == 'banned' then
-    return { banned = true, at = 0, ends = redis.call('PEXPIRETIME', deny_key(id)) }
-  end
-  return { at = milliseconds(string.match(text, '^refresh:(.+)$')) }
-end
-
 -- The latest time of the user's marker and of the tokens of live sessions.
 local function latest(marker, sessions)
   local last = marker.at
@@ -110,6 +139,24 @@ local function latest(marker, sessions)
     last = math.max(last, milliseconds(session.last_refresh_time))
   end
   return last
+end
+
+-- {banned, ends, at, text}: `ends` is -1 for a ban without end, `at` the time of a refresh marker or 0, `text`
+-- what was stored, '' for nothing.
+local function read_marker(id)
+  local text = redis.call('GET', deny_key(id))
+  if not text then return { at = 0, text = '' } end
+  if text == 'banned' then
+    return { banned = true, at = 0, text = text, ends = redis.call('PEXPIRETIME', deny_key(id)) }
+  end
+  local marker = { at = milliseconds(string.match(text, '^refresh:(.+)$')), text = text }
+  if is_ahead(marker.at) then
+    tell_ahead(marker.at)
+    -- Not before a token that it stops: those of sessions which were ahead as well have lost their name.
+    marker.at = latest({ at = clock() }, sessions_of(id))
+    redis.call('SET', deny_key(id), string.format('refresh:%.3f', marker.at / 1000), 'KEEPTTL')
+  end
+  return marker
 end
 
 local all_ended = false
@@ -126,11 +173,14 @@ local function end_rights(id)
 end
 
 -- Ends the epoch of the user's rights, and sets `refresh:{now}`, never over `banned` and never earlier: it is
--- at least every `iat` issued so far.
+-- at least every `iat` issued so far. No two markers of a user have the same text, which tells a login whether
+-- the user was marked since it has looked: microseconds count those of one millisecond.
 local function mark(id, now, life, sessions)
   end_rights(id)
   local marker = read_marker(id)
   if marker.banned then return end
-  local at = math.max(now, latest(marker, sessions))
-  redis.call('SET', deny_key(id), string.format('refresh:%.3f', at / 1000), 'PX', life)
+  local at = math.max(now, latest(marker, sessions)) / 1000
+  local before = tonumber(string.match(marker.text, '^refresh:(.+)$')) or 0
+  if before >= at and not is_ahead(1000 * before) then at = before + 0.000001 end
+  redis.call('SET', deny_key(id), string.format('refresh:%.6f', at), 'PX', life)
 end

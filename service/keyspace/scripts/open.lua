@@ -1,12 +1,12 @@
 -- Opens a device session; replaces the one on the same device and ends the oldest ones above the limit.
--- id, device, rid, facts (JSON), life, longest life, most devices, as_of
--- -> opened, issued, ends, devices ended... | stale | banned, until
+-- id, device, rid, facts (JSON), life, longest life, most devices, marker when the user was read
+-- -> opened, issued, ends, name of the session, devices ended... | stale | banned, until
 local id, device, rid, facts = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local life, longest, most = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
 
 local marker = read_marker(id)
 if marker.banned then return { 'banned', marker.ends } end
-if marker.at >= tonumber(ARGV[8]) then return { 'stale' } end
+if marker.text ~= ARGV[8] then return { 'stale' } end
 
 local sessions = sessions_of(id)
 sessions[device] = sessions[device] or read_session(id, device)
@@ -34,6 +34,7 @@ local session = cjson.decode(facts)
 session.rid = rid
 session.login_time = issued / 1000
 session.last_refresh_time = issued / 1000
+name_session(session)
 local ends = issued + math.min(life, longest)
 save(id, device, session, now, ends)
-return { 'opened', issued, ends, unpack(ended) }
+return { 'opened', issued, ends, session.sid, unpack(ended) }

@@ -1,13 +1,13 @@
 -- Replaces a refresh id by its successor, once; returns the same successor again until it is delivered.
--- id, rid, next rid, changed facts (JSON), life, longest life, race window, grace, as_of, marker life,
--- latest moment to run (0: any), lease
--- -> rotated | again, issued, ends, device, rid, leased until | pending | reused, device | superseded
---    | ended | unknown | stale | late | banned, until
+-- id, rid, next rid, changed facts (JSON), life, longest life, race window, grace, marker when the user was read,
+-- marker life, latest moment to run (0: any), lease
+-- -> rotated | again, issued, ends, name of the session, device, rid, leased until | pending | reused, device
+--    | superseded | ended | unknown | stale | late | banned, until
 -- The lease is how long the caller may take to deliver the answer. The key of `undelivered_key` holds its end;
 -- the caller deletes the key when it delivers the answer.
 local id, rid, next_rid, changes = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local life, longest = tonumber(ARGV[5]), tonumber(ARGV[6])
-local race, grace, as_of = tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9])
+local race, grace, seen = tonumber(ARGV[7]), tonumber(ARGV[8]), ARGV[9]
 local latest_run, lease = tonumber(ARGV[11]), tonumber(ARGV[12])
 local now = clock()
 
@@ -18,7 +18,34 @@ end
 local function lease_out(outcome, note, session)
   local key = undelivered_key(id, note.device, note.issued)
   redis.call('SET', key, now + lease, 'PX', math.max(race, 1) + lease)
-  return { outcome, note.issued, ends_after(note.issued, session), note.device, note.next, now + lease }
+  local ends, name = ends_after(note.issued, session), session.sid or ''
+  return { outcome, note.issued, ends, name, note.device, note.next, now + lease }
+end
+
+local function keep(note)
+  redis.call('SET', spent_key(rid), cjson.encode(note), 'KEEPTTL')
+end
+
+-- Until when one request may hand out the successor; nil once it is delivered. No lease is longer than `lease`: if
+-- it seems so, the clock was set.
+local function lease_of(note)
+  local key = undelivered_key(id, note.device, note.issued)
+  local ends = tonumber(redis.call('GET', key))
+  if ends and ends > now + lease then
+    ends = now + lease
+    redis.call('SET', key, ends, 'KEEPTTL')
+  end
+  return ends
+end
+
+-- The tokens of an unused successor are of the session's last refresh, also where that was ahead and is set.
+local function follow(note, session)
+  local issued = milliseconds(session.last_refresh_time)
+  if issued == note.issued then return end
+  local key = undelivered_key(id, note.device, note.issued)
+  note.issued = issued
+  if redis.call('EXISTS', key) == 1 then redis.call('RENAME', key, undelivered_key(id, note.device, issued)) end
+  keep(note)
 end
 
 -- A refresh id that is no longer live: a lost answer, two tabs racing, a repeat, or theft.
@@ -29,16 +56,26 @@ local function spent()
   local note = cjson.decode(text)
   if note.login_id ~= id then return { 'unknown' } end
   local session = read_session(id, note.device)
-  if not session or milliseconds(session.login_time) ~= note.opened then return { 'ended' } end
+  if not session then return { 'ended' } end
+  local unused, was_ahead = session.rid == note.next, is_ahead(note.spent)
+  if unused then
+    follow(note, session)
+  elseif milliseconds(session.login_time) ~= note.opened then
+    return { 'ended' }
+  end
+  if was_ahead then
+    tell_ahead(note.spent)
+    note.spent = now
+    keep(note)
+  end
   local age = now - note.spent
-  local unused = session.rid == note.next
-  if age < grace and unused then return lease_out('again', note, session) end
+  if 0 <= age and age < grace and unused and not was_ahead then return lease_out('again', note, session) end
   if age < race then
-    local leased = unused and redis.call('GET', undelivered_key(id, note.device, note.issued))
+    local leased = unused and lease_of(note)
     if not leased then return { 'superseded' } end
-    if now < tonumber(leased) then return { 'pending' } end
+    if now < leased then return { 'pending' } end
     note.spent = now  -- the race window of further requests starts now
-    redis.call('SET', spent_key(rid), cjson.encode(note), 'KEEPTTL')
+    keep(note)
     return lease_out('again', note, session)
   end
   mark(id, now, tonumber(ARGV[10]), sessions_of(id))
@@ -65,7 +102,7 @@ if ends <= issued then
   finish(id, device, session)
   return { 'ended' }
 end
-if marker.at >= as_of then return { 'stale' } end
+if marker.text ~= seen then return { 'stale' } end
 
 local note = {
   login_id = id,

@@ -86,13 +86,17 @@ async def add(connection: Connection, name: str) -> None:
 
 
 async def lease(connection: Connection, name: str, worker: str, seconds: float) -> bool:
-    """Make ``worker`` the one that sends, for so many seconds; False while it is another one."""
+    """Make ``worker`` the one that sends, for so many seconds; False while it is another one.
+
+    A lease that ends later than one from now would was taken while the database's clock was ahead, and has
+    ended: a worker that lives takes it anew.
+    """
     now = func.clock_timestamp()
     table = export_destination.c
-    free = or_(table.worker.is_(None), table.worker == worker, table.lease_time < now)
+    ends = now + timedelta(seconds=seconds)
+    free = or_(table.worker.is_(None), table.worker == worker, ~table.lease_time.between(now, ends))
     taken = update(export_destination).where(table.name == name, free)
-    values = {"worker": worker, "lease_time": now + timedelta(seconds=seconds)}
-    return bool((await connection.execute(taken.values(values))).rowcount)
+    return bool((await connection.execute(taken.values(worker=worker, lease_time=ends))).rowcount)
 
 
 async def release(connection: Connection, name: str, worker: str) -> None:

@@ -51,7 +51,14 @@ class Orphans:
         return key.startswith(f"{self.prefix}/")
 
     async def discarded(self, most: int) -> list[Discarded]:
-        """Discard the pending files whose lease has ended; return up to ``most`` of all discarded files."""
+        """Discard the pending files whose lease has ended; return up to ``most`` of all discarded files.
+
+        A lease that ends later than one from now would was given while the database's clock was ahead: it
+        ends when one from now does.
+        """
+        longest = func.now() + uploads.LEASE
+        ahead = (file.c.state == PENDING) & (file.c.lease_time > longest)
+        await self._connection.execute(change(file).where(ahead).values(lease_time=longest))
         over = (file.c.state == PENDING) & (file.c.lease_time <= func.now())
         await self._connection.execute(change(file).where(over).values(state=DISCARDED, lease_time=None))
         found = select(*_DISCARDED.columns).where(file.c.state == DISCARDED)

@@ -57,8 +57,10 @@ class StoredJob:
 
     @property
     def is_due(self) -> bool:
-        """True if it should run now."""
-        return self.due_in is not None and self.due_in <= 0 and not (self.paused and not self.requested_by)
+        """True if it should run now: one that somebody has asked for always should."""
+        if self.requested_by is not None:
+            return True
+        return self.due_in is not None and self.due_in <= 0 and not self.paused
 
 
 @dataclass(frozen=True, slots=True)

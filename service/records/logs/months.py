@@ -10,6 +10,7 @@ from typing import Final
 from sqlalchemy import func, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from service.records.database.past import past
 from service.records.logs import chain
 from service.records.logs.chain import Head
 from service.records.logs.inserts import Log
@@ -25,6 +26,12 @@ async def alone(connection: AsyncConnection) -> bool:
     limited = func.set_config("lock_timeout", _YIELD_AFTER, True)
     taken = select(func.pg_try_advisory_xact_lock(_LOCK), limited)
     return bool((await connection.execute(taken)).scalar_one())
+
+
+async def today(connection: AsyncConnection) -> date:
+    """Return the day, in UTC, that has come by the clocks of both the database and this machine."""
+    now: datetime = (await connection.execute(select(past()))).scalar_one()
+    return now.astimezone(UTC).date()
 
 
 async def make(connection: AsyncConnection, log: Log, months: Iterable[date]) -> None:

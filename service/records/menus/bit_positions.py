@@ -27,6 +27,7 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import RateLimited
+from service.records.database.past import past
 from service.records.policy.workers import KEPT
 from service.records.schema import menu, policy_revision, policy_worker, retired_bit, token_life
 
@@ -61,7 +62,7 @@ async def give(connection: AsyncConnection, user_id: int | None) -> int:
     )
     free = (
         select(retired_bit.c.position)
-        .where(retired_bit.c.free_time <= func.now(), ~behind.exists())
+        .where(retired_bit.c.free_time <= past(), ~behind.exists())
         .order_by(retired_bit.c.position)
         .limit(1)
     )

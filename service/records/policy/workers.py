@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final, NotRequired, TypedDict
 
-from sqlalchemy import bindparam, delete, func, select
+from sqlalchemy import bindparam, delete, func, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -74,6 +74,12 @@ _SILENT_FOR_LONG: Final = select(policy_worker.c.worker).where(policy_worker.c.s
 _FORGET: Final = delete(policy_worker).where(
     policy_worker.c.worker.in_(_SILENT_FOR_LONG.with_for_update(skip_locked=True))
 )
+_AHEAD: Final = select(policy_worker.c.worker).where(policy_worker.c.seen_time > func.now())
+_SETTLE: Final = (
+    update(policy_worker)
+    .where(policy_worker.c.worker.in_(_AHEAD.with_for_update(skip_locked=True)))
+    .values(seen_time=func.now())
+)
 _PRESENT: Final = (
     select(*_WORKER.columns)
     .where(policy_worker.c.seen_time >= func.now() - _SILENT)
@@ -102,7 +108,11 @@ async def report(
 
 
 async def forget(connection: AsyncConnection) -> None:
-    """Delete the rows of workers that have been silent for longer than ``KEPT``."""
+    """Delete the rows of workers that have been silent for longer than ``KEPT``.
+
+    Reports from the future were made while the database's clock was ahead, and count as made now.
+    """
+    await connection.execute(_SETTLE)
     await connection.execute(_FORGET)
 
 

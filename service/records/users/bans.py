@@ -15,6 +15,7 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.kernel.target import Target
+from service.records.database.past import past
 from service.records.schema import user, user_ban
 
 DISABLED: Final = "disabled"
@@ -96,6 +97,6 @@ async def denial_of(connection: AsyncConnection, user_id: int) -> Denial | None:
 
 async def forget_ended(connection: AsyncConnection, most: int) -> int:
     """Delete at most ``most`` bans that ended a day ago; return how many."""
-    ended = user_ban.c.until < func.now() - timedelta(days=1)
+    ended = user_ban.c.until < past() - timedelta(days=1)
     found = select(user_ban.c.user_id).where(ended).limit(most).with_for_update(skip_locked=True)
     return (await connection.execute(delete(user_ban).where(user_ban.c.user_id.in_(found)))).rowcount

@@ -87,6 +87,10 @@ OF_WORKERS: Final = {
     "portcullis_permission_bit_highest": Family(
         "gauge", "The highest bit position of a permission code; -1: none."
     ),
+    "portcullis_clock_ahead_seconds": Family(
+        "gauge",
+        "Seconds by which an instant of the session store was found in the future within an hour, or 0.",
+    ),
     "portcullis_clock_offset_seconds": Family(
         "gauge", "Seconds that the session store's clock is ahead of ours."
     ),
