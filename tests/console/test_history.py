@@ -46,18 +46,18 @@ def birds(house: House, word: str) -> None:
 
 
 def test_the_way_back_leads_to_the_row_and_the_scroll_of_a_long_list(visit: Visit, house: House) -> None:
-    birds(house, "curlew")
+    birds(house, "spoonbill")
     page = visit.page
     page.set_viewport_size({"width": 1000, "height": 500})
-    visit.sign_in(address="/users?email=curlew.example&sort=userName&size=50")
+    visit.sign_in(address="/users?email=spoonbill.example&sort=userName&size=50")
     rows = page.get_by_role("table").get_by_role("row")
     expect(rows).to_have_count(1 + MANY)
-    row = page.get_by_role("link", name="curlew40")
+    row = page.get_by_role("link", name="spoonbill40")
     row.focus()
     before = page.evaluate("scrollY")
     assert before > 500
     row.press("Enter")
-    headed(page, "curlew40")
+    headed(page, "spoonbill40")
     assert page.evaluate("scrollY") == 0
 
     # Also when the rows come long after the view.
@@ -76,12 +76,12 @@ def test_the_way_back_leads_to_the_row_and_the_scroll_of_a_long_list(visit: Visi
 
 
 def test_a_reader_who_scrolls_meanwhile_is_not_taken_back(visit: Visit, house: House) -> None:
-    birds(house, "godwit")
+    birds(house, "stilt")
     page = visit.page
     page.set_viewport_size({"width": 1000, "height": 500})
-    visit.sign_in(address="/users?email=godwit.example&sort=userName&size=50")
-    page.get_by_role("link", name="godwit40").press("Enter")
-    headed(page, "godwit40")
+    visit.sign_in(address="/users?email=stilt.example&sort=userName&size=50")
+    page.get_by_role("link", name="stilt40").press("Enter")
+    headed(page, "stilt40")
     held: list[Route] = []
 
     def hold(route: Route) -> None:
@@ -92,18 +92,18 @@ def test_a_reader_who_scrolls_meanwhile_is_not_taken_back(visit: Visit, house: H
         page.go_back()
     page.keyboard.press("ArrowDown")
     held[0].continue_()
-    expect(page.get_by_role("link", name="godwit40")).to_be_visible()
+    expect(page.get_by_role("link", name="stilt40")).to_be_visible()
     settled(page)
     assert page.evaluate("scrollY") < 200
     expect(page.get_by_role("heading", level=1)).to_be_focused()
 
 
 def test_a_next_page_is_an_entry_of_the_history(visit: Visit, house: House) -> None:
-    birds(house, "knot")
+    birds(house, "ruddy")
     page = visit.page
     visit.sign_in(address="/account")
-    visit.go("/users?email=knot.example&sort=userName")
-    first, range_ = page.get_by_role("link", name="knot00"), page.locator(".range")
+    visit.go("/users?email=ruddy.example&sort=userName")
+    first, range_ = page.get_by_role("link", name="ruddy00"), page.locator(".range")
     expect(first).to_be_visible()
     next_ = button(page, "Next")
     next_.press("Enter")
@@ -129,7 +129,7 @@ def test_a_next_page_is_an_entry_of_the_history(visit: Visit, house: House) -> N
 
 def test_the_pages_of_a_log_lead_back_one_by_one(visit: Visit, house: House) -> None:
     for name in ("a", "b", "c"):
-        body = {"roleCode": f"dunlin-{name}", "roleName": f"Dunlin {name}"}
+        body = {"roleCode": f"shoveler-{name}", "roleName": f"Shoveler {name}"}
         assert house.api.post("/api/role", json=body).status_code == 201
     house.wait_for_log("operation", 3, module="role", kind="INSERT")
     page = visit.page
