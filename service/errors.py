@@ -8,7 +8,7 @@ libraries. A message never holds a password, a token, SQL or a path of the serve
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
 
 from service.kernel.delegated import Needed
 
@@ -214,14 +214,37 @@ class RequestTimeout(Refusal):
     status, code, title = 408, "request_timeout", "The request took too long to arrive"
 
 
-class Conflict(Refusal):
-    """A duplicate name, a record still in use, a policy that can't be built, or a rule that is no permission.
+ConflictRule: TypeAlias = Literal[
+    "changed_meanwhile",
+    "consistent",
+    "fixed",
+    "history",
+    "in_use",
+    "invariant",
+    "kept_out",
+    "kind_of_account",
+    "last_administrator",
+    "limit",
+    "unique",
+    "way_back",
+]
+"""The rules that keep records whole; ``docs/reference/rules.md`` says what each asks."""
 
-    Such rules hold for everybody, whatever they hold: the last administrator stays, and nobody changes their
-    own roles.
+
+class Conflict(Refusal):
+    """A rule that keeps records whole, and holds for everybody, whatever they hold.
+
+    Such as: names are unique, the last administrator stays. What depends on the caller is asked of the
+    enforcer, and is ``PermissionDenied``.
     """
 
     status, code, title = 409, "conflict", "The request conflicts with what is stored"
+
+    def __init__(self, detail: str | None = None, *, rule: ConflictRule | None = None, **extra: Any) -> None:
+        """``rule`` is the rule of this service that stands against it; None for one of an extension."""
+        super().__init__(detail, **extra)
+        if rule is not None:
+            self.extra["rule"] = rule
 
 
 class RevisionUnknown(Refusal):

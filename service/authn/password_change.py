@@ -72,7 +72,7 @@ class PasswordChange:
         if owner is None:  # deleted while the token was valid
             raise RefreshRequired
         if known is None:
-            raise Conflict(NO_PASSWORD)
+            raise Conflict(NO_PASSWORD, rule="kind_of_account")
         if not await self._passwords.verify(known.password_hash, current):
             raise ValidationFailed(("currentPassword", "is not the current password"))
         await attempt.succeeded()
@@ -96,7 +96,7 @@ class PasswordChange:
         if owner is None:
             raise NotFound("There is no such user")
         if known is None:
-            raise Conflict(NO_PASSWORD)
+            raise Conflict(NO_PASSWORD, rule="kind_of_account")
         await self._set(owner, new, authorize, expected_hash=known.password_hash, keep=None)
         self._entries.by_other("password_reset", target.user_id, owner.user_name)
         return owner.user_name
@@ -113,6 +113,6 @@ class PasswordChange:
                 connection, target.user_id, password_hash, expected_hash=expected_hash
             )
             if not saved:
-                raise Conflict("The password was changed meanwhile")
+                raise Conflict("The password was changed meanwhile", rule="changed_meanwhile")
             await self._store.close_sessions(target.login_id, keep=device, opened_by=opened_by)
         await self._revocations.end_sessions(target, keep=device, opened_by=opened_by)

@@ -74,7 +74,7 @@ class Recovery:
         if known is None:
             raise NotFound("There is no user with that name")
         if known.kind == "service":
-            raise Conflict(NO_PASSWORD)
+            raise Conflict(NO_PASSWORD, rule="kind_of_account")
         return known.user_id
 
     async def recover(self, user_id: int, new: str, *, enable: bool) -> Recovered:
@@ -101,7 +101,7 @@ class Recovery:
                 if not await accounts.change_password(
                     connection, user_id, password_hash, expected_hash=known.password_hash
                 ):
-                    raise Conflict("The password was changed meanwhile")
+                    raise Conflict("The password was changed meanwhile", rule="changed_meanwhile")
                 if enable:
                     enabled = await accounts.set_status(connection, user_id, "enabled")
                     unbanned = await bans.unban(connection, user_id) or enabled

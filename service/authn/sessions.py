@@ -157,7 +157,7 @@ class Sessions:
 
 def _require_session(caller: Caller) -> None:
     if caller.key_id is not None:
-        raise Conflict("An API key has no session: delete the key")
+        raise Conflict("An API key has no session: delete the key", rule="kind_of_account")
 
 
 def _security(event: str, login_id: str, **facts: object) -> None:

@@ -214,7 +214,7 @@ class Tokens:
     def _sign(self, claims: Claims) -> str:
         token = self.signed("JWT", claims)
         if len(token) > self._longest:  # better no session than a token that is never accepted
-            raise Conflict("The user's roles don't fit into a token")
+            raise Conflict("The user's roles don't fit into a token", rule="limit")
         return token
 
     def _verify(self, token: str, *kinds: type[_Claims]) -> Verified[_Claims]:

@@ -38,7 +38,7 @@ async def caller_named(database: Database, user_name: str) -> Caller:
             raise NotFound(f"There is no user {user_name}")
         held = await rights.of_enabled_user(connection, known.user_id)
     if held is None:
-        raise Conflict(f"The user {user_name} is disabled or banned")
+        raise Conflict(f"The user {user_name} is disabled or banned", rule="kept_out")
     codes = HeldCodes(held.permissions)
     return Caller(
         known.user_id, str(known.user_id), known.user_name, known.user_name, "", held.roles, codes, 0.0

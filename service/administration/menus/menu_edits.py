@@ -167,4 +167,4 @@ def _in_use(uses: menu_uses.Uses) -> Conflict:
     }
     kinds = {"childCount": "menus below it", "roleCount": "roles", "resourceCount": "resources"}
     by = ", ".join(f"{told[count]} {kind}" for count, kind in kinds.items() if told[count])
-    return Conflict(f"The menu is in use: {by}", **told)
+    return Conflict(f"The menu is in use: {by}", rule="in_use", **told)

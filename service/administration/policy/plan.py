@@ -82,7 +82,8 @@ async def plan(connection: Connection, revision: int, newest: int) -> tuple[list
     if len(names) > MOST:
         raise Conflict(
             f"{len(names)} resources and permission codes differ from revision {revision}; "
-            f"at most {MOST} can be restored at once"
+            f"at most {MOST} can be restored at once",
+            rule="limit",
         )
     kept = await past_rows.nearest(connection, revision)
     planner = _Planner(connection, revision, newest if kept is None else kept)

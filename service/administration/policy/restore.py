@@ -53,7 +53,7 @@ class PolicyRestore:
             if await revisions.read(unit.connection, revision) is None:
                 raise NotFound("There is no such revision")
             if not await history.is_kept(unit.connection, revision):
-                raise Conflict("What that revision contained is not kept")
+                raise Conflict("What that revision contained is not kept", rule="history")
             await self._seals.require(unit.connection, revision, newest)
             steps, obstacles = await plan(unit.connection, revision, newest)
             if obstacles:
@@ -90,6 +90,7 @@ async def _require_same(candidate: Policy, wanted: list[PublishedLine], revision
         raise Conflict(
             f"What is stored does not lead back to revision {revision}: rows were changed past this service. "
             "Reload the policy first, and look at the difference",
+            rule="history",
             differing=differing[:20],
         )
 
@@ -109,4 +110,6 @@ def _cannot_return(revision: int, obstacles: list[Obstacle]) -> Conflict:
     named = "; ".join(f"{one.name}: {one.reason}" for one in obstacles[:3])
     more = f"; and {len(obstacles) - 3} more" if len(obstacles) > 3 else ""  # noqa: PLR2004 - those named
     told = [{"name": one.name, "reason": one.reason} for one in obstacles]
-    return Conflict(f"Revision {revision} can't be restored: {named}{more}", cannotReturn=told)
+    return Conflict(
+        f"Revision {revision} can't be restored: {named}{more}", rule="history", cannotReturn=told
+    )

@@ -66,6 +66,7 @@ async def require_free(connection: Connection, router: Service, route: Route, *,
         if other.id != but and other.method == method and comparable(router, shape(other.path)) == key:
             raise Conflict(
                 f"{other.object} (resource {other.id}) is the same path for the router of {router.name}",
+                rule="unique",
                 field="path",
                 resourceId=other.id,
             )

@@ -61,7 +61,7 @@ async def update(unit: UnitOfWork, resource_id: int, given: Mapping[str, Any], m
     before, router = await _for_change(unit, resource_id, "update", match)
     values = merged(ResourceValues, before, given)
     if values.service not in (None, before.service):
-        raise Conflict("A resource can't be moved to another service", field="service")
+        raise Conflict("A resource can't be moved to another service", rule="fixed", field="service")
     route = _require_path(router, values)
     moves = _requests(before.method, before.path) != _requests(*route)
     if moves or values.enabled != before.enabled:

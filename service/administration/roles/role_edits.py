@@ -71,7 +71,7 @@ async def delete(unit: UnitOfWork, role_id: int, match: Callable[[Role], None]) 
     before, permissions = await _for_change(unit, role_id, match)
     names, number = await roles.users_of(unit.connection, role_id, NAMED)
     if number:
-        raise Conflict("Users have the role", users=names, userCount=number)
+        raise Conflict("Users have the role", rule="in_use", users=names, userCount=number)
     await roles.delete(unit.connection, role_id)
     fields = change_log.role_fields(before, permissions)
     unit.changes += field_changes(change_log.role_target(before.role_code), fields, {})

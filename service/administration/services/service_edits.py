@@ -74,6 +74,7 @@ async def delete(unit: UnitOfWork, service_id: int, match: Match) -> None:
         raise Conflict(
             f"{before.name} still has resources, {registered[0].object} for one",
             resourceIds=[one.id for one in registered[:100]],
+            rule="in_use",
         )
     await services.delete(unit.connection, service_id)
     unit.changes += field_changes(

@@ -99,7 +99,9 @@ def _keys(tree: Sequence[Menu]) -> dict[int, tuple[Kind, str]]:
             segment = segment_of(name, numbers[one.parent_id, name])
             keys[one.id] = ("menu", segment if place is None else f"{place[1]}/{segment}")
         if len(later) == len(waiting):
-            raise Conflict(f"Menu {later[0].id} is below a Button or below itself: correct that first")
+            raise Conflict(
+                f"Menu {later[0].id} is below a Button or below itself: correct that first", rule="consistent"
+            )
         waiting = later
     return keys
 
@@ -119,7 +121,7 @@ def _buttons(tree: Sequence[Menu], keys: Keys) -> dict[str, ButtonState]:
         if kind == "button":
             place = None if one.parent_id is None else keys[one.parent_id]
             if place is not None and place[0] == "button":
-                raise Conflict(f"Button {code} is below a Button: correct that first")
+                raise Conflict(f"Button {code} is below a Button: correct that first", rule="consistent")
             values = {name: getattr(one, name) for name in _BUTTON_FIELDS}
             found[code] = ButtonState(**values, menu=None if place is None else place[1])
     return found

@@ -21,4 +21,4 @@ async def keeping_an_administrator(connection: Connection) -> AsyncIterator[None
     before = await rights.has_administrator(connection)
     yield
     if before and not await rights.has_administrator(connection):
-        raise Conflict("This would leave no enabled user who may do everything")
+        raise Conflict("This would leave no enabled user who may do everything", rule="last_administrator")

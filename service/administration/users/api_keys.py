@@ -69,9 +69,9 @@ class ApiKeys:
             check.require_session("create-key")
             user, target = await _target(connection, check, user_id, "create-key")
             if user.kind != "service":
-                raise Conflict("Only a service account has API keys")
+                raise Conflict("Only a service account has API keys", rule="kind_of_account")
             if len(await api_keys.of_user(connection, user_id)) >= MOST:
-                raise Conflict(f"The account has {MOST} API keys: delete some of them first")
+                raise Conflict(f"The account has {MOST} API keys: delete some of them first", rule="limit")
             stored = await api_keys.add(
                 connection,
                 target,

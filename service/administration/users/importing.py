@@ -120,7 +120,7 @@ async def _create(work: Work, wanted: Sequence[Wanted], hashes: Hashes | None) -
     written = await user_edits.create_all(work.connection, rows.values())
     for one in wanted:
         if one.key in rows and one.key not in written:
-            work.faults.note(one.said.row, "userName", Conflict(TAKEN))
+            work.faults.note(one.said.row, "userName", Conflict(TAKEN, rule="unique"))
         work.changes += change_log.imported_user(UserValues(**one.values), one.said.codes or ())
         disabled = one.is_person and one.said.password is None
         work.tell(one.said, "created", note=WITHOUT_PASSWORD if disabled else None)
@@ -134,7 +134,7 @@ def _hash_of(one: Wanted, hashes: Hashes | None) -> str | None:
         return ""
     password_hash = hashes.get(None if one.said.password is None else one.said.row)
     if password_hash is None:  # the user existed when the passwords were hashed
-        raise Conflict("Users of the table have been deleted meanwhile")
+        raise Conflict("Users of the table have been deleted meanwhile", rule="changed_meanwhile")
     return password_hash
 
 

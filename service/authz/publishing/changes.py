@@ -161,9 +161,14 @@ class PolicyChanges:
             found = await asyncio.to_thread(self._read)
         except PolicyError as fault:
             _log.error("the model or the policy files can't be used", reason=str(fault))
-            raise Conflict("The model or the policy files can't be used; the log says why") from fault
+            raise Conflict(
+                "The model or the policy files can't be used; the log says why", rule="consistent"
+            ) from fault
         if found != self._shipped:
-            raise Conflict("The model or the policy files have changed: restart the service to use them")
+            raise Conflict(
+                "The model or the policy files have changed: restart the service to use them",
+                rule="changed_meanwhile",
+            )
 
     @asynccontextmanager
     async def _own_turn(self) -> AsyncIterator[None]:
@@ -201,7 +206,7 @@ class PolicyChanges:
             raise Unavailable(f"The policy can't be published: {fault}") from fault
         except PolicyError as fault:
             raise Conflict(
-                "The policy can't be built from what is stored", faults=list(fault.faults)
+                "The policy can't be built from what is stored", rule="consistent", faults=list(fault.faults)
             ) from fault
         if policy.revision < in_force.revision or (
             policy.revision == in_force.revision and policy.digest != in_force.digest

@@ -92,4 +92,4 @@ def _conflict(found: list[Violation]) -> Conflict:
         {"name": one.statement.name, "reason": one.statement.reason, "finding": one.finding} for one in found
     ]
     names = ", ".join(dict.fromkeys(one.statement.name for one in found))
-    return Conflict(f"This would break what must stay true: {names}", brokenInvariants=told)
+    return Conflict(f"This would break what must stay true: {names}", rule="invariant", brokenInvariants=told)

@@ -49,6 +49,7 @@ async def require_way_back(candidate: Policy, in_force: Policy) -> None:
     if in_force.revision and (closing := await asyncio.to_thread(_newly_locked_out, candidate, in_force)):
         raise Conflict(
             "This would lock everybody out of what administers the policy, also those who may do everything",
+            rule="way_back",
             lockedOut=closing,
         )
 

@@ -138,7 +138,9 @@ async def _unlock(settings: Settings, database: Database, resource_id: int) -> _
         # Without bindings all logged-in users may pass, and a binding would close it to them.
         if bound and not any(button.enabled for button in bound):
             if top is None:
-                raise Conflict("No enabled Button carries *, to which the resource could be bound")
+                raise Conflict(
+                    "No enabled Button carries *, to which the resource could be bound", rule="consistent"
+                )
             await bindings.bind_buttons(change.connection, resource_id, [*(one.id for one in bound), top])
             done.append("bound to the Button *")
     return _Unlocked(f"{found.method} {found.path}", tuple(done), change.policy.revision)

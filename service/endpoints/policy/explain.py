@@ -143,7 +143,9 @@ def revision_of(decision_id: str, own_digest: str) -> int:
     """
     revision, own, _ = decision_id.removeprefix("r").split("-")
     if not own_digest.startswith(own):
-        raise Conflict("That decision was made by another own part of the policy than that of this node")
+        raise Conflict(
+            "That decision was made by another own part of the policy than that of this node", rule="history"
+        )
     return int(revision)
 
 

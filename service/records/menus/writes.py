@@ -68,4 +68,6 @@ async def _refuse_taken(connection: AsyncConnection, values: MenuValues) -> None
     taken = select(menu.c.id).where(menu.c.menu_type == "Button", menu.c.auth_mark == values.auth_mark)
     other = (await connection.execute(taken)).scalar_one_or_none()
     if other is not None:
-        raise Conflict(f"The permission code belongs to Button {other}", field="authMark", menuId=other)
+        raise Conflict(
+            f"The permission code belongs to Button {other}", rule="unique", field="authMark", menuId=other
+        )

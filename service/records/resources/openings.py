@@ -104,7 +104,7 @@ async def of(connection: AsyncConnection, service: str, resource_id: int | None)
 async def create(connection: AsyncConnection, service: str, resource_id: int | None, code: OpenTo) -> Opening:
     """Open a resource, or with None what is not registered in ``service``; Conflict if it is open."""
     if (other := await of(connection, service, resource_id)) is not None:
-        raise Conflict(f"{other.object} is opened to {other.code} already", openingId=other.id)
+        raise Conflict(f"{other.object} is opened to {other.code} already", rule="unique", openingId=other.id)
     kept = {"service": service} if resource_id is None else {"resource_id": resource_id}
     made = await connection.execute(insert(opening).values(**kept, code=code).returning(opening.c.id))
     return await read(connection, made.scalar_one())

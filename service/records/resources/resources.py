@@ -224,9 +224,13 @@ async def _refuse_taken(connection: AsyncConnection, values: ResourceValues, *, 
         if row.fits:
             raise Conflict(
                 f"{other.object} (resource {other.id}) fits the same requests already",
+                rule="unique",
                 field="path",
                 resourceId=other.id,
             )
         raise Conflict(
-            f"The resource code belongs to resource {other.id}", field="resourceCode", resourceId=other.id
+            f"The resource code belongs to resource {other.id}",
+            rule="unique",
+            field="resourceCode",
+            resourceId=other.id,
         )

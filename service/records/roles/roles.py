@@ -198,4 +198,6 @@ async def _refuse_taken(
     others = select(role.c.id, same_name).where(role.c.id != but, same_name | same_code)
     for role_id, named_alike in await connection.execute(others.order_by(role.c.id)):
         field, what = ("roleName", "name") if named_alike else ("roleCode", "code")
-        raise Conflict(f"The role {what} belongs to role {role_id}", field=field, roleId=role_id)
+        raise Conflict(
+            f"The role {what} belongs to role {role_id}", rule="unique", field=field, roleId=role_id
+        )

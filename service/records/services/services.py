@@ -112,7 +112,7 @@ async def named(connection: AsyncConnection, name: str) -> StoredService | None:
 async def create(connection: AsyncConnection, name: str, values: ServiceValues) -> StoredService:
     """Register a service; Conflict if there is one of that name."""
     if (other := await named(connection, name)) is not None:
-        raise Conflict(f"There is a service {name} already", field="name", serviceId=other.id)
+        raise Conflict(f"There is a service {name} already", rule="unique", field="name", serviceId=other.id)
     stored = insert(service).values(name=name, **asdict(values))
     return await _STORED.one(connection, stored.returning(*_STORED.columns))
 

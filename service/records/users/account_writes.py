@@ -50,7 +50,7 @@ async def create(
     """
     written = await create_all(connection, [NewRow(account, password_hash, role_ids)])
     if not written:
-        raise Conflict(TAKEN, field="userName")
+        raise Conflict(TAKEN, rule="unique", field="userName")
     return written[name_key(account.values["user_name"])]
 
 
@@ -95,7 +95,7 @@ async def update(connection: AsyncConnection, target: Target, values: Mapping[st
     except IntegrityError as error:
         if getattr(getattr(error.orig, "diag", None), "constraint_name", "") != "user_user_name_key_key":
             raise
-        raise Conflict(TAKEN, field="userName") from None
+        raise Conflict(TAKEN, rule="unique", field="userName") from None
 
 
 async def delete(connection: AsyncConnection, target: Target) -> None:

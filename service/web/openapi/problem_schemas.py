@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from service.authz.engine.rules import ACCOUNT, ENDPOINT, GRANT, RESOURCE, SERVICE
-from service.errors import Refusal
+from service.errors import ConflictRule, Refusal
 from service.kernel.field_names import camel
 
 SCHEMAS: Final = "#/components/schemas/"
@@ -71,6 +71,7 @@ _MEMBERS: Final[dict[str, dict[str, Any]]] = {
         }
     },
     "conflict": {
+        "rule": {"title": "ConflictRule", "type": "string", "enum": [*get_args(ConflictRule)]},
         "field": _TEXT,
         "roleId": _ID,
         "menuId": _ID,
