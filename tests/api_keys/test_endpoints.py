@@ -174,7 +174,7 @@ async def test_a_service_account_is_not_the_administrator_who_must_remain(worker
     await workers.first.data("PUT", f"/api/user/{boss.user_id}/status", {"status": "disabled"})
     key = (await made_key(workers, (await workers.account("*")).id))["key"]
     refused = await workers.first.ask("PUT", "/api/user/1/status", {"status": "disabled"}, token=key)
-    assert refused.code == "conflict"
+    assert (refused.code, refused.json["rule"]) == ("conflict", "last_administrator")
 
 
 async def test_tables_bring_service_accounts_and_never_keys(workers: Workers) -> None:
