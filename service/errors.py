@@ -141,6 +141,19 @@ class AccountBanned(Refusal):
     status, code, title = 403, "account_banned", "The account is banned"
 
 
+def _denial(
+    decision: Decided, required: Iterable[str] | None, needed: Needed, field: str | None
+) -> dict[str, Any]:
+    """Return the members that tell of a denial of the enforcer."""
+    members = {
+        "layer": decision.layer,
+        "required": list(decision.required if required is None else required),
+        "needed": needed,
+        "decisionId": decision.id,
+    }
+    return members if field is None else members | {"field": field}
+
+
 class PermissionDenied(Refusal):
     """The enforcer denied; ``layer``, ``required``, ``needed`` and ``decisionId`` say why."""
 
@@ -160,15 +173,7 @@ class PermissionDenied(Refusal):
         ``needed`` tells whether any one of them would have done, or all together. ``field`` is the member of
         the request that it is about, if it is about one.
         """
-        super().__init__(
-            detail,
-            layer=decision.layer,
-            required=list(decision.required if required is None else required),
-            needed=needed,
-            decisionId=decision.id,
-        )
-        if field is not None:
-            self.extra["field"] = field
+        super().__init__(detail, **_denial(decision, required, needed, field))
         self.decision = decision
 
 
@@ -247,6 +252,17 @@ class Conflict(Refusal):
             self.extra["rule"] = rule
 
 
+class ActOnOneself(Conflict):
+    """The enforcer denied an act on the own account, which nobody may do, whatever they hold.
+
+    It is a conflict, since no permission would help, and has the members of ``PermissionDenied``.
+    """
+
+    def __init__(self, detail: str, decision: Decided, *, field: str | None = None) -> None:
+        super().__init__(detail, **_denial(decision, None, "any", field))
+        self.decision = decision
+
+
 class RevisionUnknown(Refusal):
     """The request asks for a policy revision that no node has published."""
 
@@ -320,7 +336,7 @@ class RowFault(NamedTuple):
     field: str
     message: str
     code: str = ValidationFailed.code
-    denial: PermissionDenied | None = None
+    denial: PermissionDenied | ActOnOneself | None = None
 
     def told(self, most: int) -> dict[str, Any]:
         """Return the fault as a member of ``errors``, with at most ``most`` of the codes that are lacking.

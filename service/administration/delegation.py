@@ -20,8 +20,8 @@ from service.authz.publishing.changes import Change
 from service.authz.publishing.invariant_guard import InvariantGuard
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.revisions import PATIENCE
-from service.errors import PermissionDenied, RefreshRequired, ValidationFailed
-from service.kernel.account_acts import Act, Whom, refusal_of
+from service.errors import ActOnOneself, PermissionDenied, RefreshRequired, ValidationFailed
+from service.kernel.account_acts import CLOSED_TO_ALL, Act, Whom, refusal_of
 from service.kernel.codes import HeldCodes
 from service.kernel.delegated import Delegated, EditRequest, GrantQuestion, Needed, ObjectQuestion
 from service.kernel.identity import Caller, codes_asked
@@ -188,18 +188,26 @@ class DelegationCheck:
         return "same-service" if known and known.service == self.bound_to else "other-service"
 
     def _require_account(self, name: str, field: str | None = None) -> None:
-        self.require_object(self._policy, ACCOUNT, name, refusal_of(name), field)
+        denied = ActOnOneself if name in CLOSED_TO_ALL else PermissionDenied
+        self.require_object(self._policy, ACCOUNT, name, refusal_of(name), field, denied=denied)
 
     def require_object(
-        self, policy: Policy, layer: str, name: str, why: str, field: str | None = None
+        self,
+        policy: Policy,
+        layer: str,
+        name: str,
+        why: str,
+        field: str | None = None,
+        *,
+        denied: type[PermissionDenied | ActOnOneself] = PermissionDenied,
     ) -> None:
-        """Return when ``policy`` lets the caller pass; PermissionDenied else, with the sentence ``why``."""
+        """Return when ``policy`` lets the caller pass; ``denied`` else, with the sentence ``why``."""
         decisions = (policy.judge(layer, name, held) for held in self._held)
         denial = next((one for one in decisions if not one.allowed), None)
         if denial is not None or policy is self._policy:
             self._asked.objects[ObjectQuestion(layer, name)] = None
         if denial is not None:
-            raise PermissionDenied(why, denial, field=field)
+            raise denied(why, denial, field=field)
 
     def _new(self, codes: Iterable[str]) -> list[str]:
         """Return those of ``codes``, sorted, that can only be asked of the candidate."""

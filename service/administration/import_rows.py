@@ -8,7 +8,15 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import Literal
 
-from service.errors import Conflict, PermissionDenied, Refusal, RowFault, RowsRefused, ValidationFailed
+from service.errors import (
+    ActOnOneself,
+    Conflict,
+    PermissionDenied,
+    Refusal,
+    RowFault,
+    RowsRefused,
+    ValidationFailed,
+)
 
 Outcome = Literal["created", "updated", "unchanged"]
 
@@ -36,7 +44,7 @@ class RowFaults:
 
     def note(self, row: int, field: str, refusal: Refusal) -> None:
         """Add a refusal of a row."""
-        denial = refusal if isinstance(refusal, PermissionDenied) else None
+        denial = refusal if isinstance(refusal, PermissionDenied | ActOnOneself) else None
         self._found.append(RowFault(row, field, refusal.detail, refusal.code, denial))
 
     @contextmanager

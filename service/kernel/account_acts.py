@@ -75,6 +75,12 @@ _REFUSED: Final = {
 }
 
 
+CLOSED_TO_ALL: Final = frozenset(
+    {"set-roles self", "disable self", "delete self", "ban self", "set-password self"}
+)
+"""What nobody does to the own account, whatever they hold: no permission would help."""
+
+
 def refusal_of(name: str) -> str:
     """Return the sentence that tells a caller that an object of the layer is closed to them."""
     return _REFUSED.get(name) or f"Your account may not do this: {name}"

@@ -13,7 +13,7 @@ from service.authz.engine.policy import Policy
 from service.authz.publishing.changes import Change, PolicyChanges
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.shipped import Shipped
-from service.errors import Conflict, NotFound
+from service.errors import ActOnOneself, Conflict, NotFound, PermissionDenied
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import OPERATOR_ID, Caller
 from service.keyspace import SessionStore
@@ -94,7 +94,14 @@ class _OperatorCheck(DelegationCheck):
         """Return."""
 
     def require_object(
-        self, policy: Policy, layer: str, name: str, why: str, field: str | None = None
+        self,
+        policy: Policy,
+        layer: str,
+        name: str,
+        why: str,
+        field: str | None = None,
+        *,
+        denied: type[PermissionDenied | ActOnOneself] = PermissionDenied,
     ) -> None:
         """Return."""
 

@@ -65,7 +65,7 @@ async def test_a_user_shows_the_ban_in_force_and_the_list_finds_it(house: Inside
 
 async def test_nobody_bans_themselves(house: Inside) -> None:
     answer = await house.ask("POST", BAN.format(1), {})
-    assert (answer.status, answer.code, answer.json["layer"]) == (403, "permission_denied", "account")
+    assert (answer.status, answer.code, answer.json["layer"]) == (409, "conflict", "account")
     assert (await house.ask("GET", "/api/user/info")).status == 200
 
 

@@ -97,7 +97,7 @@ async def test_nobody_changes_their_own_roles(house: Inside) -> None:
     for roles in ([], [mine, role_id(house, "user")], [role_id(house, "super")]):
         answer = await house.ask("PATCH", f"/api/user/{me}", {"roleIds": roles}, token=token)
         told = (answer.status, answer.json["layer"], answer.json["required"], answer.json["field"])
-        assert told == (403, "account", [], "roles")
+        assert told == (409, "account", [], "roles")
 
     same = await house.ask("PATCH", f"/api/user/{me}", {"roleIds": [mine, mine], "phone": "123"}, token=token)
     assert [role["id"] for role in same.json["data"]["roles"]] == [mine]
@@ -108,7 +108,7 @@ async def test_nobody_locks_themselves_out(house: Inside) -> None:
     disabled = {"status": "disabled"}
     for method, path, body in (("PUT", "/status", disabled), ("PATCH", "", disabled), ("DELETE", "", None)):
         answer = await house.ask(method, f"/api/user/1{path}", body)
-        assert (answer.status, answer.code, answer.json["layer"]) == (403, "permission_denied", "account")
+        assert (answer.status, answer.code, answer.json["layer"]) == (409, "conflict", "account")
     assert (await house.data("GET", "/api/user/1"))["version"] == 1
 
 

@@ -139,7 +139,7 @@ async def test_what_nobody_does_to_themselves_is_a_denial_that_the_policy_explai
 ) -> None:
     answer = await house.ask(method, path, body)
 
-    assert (answer.status, answer.code) == (403, "permission_denied")
+    assert (answer.status, answer.code) == (409, "conflict")
     assert (answer.json["layer"], answer.json["required"]) == ("account", [])
     entry = await logged(house, answer.json["requestId"])
     detail = await house.data("GET", f"/api/operation-log/{entry['id']}")

@@ -72,6 +72,7 @@ _MEMBERS: Final[dict[str, dict[str, Any]]] = {
     },
     "conflict": {
         "rule": {"title": "ConflictRule", "type": "string", "enum": [*get_args(ConflictRule)]},
+        **_DENIAL,  # of an act on the own account
         "field": _TEXT,
         "roleId": _ID,
         "menuId": _ID,
