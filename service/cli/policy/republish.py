@@ -9,13 +9,13 @@ from time import perf_counter
 
 from service import settings as table
 from service.audit.chain.revision_seals import seals_of
+from service.authz.engine.errors import PolicyError
 from service.authz.engine.policy import Policy
 from service.authz.publishing.changes import WITHIN
 from service.authz.publishing.publisher import publish_if_changed
 from service.authz.publishing.shipped import configured
 from service.cli.lazy_commands import add_data
 from service.cli.output import say
-from service.errors import Conflict
 from service.operator.database import with_database
 from service.operator.log_entry import enter
 from service.operator.stores import reachable
@@ -78,7 +78,7 @@ async def _republish(settings: Settings, database: Database, *, without_key: boo
         await revisions.lock(connection)
         latest = await revisions.latest(connection)
         if latest is not None and latest.sealed_from and not seals.key_ids and not without_key:
-            raise Conflict(
+            raise PolicyError(
                 f"Revision {latest.revision} must be sealed, and oplog.chain_key is not set here: set it, or "
                 "repeat this with --without-key if no node has a key any more"
             )
