@@ -51,6 +51,25 @@ def test_a_policy_that_is_not_confirmed_for_twelve_hours_denies_everything(clock
     assert live.current.permission_map.decode("gA==") == frozenset()
 
 
+def test_looking_at_the_policy_changes_nothing(clock: Clock) -> None:
+    live = LivePolicy(SHIPPED, RevisionSeals())
+    live.offer(Policy(SHIPPED.model_text, revision=3))
+    before = clock.seconds
+    clock.seconds += LONG
+    assert live.current.revision == 0
+    clock.seconds = before
+    assert live.current.revision == 3
+
+
+def test_a_policy_that_nobody_looked_at_meanwhile_is_given_up_as_well(clock: Clock) -> None:
+    live = LivePolicy(SHIPPED, RevisionSeals())
+    live.offer(Policy(SHIPPED.model_text, revision=3))
+    clock.seconds += LONG
+    live.confirm(live.now())
+
+    assert live.current.revision == 0
+
+
 def test_each_confirmation_counts_from_when_it_began(clock: Clock) -> None:
     live = LivePolicy(SHIPPED, RevisionSeals())
     live.offer(Policy(SHIPPED.model_text, revision=3))

@@ -70,10 +70,7 @@ class LivePolicy:
 
         A bit of a token may mean another code by then, in a policy that never came here.
         """
-        if _now() >= self._confirmed + _UNCONFIRMED:
-            # For good: a later report confirms what is loaded then, and not this one again.
-            self._newest = self._none
-        return self._newest
+        return self._newest if _now() < self._confirmed + _UNCONFIRMED else self._none
 
     @property
     def own_digest(self) -> str:
@@ -86,7 +83,11 @@ class LivePolicy:
         return self._shipped.invariants
 
     def confirm(self, since: float) -> None:
-        """Record that at the time ``since`` (by ``now``) others knew the revision of this process."""
+        """Record that at the time ``since`` (by ``now``) others knew the revision of this process.
+
+        A policy that was given up does not come back: what is loaded next is confirmed then.
+        """
+        self._newest = self.current
         self._confirmed = max(self._confirmed, since)
 
     @staticmethod
