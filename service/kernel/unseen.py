@@ -67,7 +67,9 @@ def _is_unseen(text: str, place: int, *, lines: bool) -> bool:
 
 def _is_needed(text: str, place: int) -> bool:
     """True if the character of ``SHAPING`` at ``place`` stands where it shapes what is beside it."""
-    one, before, after = text[place], text[place - 1 : place], text[place + 1 : place + 2]
+    one = text[place]
+    before = text[place - 1 : place]
+    after = text[place + 1 : place + 2]
     if one in _SELECTORS:
         return bool(before) and category(before)[0] in "SPN"  # an emoji, or what becomes one: 1, #, ©
     if not before or not after:

@@ -65,7 +65,9 @@ class ClockWatch:
         store's by more than the leeway, if the store has instants from the future, or has not answered yet;
         ``down`` if a token would be expired at the moment when it is issued.
         """
-        offset, lead, ahead = self._clock.offset, self._clock.lead, self.ahead
+        offset = self._clock.offset
+        lead = self._clock.lead
+        ahead = self.ahead
         if offset is None:
             return Health("degraded")
         details = {"offset": round(offset, 6), "lead": round(lead, 6), "ahead": round(ahead, 3)}

@@ -58,7 +58,8 @@ async def test_a_resource_in_the_way_of_another_is_named_by_the_conflict(
     with pytest.raises(Conflict) as editing:
         await resources.update(connection, second.id, other)
 
-    assert creating.value.extra == editing.value.extra == {"field": field, "resourceId": first.id}
+    named = {"rule": "unique", "field": field, "resourceId": first.id}
+    assert creating.value.extra == editing.value.extra == named
 
 
 async def test_a_resource_is_not_in_its_own_way(connection: AsyncConnection) -> None:

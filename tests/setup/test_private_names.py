@@ -27,7 +27,7 @@ OVERRIDDEN = {
 READ = {"_ActionsContainer": "argparse", "_reader": "redis", "_writer": "redis"}
 """What is read or set of objects of others, and whose it is."""
 
-PUBLIC = {"_asdict", "_fields", "_mapping", "_replace"}
+PUBLIC = {"_asdict", "_fields", "_make", "_mapping", "_replace"}
 """Names that begin with an underscore so that they don't collide with fields, and are documented."""
 
 BOUNDED = {"casbin": "pycasbin", "falcon": "falcon", "redis": "redis", "uvicorn": "uvicorn"}

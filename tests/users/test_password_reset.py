@@ -10,7 +10,7 @@ from service.authn.password_change import PasswordChange
 from service.authn.password_rules import PasswordRules
 from service.authn.revocations import Revocations
 from service.authn.throttle import Throttle
-from service.errors import LoginFailed, NotFound, PermissionDenied
+from service.errors import ActOnOneself, LoginFailed, NotFound, PermissionDenied
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
 from service.kernel.permission_map import PermissionMap
@@ -130,5 +130,5 @@ async def test_the_own_password_is_not_reset_without_the_current_one(
 ) -> None:
     administrator = await caller_of(parts, permission_map)
 
-    with pytest.raises(PermissionDenied, match="with the current one"):
+    with pytest.raises(ActOnOneself, match="with the current one"):
         await resets.reset(administrator, administrator.user_id, NEW)

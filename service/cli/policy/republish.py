@@ -46,8 +46,8 @@ def republish(settings: Settings, *, without_key: bool) -> str:
     """Publish the policy that follows from resources, bindings and Buttons; return a summary.
 
     Revisions that are not trusted, or sealed by a key that is not set, are passed over. Logged as a security
-    event and in the operation log. Raises ``Conflict`` if the newest revision is sealed and no key is set,
-    unless ``without_key``; ``PolicyError``, ``SchemaError`` and ``Unavailable``.
+    event and in the operation log. Raises ``PolicyError``, also if the newest revision is sealed and no key
+    is set, unless ``without_key``; ``SchemaError`` and ``Unavailable``.
     """
     begun = perf_counter()
     log_to_errors(settings)

@@ -21,6 +21,7 @@ from service.web.messages.description import Operation
 from service.web.messages.dry_run import DryRunAnswer, ImpactOf, dry_answer
 from service.web.messages.locations import tell_location
 from service.web.messages.marks import MarkError
+from service.web.messages.preconditions import answer_tag, content_tag
 from service.web.messages.queries import no_query, path_reader, query_of
 from service.web.messages.schema import Document, envelope, is_protocol, json_text
 from service.web.requests.answer import Answer
@@ -158,7 +159,10 @@ def _encoder_of(operation: Operation) -> Encode:
 
 
 def _data_unless_known(context: RequestContext, result: object, status: int) -> Answer:
-    tag = next(value.decode() for name, value in context.headers if name == b"etag")
+    """Return the answer of a conditional read; a responder that has added no tag gets that of its content."""
+    tag = next((value.decode() for name, value in context.headers if name == b"etag"), None)
+    if tag is None:
+        answer_tag(context, tag := content_tag(result))
     if is_known(context, tag):
         return Answer(NOT_MODIFIED, media_type=None)
     return _data(context, result, status)

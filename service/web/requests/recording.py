@@ -171,7 +171,9 @@ def note_refused_read(reads: RefusedReads, context: RequestContext) -> None:
     Of a caller who is not known there is no entry. A repetition asks the same operation as the same user and
     is refused by the same decision.
     """
-    operation, caller, decision = context.operation, context.caller, context.decision
+    operation = context.operation
+    caller = context.caller
+    decision = context.decision
     if operation is not None and caller is not None and decision is not None:
         same = (caller.user_id, operation.object, decision.id)
         reads.note(same, lambda: _recording_of_reads(operation).event(context))
