@@ -13,11 +13,11 @@ from service.kernel.change_record import ChangeRecord, FieldChange, field_change
 from service.kernel.dry_run import DRY_RUN
 from service.kernel.fields import audited_fields
 from service.kernel.origin import ORIGIN
-from service.records.menus.menus import Menu, MenuValues
-from service.records.resources.openings import Opening
-from service.records.resources.resources import Resource, ResourceValues
+from service.records.menus import Menu, MenuValues
+from service.records.openings import Opening
+from service.records.resources import Resource, ResourceValues
 from service.records.roles.roles import RoleValues
-from service.records.services.services import ServiceValues
+from service.records.services import ServiceValues
 from service.records.users.listing import User, UserValues
 
 

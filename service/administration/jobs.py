@@ -24,8 +24,8 @@ from service.jobs.housekeeping import (
 from service.jobs.job import Job
 from service.jobs.runner import JobRunner
 from service.keyspace import SessionStore
+from service.records import restore_epochs
 from service.records.database.transactions import Database
-from service.records.restores import epochs
 from service.settings import Settings
 
 _HOUR: Final = 3600.0
@@ -37,7 +37,7 @@ async def _verify_logs(database: Database, settings: Settings) -> str:
     store = SessionStore(settings.redis, settings.auth)
     try:
         async with database.snapshot() as connection:
-            timelines = [one.name for one in await epochs.every(connection)]
+            timelines = [one.name for one in await restore_epochs.every(connection)]
         told, revisions = told_store(await store.log.heads()), await store.revision_key.witnesses(timelines)
     finally:
         await store.close()

@@ -13,9 +13,9 @@ from service.authn.passwords import Passwords
 from service.authn.signing_keys import derived_keys
 from service.errors import IdempotencyKeyReused, RequestUnderWay
 from service.kernel.keyed_write import KEYED_WRITE, AnsweredBeforeError
+from service.records import idempotent_answers
 from service.records.database.transactions import Connection, Database
-from service.records.idempotency import answers
-from service.records.idempotency.answers import KeptAnswer, KeyScope, SentAnswer
+from service.records.idempotent_answers import KeptAnswer, KeyScope, SentAnswer
 from service.settings import Auth
 
 MakeAnswer = Callable[..., SentAnswer]
@@ -88,7 +88,7 @@ class KeyedWrites:
         self._under_way.add(scope)
         try:
             async with self._database.snapshot() as connection:
-                kept = await answers.find(connection, scope)
+                kept = await idempotent_answers.find(connection, scope)
             if kept is None:
                 fingerprint = await self._fingerprints.of(content, holds_secret=holds_secret)
             elif await self._fingerprints.agrees(kept.fingerprint, content):
@@ -122,9 +122,9 @@ class _Write:
         if self._connection is not None:
             return
         self._connection = connection
-        if not await answers.claim(connection, self._scope):
+        if not await idempotent_answers.claim(connection, self._scope):
             raise RequestUnderWay
-        if await answers.find(connection, self._scope) != self._kept:
+        if await idempotent_answers.find(connection, self._scope) != self._kept:
             raise RequestUnderWay
 
     def authorized(self) -> None:
@@ -136,7 +136,7 @@ class _Write:
         """Make and keep the answer."""
         if self._connection is None or self._kept is not None:
             raise RuntimeError("a write under an idempotency key is made twice, or in no transaction")
-        await answers.keep(self._connection, self._scope, self._fingerprint, self._answer(*saved))
+        await idempotent_answers.keep(self._connection, self._scope, self._fingerprint, self._answer(*saved))
         self._is_kept = True
 
     def end(self, connection: Connection) -> None:

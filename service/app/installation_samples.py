@@ -12,11 +12,10 @@ from service.errors import Unavailable
 from service.jobs.job import Job
 from service.kernel.metrics import Sample, counted
 from service.keyspace import LogQueue, SessionStore
-from service.records.backups import backups
-from service.records.backups.backups import Standing
+from service.records import backups, jobs
+from service.records.backups import Standing
 from service.records.database.transactions import Database
-from service.records.jobs import jobs
-from service.records.jobs.jobs import StoredJob
+from service.records.jobs import StoredJob
 from service.records.logs import chain as log_chain
 from service.records.logs import verifications
 from service.records.logs.inserts import Log

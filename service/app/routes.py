@@ -11,17 +11,35 @@ from service.administration.dry_runs import DryRuns
 from service.app.container import Container
 from service.app.extensions import Dependencies, add_extensions
 from service.app.readiness import facts
-from service.authn.oauth.client_credentials import ClientCredentials
-from service.authn.oauth.introspection import Introspection
+from service.authn.client_credentials import ClientCredentials
+from service.authn.introspection import Introspection
 from service.authz.publishing.shipped import Shipped
 from service.authz.publishing.sync import KnownRoute
 from service.diagnosis.latest import LatestFindings
+from service.endpoints import (
+    bindings,
+    files,
+    findings,
+    jobs,
+    key_set,
+    login_log,
+    menus,
+    oauth,
+    online_sessions,
+    openings,
+    operation_log,
+    own_menus,
+    own_sessions,
+    public_links,
+    resources,
+    role_tables,
+    roles,
+    services,
+    tokens,
+)
 from service.endpoints.access import evaluation, forward, metadata, search
-from service.endpoints.files import files, public_links
-from service.endpoints.jobs import jobs
-from service.endpoints.logs import logins, operations
-from service.endpoints.menus import menus, own_menus
-from service.endpoints.oauth import tokens as oauth
+from service.endpoints.health import Live, Ready
+from service.endpoints.metrics import Metrics
 from service.endpoints.policy import (
     coverage,
     explain,
@@ -33,13 +51,6 @@ from service.endpoints.policy import (
     what_if,
     who_may,
 )
-from service.endpoints.resources import bindings, resources
-from service.endpoints.roles import role_tables, roles
-from service.endpoints.services import openings, services
-from service.endpoints.sessions import key_set, online, own_sessions, tokens
-from service.endpoints.system import findings
-from service.endpoints.system.health import Live, Ready
-from service.endpoints.system.metrics import Metrics
 from service.endpoints.users import account_state, accounts, api_keys, own_operations, profile, user_tables
 from service.evaluation.answers import Answers
 from service.kernel.about import NAME
@@ -140,10 +151,10 @@ def _add_sign_in(routes: Routes, container: Container) -> None:
 
 def _add_online(routes: Routes, container: Container) -> None:
     parts = container.administration
-    routes.add("/api/online/list", online.OnlineList(container.sign_in.sessions))
-    routes.add("/api/online/{login_id}", online.OnlineUserSessions(parts.kicks))
-    routes.add("/api/online/{login_id}/ban", online.OnlineUserBan(parts.bans))
-    routes.add("/api/online/{login_id}/{device}", online.OnlineUserDevice(parts.kicks))
+    routes.add("/api/online/list", online_sessions.OnlineList(container.sign_in.sessions))
+    routes.add("/api/online/{login_id}", online_sessions.OnlineUserSessions(parts.kicks))
+    routes.add("/api/online/{login_id}/ban", online_sessions.OnlineUserBan(parts.bans))
+    routes.add("/api/online/{login_id}/{device}", online_sessions.OnlineUserDevice(parts.kicks))
 
 
 def _add_policy(routes: Routes, container: Container) -> None:
@@ -201,12 +212,12 @@ def _add_menus_and_roles(routes: Routes, container: Container) -> None:
 
 def _add_logs(routes: Routes, container: Container) -> None:
     stores = container.stores
-    routes.add("/api/operation-log/list", operations.OperationList(stores.logs))
-    routes.add("/api/operation-log/export", operations.OperationExport(stores.logs))
-    routes.add("/api/operation-log/{id}", operations.OneOperation(stores.database))
-    routes.add("/api/login-log/list", logins.LoginList(stores.logs))
-    routes.add("/api/login-log/export", logins.LoginExport(stores.logs))
-    routes.add("/api/user/profile/login-logs", logins.OwnLogins(stores.logs))
+    routes.add("/api/operation-log/list", operation_log.OperationList(stores.logs))
+    routes.add("/api/operation-log/export", operation_log.OperationExport(stores.logs))
+    routes.add("/api/operation-log/{id}", operation_log.OneOperation(stores.database))
+    routes.add("/api/login-log/list", login_log.LoginList(stores.logs))
+    routes.add("/api/login-log/export", login_log.LoginExport(stores.logs))
+    routes.add("/api/user/profile/login-logs", login_log.OwnLogins(stores.logs))
 
 
 def _add_system(routes: Routes, container: Container) -> None:

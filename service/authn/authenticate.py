@@ -8,8 +8,8 @@ from typing import Any
 from msgspec import MsgspecError, Struct
 from msgspec.json import Decoder
 
-from service.authn.api_keys.callers import ApiKeyCallers, KeyCaller, is_client
-from service.authn.api_keys.form import is_api_key
+from service.authn.api_key_form import is_api_key
+from service.authn.api_keys import ApiKeyCallers, KeyCaller, is_client
 from service.authn.claims import AccessClaims, ClientClaims
 from service.authn.refusals import banned
 from service.authn.tokens import Tokens

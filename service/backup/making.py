@@ -28,14 +28,13 @@ from service.files.object_store import ObjectStore, object_store
 from service.keyspace import SessionStore
 from service.operator.errors import LaunchError
 from service.operator.who import operator_name
+from service.records import orphans, restore_epochs, snapshots
 from service.records.database.transactions import Connection, Database
-from service.records.files import orphans
 from service.records.logs import chain
 from service.records.logs.inserts import TABLES
 from service.records.policy import revisions
-from service.records.restores import epochs, snapshots
-from service.records.restores.epochs import Timeline
-from service.records.restores.snapshots import Snapshot, StoredObject
+from service.records.restore_epochs import Timeline
+from service.records.snapshots import Snapshot, StoredObject
 from service.settings import Settings
 
 WITHIN: Final = timedelta(days=1).total_seconds()
@@ -138,7 +137,7 @@ async def _facts(connection: Connection) -> _Facts:
         for log in TABLES
         for head in await chain.heads(connection, log)
     ]
-    begun = await epochs.every(connection)
+    begun = await restore_epochs.every(connection)
     return _Facts(tuple(begun), latest.revision, latest.digest, tuple(heads))
 
 

@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from service.records.restores.epochs import Timeline
+from service.records.restore_epochs import Timeline
 
 FORMAT: Final = 1
 """The format of archives that this version writes, and the newest that it reads."""

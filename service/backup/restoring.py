@@ -29,13 +29,13 @@ from service.kernel.clock import now
 from service.keyspace import SessionStore
 from service.operator.errors import LaunchError
 from service.operator.who import operator_name
+from service.records import restore_cuts, restore_epochs
 from service.records.database.transactions import Connection, Database
 from service.records.logs.operation_events import OperationEvent
 from service.records.migrate import migrate
 from service.records.policy import revisions
-from service.records.restores import cuts, epochs
-from service.records.restores.cuts import Secrets
-from service.records.restores.epochs import CutHead, Timeline
+from service.records.restore_cuts import Secrets
+from service.records.restore_epochs import CutHead, Timeline
 from service.records.schema_revision import known_schemas
 from service.records.users import bans
 from service.settings import Settings
@@ -114,12 +114,12 @@ async def require_place(connection: Connection, manifest: Manifest) -> None:
             f"The backup has schema {manifest.schema} of version {manifest.version}, which this version does "
             "not know: restore it with that version"
         )
-    if (tables := await cuts.count_tables(connection)) > 0:
+    if (tables := await restore_cuts.count_tables(connection)) > 0:
         raise RestoreError(
             f"The database is not empty: it has {tables} tables. A restore needs a new database, which the "
             "service was never started on"
         )
-    server = await cuts.server_version(connection) // 10_000
+    server = await restore_cuts.server_version(connection) // 10_000
     if server < manifest.server // 10_000:
         raise RestoreError(
             f"The backup is of PostgreSQL {manifest.server // 10_000}, and this server is {server}: restore "
@@ -178,21 +178,21 @@ class _Restore:
 
     async def _load(self, connection: Connection) -> None:
         url = self.settings.database.url
-        program = program_for(self.settings, "pg_restore", await cuts.server_version(connection))
+        program = program_for(self.settings, "pg_restore", await restore_cuts.server_version(connection))
         await feed(program, url, self.archive.chunks(DATABASE), *_RESTORE)
         migrate(url, configured(self.settings.policy).extensions)
 
     async def _cut(self, connection: Connection, begun: Timeline, seconds: float, least: int) -> Restored:
         manifest, chain = self.archive.manifest, Chain(self.settings.oplog.chain_key)
         timeline = sealed(chain, begun)
-        await epochs.add(connection, (*manifest.timelines, timeline))
-        moved = await cuts.raise_ids(connection, seconds)
-        await cuts.raise_versions(connection, seconds)
-        await cuts.retire_unknown_positions(connection)
-        ended = await cuts.end_secrets(
+        await restore_epochs.add(connection, (*manifest.timelines, timeline))
+        moved = await restore_cuts.raise_ids(connection, seconds)
+        await restore_cuts.raise_versions(connection, seconds)
+        await restore_cuts.retire_unknown_positions(connection)
+        ended = await restore_cuts.end_secrets(
             connection, api_keys=not self.choices.api_keys, links=not self.choices.links
         )
-        await cuts.begin_objects(connection, self.prefix, moved=manifest.files.included)
+        await restore_cuts.begin_objects(connection, self.prefix, moved=manifest.files.included)
         policy = await publish_if_changed(
             connection,
             configured(self.settings.policy),

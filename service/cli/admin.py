@@ -19,7 +19,7 @@ from service.operator.errors import NameFormatError, PasswordError, UnpreparedEr
 from service.operator.who import asked_password, tell_security
 from service.records.database.transactions import Database
 from service.records.roles import rights
-from service.records.seed.seed import is_seeded
+from service.records.seed import is_seeded
 from service.records.users import account_writes, user_tables
 from service.records.users.listing import UserValues
 from service.settings import Settings

@@ -16,9 +16,9 @@ from service.audit.chain.verify import Audit, Day
 from service.errors import Unavailable
 from service.keyspace import SessionStore
 from service.operator.errors import LaunchError
+from service.records import restore_epochs
 from service.records.database.transactions import Database
 from service.records.logs import chain
-from service.records.restores import epochs
 from service.records.schema_revision import require_current
 from service.settings import Settings
 
@@ -68,7 +68,7 @@ def verify(
 async def _kept(settings: Settings, audit: Audit, say: Say) -> tuple[list[ReportedHead], dict[int, str]]:
     """Return the heads that the session store keeps, and the newest revisions; without it, say so."""
     async with audit.database.snapshot() as connection:
-        timelines = [one.name for one in await epochs.every(connection)]
+        timelines = [one.name for one in await restore_epochs.every(connection)]
     store = SessionStore(settings.redis, settings.auth)
     try:
         return told_store(await store.log.heads()), await store.revision_key.witnesses(timelines)

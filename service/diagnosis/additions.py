@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from service.records.seed.catalogue import Additions
+from service.records.seed_catalogue import Additions
 
 
 def describe_additions(found: Additions) -> Iterator[str]:

@@ -18,10 +18,9 @@ from service.installation import changed_files
 from service.kernel.about import DISTRIBUTION
 from service.kernel.operator_error import FaultsError
 from service.kernel.permission_catalogue import permissions
-from service.records.menus import bit_positions
+from service.records import bit_positions, seed_catalogue
 from service.records.migrate import unmigrated
 from service.records.policy import revisions, workers
-from service.records.seed import catalogue
 
 _NAMED = 3  # of many, in one line
 _SHIPPED = "service/shipped/"
@@ -187,8 +186,8 @@ async def permission_codes(installation: Installation) -> Finding:
     """A code that no Button carries can be given to users only by a wildcard."""
     covered, extensions = covered_by(installation.policy.model_text), installation.policy.extensions
     async with installation.records() as connection:
-        additions = await connection.run_sync(catalogue.pending, covered, extensions)
-        lacking = await connection.run_sync(catalogue.lacking, extensions)
+        additions = await connection.run_sync(seed_catalogue.pending, covered, extensions)
+        lacking = await connection.run_sync(seed_catalogue.lacking, extensions)
     if additions:
         return warning(" ".join(describe_additions(additions)), "start the service, which adds them")
     if lacking:

@@ -8,7 +8,7 @@ from typing import Final
 from service.diagnosis.findings import Finding, fault, ok, warning
 from service.diagnosis.installation import Installation
 from service.diagnosis.settings_checks import is_local
-from service.records.backups import backups
+from service.records import backups
 from service.records.logs import verifications
 from service.records.users.overview import oldest_user
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 from typing import Final
 
-from service.authn.api_keys.form import is_api_key
+from service.authn.api_key_form import is_api_key
 from service.authn.authenticate import Authenticator
 from service.authn.current_rights import CurrentRights, Who
 from service.errors import AccountBanned, RefreshRequired, TokenExpired, TokenInvalid

@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from service.errors import NotFound, ValidationFailed
+from service.records import files
 from service.records.database.transactions import Database
-from service.records.files import files
 from service.settings import Upload
 
 PATH: Final = "/api/public/file/"

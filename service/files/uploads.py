@@ -16,9 +16,9 @@ from service.files.incoming import Content, Incoming, first_of
 from service.files.names import file_name_fault
 from service.files.object_store import ObjectStore
 from service.files.upload_slots import UploadSlots
+from service.records import files, orphans, uploads
 from service.records.database.transactions import Database
-from service.records.files import files, orphans, uploads
-from service.records.files.uploads import LEASE, Quota, Reservation
+from service.records.uploads import LEASE, Quota, Reservation
 from service.settings import Upload
 
 _RENEW_EVERY: Final = LEASE.total_seconds() / 5

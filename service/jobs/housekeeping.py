@@ -9,9 +9,9 @@ from typing import Final, TypeAlias
 import structlog
 
 from service.kernel.clock import rfc3339
+from service.records import idempotent_answers
 from service.records.database.transactions import Connection, Database
 from service.records.export import dead_letters, decisions
-from service.records.idempotency import answers
 from service.records.users import api_keys, bans
 
 KEYS_KEPT: Final = timedelta(days=30)
@@ -27,7 +27,7 @@ _log = structlog.get_logger()
 
 async def forget_answers(database: Database) -> str:
     """Delete expired answers to requests with an idempotency key. Raises Unavailable."""
-    return f"{await _forget(database, answers.forget_expired)} answers deleted"
+    return f"{await _forget(database, idempotent_answers.forget_expired)} answers deleted"
 
 
 async def forget_bans(database: Database) -> str:

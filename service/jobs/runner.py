@@ -14,9 +14,9 @@ import structlog
 from service.errors import Refusal, Unavailable
 from service.jobs.job import Job
 from service.kernel.operator_error import OperatorError
+from service.records import jobs
 from service.records.database.transactions import Database
-from service.records.jobs import jobs
-from service.records.jobs.jobs import JobRun
+from service.records.jobs import JobRun
 
 OpenDatabase: TypeAlias = Callable[[], Database]
 """Opens a database of its own for a run, with room for three connections."""

@@ -14,9 +14,9 @@ from service.errors import Unavailable
 from service.jobs.job import Job
 from service.jobs.runner import Busy, JobRunner
 from service.kernel.health import Health
+from service.records import jobs
 from service.records.database.transactions import Database
-from service.records.jobs import jobs
-from service.records.jobs.jobs import StoredJob
+from service.records.jobs import StoredJob
 
 LOOK_EVERY: Final = 600.0
 """Seconds between two looks at the most: others may have changed what is due."""

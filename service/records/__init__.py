@@ -1,7 +1,7 @@
 """The database: its schema, and every statement that the service sends to it.
 
 Owns all SQL: ``schema`` describes the tables, ``migrations`` build them, ``seed`` fills them once, and the
-packages of the nouns read and write them. Functions take a connection first and leave the transaction to the
+modules of the nouns read and write them. Functions take a connection first and leave the transaction to the
 caller; ``database`` opens transactions and limits their time.
 
 Knows nothing of HTTP, the session store, tokens or Casbin. No other package may write SQL.

@@ -23,8 +23,8 @@ from service.records.policy import revisions
 from service.records.roles import rights
 from service.records.schema import SCHEMA
 from service.records.schema_revision import SchemaError, record_support, schema_standing
-from service.records.seed.catalogue import Additions, Covered, bring, is_complete, pending
-from service.records.seed.seed import is_new, seed
+from service.records.seed import is_new, seed
+from service.records.seed_catalogue import Additions, Covered, bring, is_complete, pending
 
 _MIGRATIONS: Final = Path(__file__).parent / "migrations"
 _SCRIPTS: Final = str(_MIGRATIONS).replace("%", "%%")

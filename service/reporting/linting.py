@@ -22,8 +22,8 @@ from service.laboratory import file_findings
 from service.operator.database import with_database
 from service.operator.paths import near
 from service.operator.stores import reachable
+from service.records import bindings, resources
 from service.records.database.transactions import Database
-from service.records.resources import bindings, resources
 from service.settings import Settings
 from service.web.requests.routes import RoutesError
 

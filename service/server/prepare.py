@@ -27,11 +27,10 @@ from service.kernel.operator_error import OperatorError
 from service.operator.errors import PasswordError, UnpreparedError
 from service.operator.known_routes import routes_of_code
 from service.operator.stores import past_pooler
-from service.records import migrate
+from service.records import migrate, restore_epochs
 from service.records.database.transactions import Database
 from service.records.policy import revisions
-from service.records.restores import epochs
-from service.records.seed.data import ADMINISTRATOR
+from service.records.seed_data import ADMINISTRATOR
 from service.server.parent import end_with_parent
 from service.server.prepared import FirstLogin, Prepared, Refused
 from service.settings import FIRST_PASSWORD, Settings
@@ -151,7 +150,7 @@ async def _publish(settings: Settings, shipped: Shipped) -> Policy:
     try:
         async with database.transaction(within=_PUBLISH_PATIENCE) as connection:
             await revisions.lock(connection)
-            if await epochs.current(connection) is None:
+            if await restore_epochs.current(connection) is None:
                 raise UnpreparedError(_NO_TIMELINE)
             latest, seals = await revisions.latest(connection), seals_of(settings.oplog)
             if latest is None and not shipped.leaves_unregistered:

@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import FieldInfo
 from msgspec.structs import fields as fields_of
 
-from service.administration.menus.tree import MAX_DEPTH
+from service.administration.menu_tree import MAX_DEPTH
 from service.administration.state.state import (
     ButtonState,
     Item,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from service.authn.api_keys.form import ApiKey, new_secret
+from service.authn.api_key_form import ApiKey, new_secret
 from tests.access.conftest import EVALUATION, EVALUATIONS, Access, user
 from tests.support.members import member, query
 

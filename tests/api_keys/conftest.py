@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from service.authn.api_keys.form import ApiKey, new_secret
+from service.authn.api_key_form import ApiKey, new_secret
 from service.embedded import EmbeddedStores
 from tests.support.databases import database
 from tests.support.inside import Inside, inside_published

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.authn.api_keys.form import ApiKey, _checksum, is_api_key, new_secret, parsed
+from service.authn.api_key_form import ApiKey, _checksum, is_api_key, new_secret, parsed
 
 KEY = ApiKey(12, "0123456789ABCDEFGHIJKLMNOPQRSTUV")
 

@@ -7,8 +7,8 @@ from typing import Any, cast
 
 import pytest
 
-from service.authn.api_keys.callers import ApiKeyCallers
-from service.authn.api_keys.form import ApiKey, new_secret
+from service.authn.api_key_form import ApiKey, new_secret
+from service.authn.api_keys import ApiKeyCallers
 from service.errors import TokenInvalid
 
 pytestmark = pytest.mark.anyio

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from service.audit.redaction import REDACTED, kept, redacted_query, redacted_text
-from service.authn.api_keys.form import ApiKey, new_secret
+from service.authn.api_key_form import ApiKey, new_secret
 from service.errors import ValidationFailed
 from service.web.requests.problems import document
 from tests.api_keys.conftest import Workers

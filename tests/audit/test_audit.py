@@ -16,10 +16,10 @@ from service.audit.chain.maintenance import head_facts
 from service.audit.chain.reported import told_lines
 from service.audit.chain.verify import Audit, Day
 from service.embedded import EmbeddedStores
+from service.records import restore_epochs
 from service.records.logs import chain
 from service.records.logs.login_events import LoginEvent
 from service.records.logs.operation_events import OperationEvent
-from service.records.restores import epochs
 from tests.audit.conftest import Place, operation, place_at
 from tests.support.databases import database
 from tests.support.running import portcullis
@@ -251,7 +251,7 @@ async def test_heads_that_were_kept_elsewhere_tell_what_even_the_holder_of_the_k
 ) -> None:
     async with filled.database.transaction() as connection:
         heads = await chain.heads(connection, "operation_log")
-        timeline = await epochs.current(connection)
+        timeline = await restore_epochs.current(connection)
     assert timeline is not None
     lines = [
         '{"event":"request"}',

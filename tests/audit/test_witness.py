@@ -13,7 +13,7 @@ from service.audit.chain.form import Chain
 from service.audit.chain.reported import ReportedHead, lineage_of, told_store
 from service.audit.chain.seals import is_sealed, sealed
 from service.records.database.transactions import engine
-from service.records.restores.epochs import CutHead, Timeline
+from service.records.restore_epochs import CutHead, Timeline
 from tests.audit.conftest import Place, operation
 from tests.support.running import Ended, portcullis
 

@@ -10,7 +10,7 @@ import pytest
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from service.authn import signing_keys
-from service.authn.api_keys.callers import ApiKeyCallers
+from service.authn.api_keys import ApiKeyCallers
 from service.authn.authenticate import Authenticator
 from service.authn.opening import SessionOpening
 from service.authn.passwords import Passwords

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from service.authn.api_keys.callers import ApiKeyCallers
-from service.authn.api_keys.form import ApiKey, new_secret
+from service.authn.api_key_form import ApiKey, new_secret
+from service.authn.api_keys import ApiKeyCallers
 from service.authn.throttle import Throttle
 from service.errors import RateLimited, TokenInvalid, Unavailable
 from service.kernel.target import NewAccount, Target
@@ -137,7 +137,7 @@ async def test_without_the_session_store_a_known_key_is_neither_passed_nor_calle
 async def test_no_more_keys_are_kept_in_mind_than_allowed(
     parts: Container, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("service.authn.api_keys.callers.MOST_KEYS", 2)
+    monkeypatch.setattr("service.authn.api_keys.MOST_KEYS", 2)
     user_id = await account(parts)
     for _ in range(4):
         await parts.api_keys.of_key(await key_of(parts, user_id))

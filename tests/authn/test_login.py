@@ -20,8 +20,8 @@ from service.errors import (
 )
 from service.kernel.permission_map import PermissionMap
 from service.keyspace import SessionStore
+from service.records import menus
 from service.records.database.transactions import Database
-from service.records.menus import menus
 from service.settings import Password, Redis
 from tests.authn.conftest import Container
 from tests.authn.people import execute, log_in

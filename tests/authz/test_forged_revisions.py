@@ -26,8 +26,8 @@ from service.authz.publishing.shipped import read_shipped
 from service.authz.publishing.watch import PolicyWatch
 from service.errors import Unavailable
 from service.keyspace import Announcement, Witness
+from service.records import menus
 from service.records.database.transactions import Database
-from service.records.menus import menus
 from service.records.policy import revisions
 from service.records.policy import workers as policy_workers
 from service.records.policy.revisions import PolicyRevision

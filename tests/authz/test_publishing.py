@@ -25,8 +25,8 @@ from service.authz.publishing.publisher import derived_policy, drift, publish_if
 from service.authz.publishing.shipped import Shipped, read_shipped
 from service.errors import Unavailable
 from service.kernel.codes import HeldCodes
+from service.records import menus
 from service.records.database.transactions import Database, engine
-from service.records.menus import menus
 from service.records.policy import lines as casbin_rule
 from service.records.policy import revisions
 from service.records.policy.lines import Stored

@@ -10,8 +10,8 @@ from service.authz.publishing import live as module
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.shipped import read_shipped
 from service.authz.publishing.watch import PolicyWatch
+from service.records.bit_positions import UNCONFIRMED
 from service.records.database.transactions import Database
-from service.records.menus.bit_positions import UNCONFIRMED
 from tests.authz.test_watch import database, publish, silence
 from tests.support.unannounced import Unannounced
 

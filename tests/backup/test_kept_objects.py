@@ -10,9 +10,8 @@ from sqlalchemy import text
 from service.files.object_store import ObjectStore, object_store
 from service.files.sweep import Sweep
 from service.files.uploads import Uploads
+from service.records import orphans, restore_cuts
 from service.records.database.transactions import Database, engine
-from service.records.files import orphans
-from service.records.restores import cuts
 from service.settings import Objstore, Upload
 
 pytestmark = pytest.mark.anyio
@@ -95,9 +94,9 @@ async def test_a_restore_moves_all_stored_files_and_leaves_them_when_their_conte
     async with database.transaction() as connection:
         await connection.execute(stored)
         before = (await connection.execute(keys)).scalars().all()
-        await cuts.begin_objects(connection, "a" * 32, moved=False)
+        await restore_cuts.begin_objects(connection, "a" * 32, moved=False)
         assert (await connection.execute(keys)).scalars().all() == before
-        await cuts.begin_objects(connection, "b" * 32, moved=True)
+        await restore_cuts.begin_objects(connection, "b" * 32, moved=True)
         assert (await connection.execute(keys)).scalars().all() == ["b" * 32 + "/one", "b" * 32 + "/two"]
         space = await connection.execute(text("SELECT prefix FROM sys.object_space"))
         assert space.scalar_one() == "b" * 32

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import text
 
+from service.records import restore_cuts
 from service.records.database.transactions import Database
-from service.records.restores import cuts
 
 pytestmark = pytest.mark.anyio
 
@@ -19,10 +19,13 @@ async def test_versions_rise_with_the_time_since_the_backup_and_stay_integers(
     database = Database(seeded_database_url, pool_size=1)
     async with database.transaction(within=30) as connection:
         await connection.execute(high)
-        await cuts.raise_versions(connection, 60.0)
-        least = 1 + cuts.LEAST_EDITS + 60 * cuts.EDITS_A_SECOND
-        assert (await connection.execute(versions)).scalars().all() == [least, 2147483000 + 647 // cuts.SHARE]
+        await restore_cuts.raise_versions(connection, 60.0)
+        least = 1 + restore_cuts.LEAST_EDITS + 60 * restore_cuts.EDITS_A_SECOND
+        assert (await connection.execute(versions)).scalars().all() == [
+            least,
+            2147483000 + 647 // restore_cuts.SHARE,
+        ]
         for _ in range(40):
-            await cuts.raise_versions(connection, 1e9)
+            await restore_cuts.raise_versions(connection, 1e9)
         assert max((await connection.execute(versions)).scalars()) < 2**31
     await database.close()

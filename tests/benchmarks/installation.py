@@ -11,7 +11,7 @@ import httpx
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
-from service.authn.api_keys.form import HINT, ApiKey, new_secret
+from service.authn.api_key_form import HINT, ApiKey, new_secret
 from service.embedded import EmbeddedStores
 from service.kernel.target import NewAccount, Target
 from service.records.database.transactions import Database

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from service.administration.resources.importing import ImportPlan
-from service.administration.resources.openapi import operations_of
+from service.administration.openapi import operations_of
+from service.administration.resource_import import ImportPlan
 from service.cli.answers import show
 from service.cli.resource.import_ import BOUNDS, MOST_JSON_VALUES, as_lines, read_document, told
 from service.kernel.operator_error import OperatorError

@@ -7,7 +7,7 @@ from typing import Any
 
 from playwright.sync_api import expect
 
-from service.administration.resources.openapi import operations_of
+from service.administration.openapi import operations_of
 from service.kernel.services import Service
 from tests.console.house import House
 from tests.console.test_policy import narrow

@@ -116,7 +116,7 @@ def said(arguments, run=main):
     return int(status), written.getvalue()
 
 def shown():
-    from service.endpoints.roles import role_tables, roles as api
+    from service.endpoints import role_tables, roles as api
     from service.records.roles import role_tables as tables, roles
     for kind in (api.Role, api.NewRole, api.RoleReplacement, api.RolePatch, role_tables.ImportedRole):
         yield "remark" in kind.__struct_fields__

@@ -15,7 +15,7 @@ from service.jobs.housekeeping import forget_answers
 from service.kernel import keyed_write
 from service.kernel.keyed_write import AnsweredBeforeError
 from service.records.database.transactions import Database
-from service.records.idempotency.answers import KeyScope, SentAnswer, hash_of
+from service.records.idempotent_answers import KeyScope, SentAnswer, hash_of
 from service.records.roles import roles
 from service.records.roles.roles import RoleValues
 from service.settings import Auth, Password

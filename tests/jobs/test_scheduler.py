@@ -17,9 +17,9 @@ from service.jobs.job import Job
 from service.jobs.runner import Busy, JobRunner
 from service.jobs.scheduler import LOOK_EVERY, Scheduler
 from service.kernel.operator_error import OperatorError
+from service.records import jobs
 from service.records.database.transactions import Database
-from service.records.jobs import jobs
-from service.records.jobs.jobs import KEPT, JobRun
+from service.records.jobs import KEPT, JobRun
 from tests.support.running import ROOT
 
 pytestmark = pytest.mark.anyio

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.administration.menus.tree import MAX_DEPTH, SeenMenu, place_fault, seen
+from service.administration.menu_tree import MAX_DEPTH, SeenMenu, place_fault, seen
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import GRANT, Rule
 from service.kernel.codes import HeldCodes
-from service.records.menus.menus import Menu
+from service.records.menus import Menu
 from tests.policies.stock import MODEL
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)

@@ -5,8 +5,7 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import NotFound, ValidationFailed
-from service.records.menus import menus
-from service.records.resources import bindings
+from service.records import bindings, menus
 
 pytestmark = pytest.mark.anyio
 

@@ -9,10 +9,10 @@ import pytest
 from sqlalchemy import text
 
 from service.errors import RateLimited
+from service.records import bit_positions
+from service.records.bit_positions import OF_ALL, OF_USER, give, retire
 from service.records.database import past
 from service.records.database.transactions import Connection, Database
-from service.records.menus import bit_positions
-from service.records.menus.bit_positions import OF_ALL, OF_USER, give, retire
 from service.records.policy import workers
 from tests.support.shifted import shift_dates
 

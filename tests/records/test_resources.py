@@ -7,8 +7,8 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import Conflict, NotFound, ValidationFailed
-from service.records.resources import resources
-from service.records.resources.resources import ResourceFilter, ResourceValues
+from service.records import resources
+from service.records.resources import ResourceFilter, ResourceValues
 
 pytestmark = pytest.mark.anyio
 

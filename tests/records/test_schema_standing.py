@@ -11,7 +11,7 @@ from service.records.database.transactions import engine
 from service.records.migrate import Prepared, migrate, prepare
 from service.records.pending_steps import pending_migration
 from service.records.schema_revision import SchemaError, is_older, require_current
-from service.records.seed.catalogue import Additions
+from service.records.seed_catalogue import Additions
 from tests.support.seeded import seed_database
 from tests.support.shipped import COVERED
 

@@ -15,7 +15,7 @@ from service.cli.commands import run
 from service.kernel.permission_catalogue import permissions
 from service.records.database.transactions import engine
 from service.records.migrate import Prepared, additions, migrate, prepare
-from service.records.seed.catalogue import Additions, bring, lacking, pending
+from service.records.seed_catalogue import Additions, bring, lacking, pending
 from service.server.prepare import prepare_database
 from service.settings import load
 from tests.support.shipped import COVERED, SHIPPED

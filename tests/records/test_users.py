@@ -5,7 +5,7 @@ from sqlalchemy import insert, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.kernel.names import name_key
-from service.records.menus import menus
+from service.records import menus
 from service.records.roles import rights
 from service.records.schema import menu, role, role_menu, user, user_role
 from service.records.users import accounts

@@ -24,8 +24,8 @@ from service.administration.state.state import (
 from service.administration.state.state_edits import KINDS
 from service.kernel.strict_yaml import YamlError
 from service.kernel.value_rules import DESCRIPTION
-from service.records.menus.menus import MenuValues
-from service.records.resources.resources import ResourceValues
+from service.records.menus import MenuValues
+from service.records.resources import ResourceValues
 from service.records.roles.roles import RoleValues
 from service.state_files.reading import read_state
 from service.state_files.writing import as_yaml

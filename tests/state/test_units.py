@@ -6,17 +6,15 @@ from typing import Any
 
 import pytest
 
-from service.administration.menus import menu_edits
-from service.administration.resources import resource_edits
-from service.administration.roles import role_edits
-from service.administration.roles.given import Given
+from service.administration import menu_edits, resource_edits, role_edits
+from service.administration.given_roles import Given
 from service.administration.unit_of_work import UnitOfWork
 from service.authn.revocations import Revocations
 from service.errors import Conflict, PermissionDenied, Unavailable
 from service.kernel.origin import ORIGIN
-from service.records.menus.menus import MenuValues
+from service.records.menus import MenuValues
 from service.records.policy import revisions
-from service.records.resources.resources import ResourceValues
+from service.records.resources import ResourceValues
 from service.records.roles import role_tables
 from service.records.roles.roles import RoleValues
 from service.web.messages.context import RequestContext

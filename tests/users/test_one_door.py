@@ -145,7 +145,7 @@ def test_the_layer_of_accounts_is_asked_at_named_places_only() -> None:
     assert {module for module in asking if not module.startswith("authz/")} == {
         "administration/delegation",
         "endpoints/access/forward",
-        "endpoints/oauth/tokens",
+        "endpoints/oauth",
         "evaluation/asking",
         "reporting/sections",  # names the layer
         "web/observability/traffic",  # counts denials
@@ -166,7 +166,7 @@ def test_grants_are_asked_of_the_policy_at_named_places_only() -> None:
     assert asked == {
         "administration/delegation",
         "administration/dry_runs",  # tells what a change would do, and opens nothing
-        "endpoints/menus/own_menus",  # shows what is held, and opens nothing
+        "endpoints/own_menus",  # shows what is held, and opens nothing
         "authz/review/covered",  # tells which roles gain what a new version brings
         "laboratory/replay",  # asks another policy what was decided before, and opens nothing
     }
@@ -176,9 +176,9 @@ def test_every_denial_carries_a_decision_of_the_enforcer() -> None:
     assert called("PermissionDenied")["PermissionDenied"] == {
         "administration/delegation",
         "endpoints/access/forward",  # tells a proxy what the enforcer decided about somebody else's request
-        "endpoints/oauth/tokens",
+        "endpoints/oauth",
         "endpoints/policy/explain",  # asks for the right to what the id of a refusal finds
-        "endpoints/services/shown",
+        "endpoints/shown_services",
         "web/requests/guard",
     }
 

@@ -9,7 +9,7 @@ import anyio
 import pytest
 from openapi_spec_validator import validate
 
-from service.endpoints.system.health import Live
+from service.endpoints.health import Live
 from service.web.openapi.document import openapi
 from service.web.requests import signature
 from service.web.requests.application import Application

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from service.endpoints.system.health import Live, Ready
+from service.endpoints.health import Live, Ready
 from service.kernel.health import Health, State
 from service.web.observability import readiness
 from service.web.observability.operator_token import OperatorToken

@@ -12,8 +12,8 @@ from service.app.installation_samples import InDatabase, samples_of_database, sa
 from service.app.worker_samples import worker_samples
 from service.kernel.metrics import Durations, Sample
 from service.keyspace import LogQueue
-from service.records.backups.backups import Standing
-from service.records.jobs.jobs import StoredJob
+from service.records.backups import Standing
+from service.records.jobs import StoredJob
 from service.records.logs.verifications import Verification
 from service.records.policy.workers import PolicyWorker
 from service.web.observability.families import FAMILIES, OF_ALL

@@ -9,7 +9,7 @@ import pytest
 from openapi_schema_validator import OAS31Validator
 from openapi_spec_validator import validate
 
-from service.endpoints.system.health import Live, Ready
+from service.endpoints.health import Live, Ready
 from service.errors import Conflict, NotFound
 from service.web.observability.operator_token import OperatorToken
 from service.web.observability.readiness import ReadinessChecks

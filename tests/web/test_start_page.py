@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from service import __version__
-from service.endpoints.system.health import Live
+from service.endpoints.health import Live
 from service.kernel.about import AUDIENCE, LIMITS, ROLE
 from service.server.banner import banner
 from service.web.observability.operator_token import OperatorToken

@@ -7,11 +7,8 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
-from service.administration.menus import menu_edits
-from service.administration.resources import resource_edits
-from service.administration.roles import role_edits
-from service.administration.roles.given import Given
-from service.administration.services import service_edits
+from service.administration import menu_edits, resource_edits, role_edits, service_edits
+from service.administration.given_roles import Given
 from service.administration.state import stored
 from service.administration.state.state import (
     ButtonState,
@@ -33,12 +30,12 @@ from service.kernel.change_record import ChangeRecord
 from service.kernel.identity import Caller
 from service.kernel.names import name_key
 from service.kernel.services import split_object
-from service.records.menus.menus import MenuType, MenuValues
-from service.records.resources import openings
-from service.records.resources.openings import OpenTo
-from service.records.resources.resources import ResourceValues
+from service.records import openings
+from service.records.menus import MenuType, MenuValues
+from service.records.openings import OpenTo
+from service.records.resources import ResourceValues
 from service.records.roles.roles import RoleValues
-from service.records.services.services import ServiceValues
+from service.records.services import ServiceValues
 
 WITHIN: Final = 600.0
 """Seconds that the transaction may take: a thousand new resources take up to a minute on a busy machine."""

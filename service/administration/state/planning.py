@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from service.administration.impact import NOBODY_KEPT_OUT, KeptOut, kept_out_named, moves_of
-from service.administration.roles.role_edits import NAMED
+from service.administration.role_edits import NAMED
 from service.administration.state import stored
 from service.administration.state.standing import standing
 from service.administration.state.state import State

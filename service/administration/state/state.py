@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 from service.authz.engine.paths import shape
 from service.kernel.services import PORTCULLIS, split_object
-from service.records.resources.openings import OpenTo
+from service.records.openings import OpenTo
 
 Kind = Literal["menu", "button", "service", "resource", "role"]
 """What an object of the state is."""

@@ -23,16 +23,14 @@ from service.administration.state.state import (
 from service.authz.engine.rules import UNREGISTERED
 from service.errors import Conflict
 from service.kernel.services import object_of
+from service.records import bindings, menus, openings, resources, services
 from service.records.database.transactions import Connection
-from service.records.menus import menus
-from service.records.menus.menus import Menu
-from service.records.resources import bindings, openings, resources
-from service.records.resources.openings import OpenTo
-from service.records.resources.resources import Resource
+from service.records.menus import Menu
+from service.records.openings import OpenTo
+from service.records.resources import Resource
 from service.records.roles import roles
 from service.records.roles.roles import Role
-from service.records.services import services
-from service.records.services.services import StoredService
+from service.records.services import StoredService
 
 _MENU_FIELDS: Final = ("title", "name", "path", "component", "icon", "sort", "enabled")
 _BUTTON_FIELDS: Final = ("title", "name", "icon", "sort", "enabled")

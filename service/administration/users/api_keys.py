@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from service.administration import change_log
 from service.administration.delegation import Delegation, DelegationCheck
-from service.authn.api_keys.form import HINT, ApiKey, new_secret
+from service.authn.api_key_form import HINT, ApiKey, new_secret
 from service.authn.revocations import Revocations
 from service.errors import Conflict, NotFound, ValidationFailed
 from service.kernel.account_acts import Act

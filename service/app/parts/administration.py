@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 from service.administration.delegation import Delegation
 from service.administration.keyed_writes import Fingerprints, KeyedWrites
-from service.administration.menus.menus import MenuChanges
-from service.administration.policy.restore import PolicyRestore
-from service.administration.resources.resources import ResourceChanges
-from service.administration.roles.importing import RoleImport
-from service.administration.roles.roles import RoleChanges
-from service.administration.services.openings import OpeningChanges
-from service.administration.services.services import ServiceChanges
+from service.administration.menus import MenuChanges
+from service.administration.openings import OpeningChanges
+from service.administration.policy_restore import PolicyRestore
+from service.administration.resources import ResourceChanges
+from service.administration.role_import import RoleImport
+from service.administration.roles import RoleChanges
+from service.administration.services import ServiceChanges
 from service.administration.unit_of_work import UnitsOfWork
 from service.administration.users.accounts import Accounts
 from service.administration.users.api_keys import ApiKeys

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from service.app.parts.policy import PolicyParts
 from service.app.parts.stores import Stores
 from service.app.parts.trail import Trail
-from service.authn.api_keys.callers import ApiKeyCallers
+from service.authn.api_keys import ApiKeyCallers
 from service.authn.assertions import Assertions
 from service.authn.authenticate import Authenticator
 from service.authn.current_rights import CurrentRights

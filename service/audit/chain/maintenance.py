@@ -12,13 +12,13 @@ from service.audit.chain.form import Chain
 from service.audit.chain.walk import HEAD_EVENT
 from service.errors import Unavailable
 from service.kernel.restore_epoch import FIRST
+from service.records import restore_epochs
 from service.records.database.transactions import Database
 from service.records.export import positions
 from service.records.logs import chain as log_chain
 from service.records.logs import months as log_months
 from service.records.logs.chain import Head
 from service.records.logs.inserts import Log
-from service.records.restores import epochs
 from service.settings import Oplog
 
 RETRY_EVERY: Final = 10.0
@@ -99,7 +99,7 @@ class Upkeep:
         """
         async with self._database.transaction() as connection:
             grown = await log_chain.untold(connection)
-            timeline = await epochs.current(connection) if grown else None
+            timeline = await restore_epochs.current(connection) if grown else None
         for head in grown:
             _log.info(HEAD_EVENT, **head_facts(head, timeline or FIRST))
 

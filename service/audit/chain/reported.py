@@ -12,7 +12,7 @@ from service.audit.chain.seals import is_sealed
 from service.audit.chain.walk import HEAD_EVENT, Place, ReportedHeads
 from service.kernel.restore_epoch import FIRST
 from service.kernel.strict_json import strict_object
-from service.records.restores.epochs import Timeline
+from service.records.restore_epochs import Timeline
 
 _LOST: Final = "lost"
 

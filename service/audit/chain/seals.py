@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC
 
 from service.audit.chain.form import Chain
-from service.records.restores.epochs import Timeline
+from service.records.restore_epochs import Timeline
 
 
 def sealed(chain: Chain, timeline: Timeline) -> Timeline:

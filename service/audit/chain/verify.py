@@ -11,11 +11,11 @@ from service.audit.chain.form import Chain
 from service.audit.chain.reported import Lineage, ReportedHead, lineage_of
 from service.audit.chain.walk import ReportedHeads, Walk
 from service.kernel.cooperative_yield import CooperativeYield
+from service.records import restore_epochs
 from service.records.database.transactions import Connection, Database
 from service.records.logs import chain as log_chain
 from service.records.logs.chain import Head
 from service.records.logs.inserts import TABLES, Log
-from service.records.restores import epochs
 
 WITHIN: Final = 86_400.0
 """Seconds that reading one day of a log may take."""
@@ -63,7 +63,7 @@ class Audit:
     async def lineage(self) -> Lineage:
         """Return the restores of the database, and what they account for of the heads that were told."""
         async with self.database.snapshot() as connection:
-            begun = await epochs.every(connection)
+            begun = await restore_epochs.every(connection)
         return lineage_of(begun, self.keys, self.told)
 
     async def days(self) -> AsyncIterator[Day]:

@@ -17,12 +17,12 @@ from service.audit.entries import encode, mended
 from service.kernel.cooperative_yield import CooperativeYield
 from service.kernel.restore_epoch import FIRST
 from service.keyspace import KeptHead
+from service.records import restore_epochs
 from service.records.database.transactions import Database
 from service.records.logs import inserts
 from service.records.logs.inserts import AlreadyWritten, Log, Refused
 from service.records.logs.login_events import LoginEvent
 from service.records.logs.operation_events import OperationEvent
-from service.records.restores import epochs
 
 _PART: Final = 50  # entries decoded between two yields to the event loop
 
@@ -86,7 +86,7 @@ class Writing:
     async def _insert(self, log: Log, new: Sequence[Row]) -> None:
         try:
             async with self._database.transaction() as connection:
-                timeline = await epochs.current(connection)
+                timeline = await restore_epochs.current(connection)
                 grown = await append(connection, self._chain, log, new)
             self._note(timeline, grown)
         except AlreadyWritten:
@@ -95,7 +95,7 @@ class Writing:
     async def _insert_missing(self, log: Log, new: Sequence[Row]) -> None:
         grown: Sequence[Grown] = ()
         async with self._database.transaction() as connection:
-            timeline = await epochs.current(connection)
+            timeline = await restore_epochs.current(connection)
             await inserts.lock(connection, log)
             there = await inserts.written(connection, log, [(row.event_id, row.create_time) for row in new])
             missing = {row.event_id: row for row in new if row.event_id not in there}

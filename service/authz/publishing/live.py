@@ -16,13 +16,12 @@ from service.authz.publishing.published_lines import published
 from service.authz.publishing.shipped import Shipped
 from service.errors import Unavailable
 from service.kernel.restore_epoch import CurrentTimeline
+from service.records import menus, restore_epochs
+from service.records.bit_positions import UNCONFIRMED
 from service.records.database.transactions import Connection, Database
-from service.records.menus import menus
-from service.records.menus.bit_positions import UNCONFIRMED
 from service.records.policy import history, lines, revisions
 from service.records.policy.lines import Stored
 from service.records.policy.revisions import PolicyRevision
-from service.records.restores import epochs
 
 LOAD_WITHIN: Final = 60.0
 """Seconds that reading a policy may take; a hundred thousand lines take a few."""
@@ -138,7 +137,7 @@ class LivePolicy:
         Each restore publishes a revision.
         """
         if newest != self._timeline_at:
-            self.timeline.name = await epochs.current(connection)
+            self.timeline.name = await restore_epochs.current(connection)
             self._timeline_at = newest
 
     async def _followed(

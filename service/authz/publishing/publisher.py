@@ -16,14 +16,12 @@ from service.authz.publishing.live import UntrustedRevisionError
 from service.authz.publishing.shipped import Shipped
 from service.kernel.dry_run import OvertakenError
 from service.kernel.origin import ORIGIN
+from service.records import bindings, menus, openings, services
 from service.records.database.transactions import Connection
-from service.records.menus import menus
 from service.records.policy import history, revisions, row_history, workers
 from service.records.policy import lines as casbin_rule
 from service.records.policy.lines import Stored
 from service.records.policy.revisions import NewRevision, PolicyRevision
-from service.records.resources import bindings, openings
-from service.records.services import services
 
 _log = structlog.get_logger()
 

@@ -9,10 +9,9 @@ from typing import Final
 
 from service.authz.engine.rules import ANYONE, LOGIN
 from service.authz.publishing.discovery import unregistered, unrouted
+from service.records import bindings, menus, resources
 from service.records.database.transactions import Connection
-from service.records.menus import menus
-from service.records.resources import bindings, resources
-from service.records.resources.resources import Resource, ResourceValues
+from service.records.resources import Resource, ResourceValues
 
 _LONGEST_CODE: Final = 64
 _LONGEST_NAME: Final = 128

@@ -22,8 +22,8 @@ from service.authz.publishing.own_parts import OwnParts
 from service.errors import Unavailable
 from service.kernel.health import Health, State
 from service.keyspace import Announcement
+from service.records import bit_positions
 from service.records.database.transactions import Database
-from service.records.menus import bit_positions
 from service.records.policy import revisions
 from service.records.policy import workers as policy_workers
 from service.records.policy.workers import REPORT_EVERY, NodeFacts, PolicyWorker

@@ -9,7 +9,7 @@ from service.cli.answers import show
 from service.cli.jobs.stored import all_jobs
 from service.cli.lazy_commands import add_data, add_json
 from service.cli.output import aligned
-from service.endpoints.jobs.jobs import JobState, JobStates, states
+from service.endpoints.jobs import JobState, JobStates, states
 from service.operator.database import with_database
 from service.operator.stores import reachable
 from service.records.database.transactions import Database

@@ -15,8 +15,8 @@ from service.operator.database import with_database
 from service.operator.errors import LaunchError
 from service.operator.stores import reachable
 from service.operator.who import log_to_errors, operator_name
+from service.records import jobs
 from service.records.database.transactions import Database
-from service.records.jobs import jobs
 from service.settings import Settings, load
 
 

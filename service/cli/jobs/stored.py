@@ -11,8 +11,8 @@ from service.jobs.job import Job
 from service.operator.database import with_database
 from service.operator.errors import LaunchError
 from service.operator.stores import reachable
+from service.records import jobs
 from service.records.database.transactions import Database
-from service.records.jobs import jobs
 from service.settings import Settings, load
 
 

@@ -24,10 +24,9 @@ from service.operator.database import with_database
 from service.operator.log_entry import enter
 from service.operator.stores import reachable
 from service.operator.who import log_to_errors, operator_name, tell_security
+from service.records import bindings, menus, resources
 from service.records.database.transactions import Database
 from service.records.logs.operation_events import OperationEvent
-from service.records.menus import menus
-from service.records.resources import bindings, resources
 from service.settings import Settings
 
 _TOP: Final = "*"

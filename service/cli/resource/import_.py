@@ -13,9 +13,9 @@ from typing import Final
 from msgspec import Struct
 
 from service import settings as table
-from service.administration.resources.importing import ImportPlan, ResourceImport, planned
-from service.administration.resources.openapi import DocumentError, Operations, operations_of
-from service.administration.resources.resource_edits import router_of
+from service.administration.openapi import DocumentError, Operations, operations_of
+from service.administration.resource_edits import router_of
+from service.administration.resource_import import ImportPlan, ResourceImport, planned
 from service.authz.publishing.shipped import configured
 from service.cli.answers import show
 from service.cli.lazy_commands import add_data, add_json

@@ -30,7 +30,7 @@ from service.operator.who import log_to_errors, operator_name, tell_security
 from service.records.database.transactions import Database
 from service.records.logs.operation_events import OperationEvent
 from service.records.schema_revision import require_current
-from service.records.seed.seed import is_seeded
+from service.records.seed import is_seeded
 from service.settings import Settings
 from service.state_files.reading import read_state_file
 

@@ -22,7 +22,7 @@ from service.authz.review.turns import ReviewTurns
 from service.endpoints.policy.explained import Explained, explained_answer, refusal_answer
 from service.endpoints.policy.revisions import require_kept
 from service.endpoints.policy.who_may import Method, place_of
-from service.endpoints.services.shown import ServiceName
+from service.endpoints.shown_services import ServiceName
 from service.errors import Conflict, NotFound, PermissionDenied, RevisionUntrusted, ValidationFailed
 from service.kernel.codes import MAX_CODE_LENGTH, HeldCodes, is_code
 from service.kernel.identity import Caller

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from service.administration.policy.restore import PolicyRestore
+from service.administration.policy_restore import PolicyRestore
 from service.errors import Conflict, NotFound, PreconditionFailed, RateLimited, RevisionUntrusted
 from service.web.messages.context import RequestContext
 from service.web.messages.dry_run import Edited, MadeEdit

@@ -25,7 +25,7 @@ from service.authz.review.sources import standing_of
 from service.authz.review.subjects import Subject, subject_of
 from service.authz.review.turns import ReviewTurns
 from service.endpoints.policy.layers import AskedLayer, Code, Name, PassedLayer, RoleCode, passed
-from service.endpoints.services.shown import ServiceName
+from service.endpoints.shown_services import ServiceName
 from service.errors import BadRequest, ValidationFailed
 from service.kernel.services import PORTCULLIS
 from service.records.database.transactions import Connection, Database

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from msgspec import UNSET, Meta, UnsetType
 
 from service.administration.users.api_keys import MOST, ApiKeys
-from service.authn.api_keys.form import shown_prefix
+from service.authn.api_key_form import shown_prefix
 from service.errors import Conflict, NotFound
 from service.kernel.codes import MAX_CODE_LENGTH
 from service.records.users.api_keys import StoredKey

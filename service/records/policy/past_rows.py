@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.kernel.services import PORTCULLIS
 from service.records.database.row_mapper import RowMapper
-from service.records.resources.resources import ResourceValues
+from service.records.resources import ResourceValues
 from service.records.schema import (
     binding_history,
     button_history,

@@ -6,7 +6,7 @@ from typing import Final
 
 from service.files.object_store import ObjectStore
 from service.files.presigned import PresignedUrls
-from service.records.files.files import File
+from service.records.files import File
 from service.web.content.ranges import Part, is_known, part_of
 from service.web.content.streams import Stream, attachment, nothing
 from service.web.messages.context import RequestContext

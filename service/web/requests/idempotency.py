@@ -11,7 +11,7 @@ import msgspec
 from service.administration.keyed_writes import KeyedWrites
 from service.errors import BadRequest
 from service.kernel.keyed_write import AnsweredBeforeError
-from service.records.idempotency.answers import KeyScope, SentAnswer, hash_of
+from service.records.idempotent_answers import KeyScope, SentAnswer, hash_of
 from service.web.messages.context import RequestContext
 from service.web.messages.description import Operation
 from service.web.messages.locations import tell_location

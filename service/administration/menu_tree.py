@@ -1,0 +1,97 @@
+"""The tree of menus: valid positions, and the part that a user sees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from service.records.menus import Menu
+
+MAX_DEPTH: Final = 10
+"""The most levels of the tree."""
+
+
+def place_fault(parents: Mapping[int, int | None], menu_id: int | None, parent_id: int) -> str | None:
+    """Return why a menu can't be put below ``parent_id``; None if it can.
+
+    ``parents`` gives the parent of each menu by id, None for those at the top; ``menu_id`` is the menu that
+    moves, with all that is below it, or None for a new one.
+    """
+    above = 0
+    at: int | None = parent_id
+    while at is not None and above <= MAX_DEPTH:
+        if at == menu_id:
+            return "A menu can't be below itself"
+        above += 1
+        at = parents.get(at)
+    if above + _height(parents, menu_id) > MAX_DEPTH:
+        return f"The tree has at most {MAX_DEPTH} levels"
+    return None
+
+
+def _height(parents: Mapping[int, int | None], menu_id: int | None) -> int:
+    """Return the levels of a menu and everything below it; at most one more than ``MAX_DEPTH``."""
+    level: Collection[int | None] = {menu_id}
+    height = 1
+    while menu_id is not None and height <= MAX_DEPTH:
+        level = {child for child, parent in parents.items() if parent in level}
+        if not level:
+            break
+        height += 1
+    return height
+
+
+@dataclass(slots=True)
+class SeenMenu:
+    """A Menu visible to a user; ``buttons`` are the held codes of the Buttons directly below."""
+
+    id: int
+    parent_id: int | None
+    title: str
+    name: str | None
+    path: str | None
+    component: str | None
+    icon: str | None
+    sort: int
+    buttons: list[str] = field(default_factory=list)
+    children: list[SeenMenu] = field(default_factory=list)
+
+
+def seen(menus: Sequence[Menu], given: Iterable[int], holds: Callable[[str], bool]) -> list[SeenMenu]:
+    """Return the visible tree of ``menus``, which are in order: the Menus at the top, with those below.
+
+    A Menu is seen when it, or anything below it, is ``given`` by a role; it is not when it, or a Menu above
+    it, is disabled. A disabled Button shows nothing. The Buttons of a Menu that is seen are those enabled
+    ones for whose code ``holds`` is true.
+    """
+    known = {one.id: one for one in menus}
+    wanted = _with_ancestors(known, given)
+    shown = {
+        one.id: SeenMenu(
+            one.id, one.parent_id, one.title, one.name, one.path, one.component, one.icon, one.sort
+        )
+        for one in menus
+        if one.id in wanted and one.menu_type == "Menu" and one.enabled
+    }
+    for one in menus:
+        above = None if one.parent_id is None else shown.get(one.parent_id)
+        if above is None or not one.enabled:
+            continue
+        if one.id in shown:
+            above.children.append(shown[one.id])
+        elif one.auth_mark is not None and one.menu_type == "Button" and holds(one.auth_mark):
+            above.buttons.append(one.auth_mark)
+    return [one for one in shown.values() if one.parent_id is None]
+
+
+def _with_ancestors(known: Mapping[int, Menu], given: Iterable[int]) -> set[int]:
+    wanted: set[int] = set()
+    for menu_id in given:
+        at: int | None = menu_id
+        if (one := known.get(menu_id)) is None or not one.enabled:
+            continue
+        while at is not None and at not in wanted:
+            wanted.add(at)
+            at = known[at].parent_id if at in known else None
+    return wanted

@@ -1,1 +1,0 @@
-"""Rules for restoring past revisions of the policy."""

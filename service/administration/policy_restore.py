@@ -1,0 +1,115 @@
+"""Brings the shared lines of a past revision of the policy back, by the edits that a caller could make."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from service.administration.restore_plan import Obstacle, plan
+from service.administration.restore_steps import Edit, Step
+from service.administration.unit_of_work import UnitOfWork, UnitsOfWork
+from service.audit.chain.revision_seals import RevisionSeals
+from service.authz.engine.lines import Lines, changes
+from service.authz.engine.policy import Policy
+from service.authz.engine.rules import PERMISSION, Rule
+from service.errors import Conflict, NotFound
+from service.kernel.cooperative_yield import cooperatively
+from service.kernel.dry_run import DRY_RUN
+from service.kernel.identity import Caller
+from service.records.policy import history, revisions
+from service.records.policy.history import PublishedLine
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """The edits that were made, in order, and the policy in which they are in force."""
+
+    edits: tuple[Edit, ...]
+    policy: Policy
+
+
+class PolicyRestore:
+    """Restores past revisions: all that has to be edited, or nothing."""
+
+    def __init__(self, units: UnitsOfWork, seals: RevisionSeals) -> None:
+        """``seals`` say which revisions are as they were published."""
+        self._units = units
+        self._seals = seals
+
+    async def restore(self, caller: Caller, revision: int, match: Callable[[int], None]) -> Restored:
+        """Make the edits that bring the shared lines of ``revision`` back.
+
+        ``match`` is called with the newest revision, under the lock; its exceptions roll the change back.
+        Raises ``NotFound`` when there is no such revision, ``RevisionUntrusted`` when it or the newest one is
+        not as it was published, ``Conflict`` with ``cannotReturn`` when something can't return,
+        ``PermissionDenied`` when the caller may not make one of the edits by itself, and what the edits and
+        ``UnitsOfWork.publishing`` raise.
+        """
+        async with self._units.publishing(caller, f"revision {revision} restored") as unit:
+            latest = await revisions.latest(unit.connection)
+            newest = 0 if latest is None else latest.revision
+            match(newest)
+            if await revisions.read(unit.connection, revision) is None:
+                raise NotFound("There is no such revision")
+            if not await history.is_kept(unit.connection, revision):
+                raise Conflict("What that revision contained is not kept", rule="history")
+            await self._seals.require(unit.connection, revision, newest)
+            steps, obstacles = await plan(unit.connection, revision, newest)
+            if obstacles:
+                raise _cannot_return(revision, obstacles)
+            made = await _make(unit, steps)
+            assert unit.change is not None  # noqa: S101 - the unit publishes
+            wanted = await history.lines_at(unit.connection, revision)
+            candidates: list[Policy] = []
+            unit.change.ask(candidates.append)
+            unit.change.before_commit(lambda: _require_same(candidates[-1], wanted, revision))
+        return Restored(made, unit.policy)
+
+
+async def _make(unit: UnitOfWork, steps: list[Step]) -> tuple[Edit, ...]:
+    """Make the edits in order, each if the caller may send its request; return them."""
+    created: dict[str, int] = {}
+    made = []
+    for step in steps:
+        edit = step.edit
+        known = replace(edit, id=created[edit.name]) if edit.id is None and edit.name in created else edit
+        unit.require_request(edit.method, edit.template, known.id)
+        new = await step.make(unit, known.id or 0)
+        if new is not None:
+            created[edit.name] = new
+        # What a dry run creates has no id afterwards.
+        made.append(edit if DRY_RUN.get() is not None else replace(known, id=known.id or new))
+    return tuple(made)
+
+
+async def _require_same(candidate: Policy, wanted: list[PublishedLine], revision: int) -> None:
+    """Return when ``candidate``, which is about to be published, has the lines ``wanted``; Conflict else."""
+    differing = await asyncio.to_thread(_differing, candidate, wanted)
+    if differing:
+        raise Conflict(
+            f"What is stored does not lead back to revision {revision}: rows were changed past this service. "
+            "Reload the policy first, and look at the difference",
+            rule="history",
+            differing=differing[:20],
+        )
+
+
+def _differing(candidate: Policy, wanted: list[PublishedLine]) -> list[str]:
+    expected = Lines(Rule(*line) for line in cooperatively(wanted))
+    found = []
+    is_older = not expected.objects(PERMISSION)  # than that layer
+    for layer, name in sorted(changes(expected.by_object, candidate.shared.by_object)):
+        if layer == PERMISSION and is_older:
+            continue
+        found += sorted({*map(str, expected.of(layer, name))} ^ {*map(str, candidate.shared.of(layer, name))})
+    return found
+
+
+def _cannot_return(revision: int, obstacles: list[Obstacle]) -> Conflict:
+    named = "; ".join(f"{one.name}: {one.reason}" for one in obstacles[:3])
+    more = f"; and {len(obstacles) - 3} more" if len(obstacles) > 3 else ""  # noqa: PLR2004 - those named
+    told = [{"name": one.name, "reason": one.reason} for one in obstacles]
+    return Conflict(
+        f"Revision {revision} can't be restored: {named}{more}", rule="history", cannotReturn=told
+    )

@@ -1,0 +1,212 @@
+"""Edits of resources and their bindings within a unit of work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from service.administration import change_log
+from service.administration.resource_reach import (
+    Route,
+    losing_to,
+    require_free,
+    require_reach,
+    require_taking,
+)
+from service.administration.unit_of_work import UnitOfWork
+from service.administration.value_check import check_record, check_values
+from service.authz.engine.paths import registered_fault, shape
+from service.errors import Conflict, ValidationFailed
+from service.kernel.change_record import field_changes, values_change
+from service.kernel.keyed_write import authorized
+from service.kernel.services import OWN, PORTCULLIS, Service
+from service.records import bindings, menus, openings, resources, services
+from service.records.database.row_mapper import merged
+from service.records.database.transactions import Connection
+from service.records.menus import Button
+from service.records.resources import Resource, ResourceValues
+
+Match = Callable[[Resource], None]
+"""Raises ``PreconditionFailed`` if the resource has changed since the caller read it."""
+
+
+async def create(unit: UnitOfWork, values: ResourceValues) -> Resource:
+    """Register a resource; raises ``Conflict`` if another one has the same requests.
+
+    ``ValidationFailed`` for an unknown service, and for a path that resources of the service can't have.
+    """
+    check_record(values)
+    router = await router_of(unit.connection, values.service or PORTCULLIS)
+    unit.check.require_service("create", router.name)
+    route = _require_path(router, values)
+    if values.enabled is not False:
+        await require_taking(unit.connection, unit.check, router, route)
+    authorized()
+    await require_free(unit.connection, router, route)
+    saved = await resources.create(unit.connection, values)
+    fields = change_log.resource_fields(saved)
+    unit.changes += field_changes(change_log.resource_target(saved), {}, fields)
+    return saved
+
+
+async def update(unit: UnitOfWork, resource_id: int, given: Mapping[str, Any], match: Match) -> Resource:
+    """Store the given fields of ``ResourceValues``; absent fields are unchanged. It stays in its service.
+
+    Raises ``NotFound``, and ``Conflict`` if another one has the same requests, or if ``values`` name another
+    service.
+    """
+    check_values(ResourceValues, given)
+    before, router = await _for_change(unit, resource_id, "update", match)
+    values = merged(ResourceValues, before, given)
+    if values.service not in (None, before.service):
+        raise Conflict("A resource can't be moved to another service", rule="fixed", field="service")
+    route = _require_path(router, values)
+    moves = _requests(before.method, before.path) != _requests(*route)
+    if moves or values.enabled != before.enabled:
+        await require_reach(unit.connection, unit.check, [resource_id])
+        await _require_leaving(unit, router, before)
+    if values.enabled and (moves or not before.enabled):
+        await _require_opening(unit, before)
+        await require_taking(unit.connection, unit.check, router, route, but=resource_id)
+    await require_free(unit.connection, router, route, but=resource_id)
+    return _edited(unit, before, await resources.update(unit.connection, resource_id, values))
+
+
+async def set_enabled(unit: UnitOfWork, resource_id: int, enabled: bool, match: Match) -> Resource:
+    """Enable or disable a resource; raises ``NotFound``."""
+    before, router = await _for_change(unit, resource_id, "update", match)
+    if enabled != before.enabled:
+        await require_reach(unit.connection, unit.check, [resource_id])
+        await _require_leaving(unit, router, before)
+        if enabled:
+            await _require_opening(unit, before)
+            at = (before.method, before.path)
+            await require_taking(unit.connection, unit.check, router, at, but=resource_id)
+    return _edited(unit, before, await resources.set_enabled(unit.connection, resource_id, enabled))
+
+
+async def delete(unit: UnitOfWork, resource_id: int, match: Match) -> None:
+    """Delete a resource with its bindings and its opening; ``NotFound``."""
+    before, router = await _for_change(unit, resource_id, "delete", match)
+    bound = await require_reach(unit.connection, unit.check, [resource_id])
+    await _require_leaving(unit, router, before)
+    await resources.delete(unit.connection, resource_id)
+    fields = change_log.resource_fields(before, bound.get(resource_id, ()))
+    unit.changes += field_changes(change_log.resource_target(before), fields, {})
+
+
+async def router_of(connection: Connection, name: str) -> Service:
+    """Return the service of that name, as its router reads requests; ValidationFailed if there is none."""
+    if name == PORTCULLIS:
+        return OWN
+    found = await services.named(connection, name)
+    if found is None:
+        raise ValidationFailed(("service", "There is no such service"))
+    return found.router
+
+
+def _require_path(router: Service, values: ResourceValues) -> Route:
+    if fault := registered_fault(values.path, may_end_in_slash=router.name != PORTCULLIS):
+        raise ValidationFailed(("path", fault))
+    return values.method, values.path
+
+
+async def _require_opening(unit: UnitOfWork, stored: Resource) -> None:
+    """Check that the caller may open what the opening of a resource would open at its new place."""
+    if await openings.of(unit.connection, stored.service, stored.id) is not None:
+        unit.check.require_service("open", stored.service)
+
+
+async def _require_leaving(unit: UnitOfWork, router: Service, stored: Resource) -> None:
+    """Check that the caller may open what a resource leaves to an opened one, or to no registered one."""
+    opened = {
+        one.resource_id for one in await openings.every(unit.connection) if one.service == stored.service
+    }
+    if not opened or not stored.enabled:
+        return
+    route = (stored.method, stored.path)
+    gaining = await losing_to(unit.connection, router, route, but=stored.id)
+    if not opened.isdisjoint({None, *gaining}):
+        unit.check.require_service("open", stored.service)
+
+
+async def bind_buttons(
+    unit: UnitOfWork,
+    resource_id: int,
+    menu_ids: Sequence[int],
+    match: Callable[[tuple[Button, ...]], None],
+) -> tuple[Button, ...]:
+    """Bind a resource to exactly these Buttons; return them.
+
+    Raises ``PermissionDenied`` also if the caller lacks the code of an added or removed Button, ``NotFound``,
+    and ``ValidationFailed`` for ids that are not Buttons.
+    """
+    stored = await resources.read(unit.connection, resource_id)
+    change_log.concerns(target := change_log.resource_target(stored))
+    unit.check.require_service("bind", stored.service)
+    before = await bindings.buttons_of(unit.connection, resource_id)
+    match(before)
+    if differing := {button.id for button in before} ^ set(menu_ids):
+        await unit.check.require_menus(unit.connection, differing)
+        await require_reach(unit.connection, unit.check, [resource_id])
+    await bindings.bind_buttons(unit.connection, resource_id, menu_ids)
+    saved = await bindings.buttons_of(unit.connection, resource_id)
+    removed, added = _differing(*({button.auth_mark for button in some} for some in (before, saved)))
+    unit.targets += map(change_log.button_target, sorted(removed | added))
+    unit.changes += values_change(target, "permissions", removed, added)
+    return saved
+
+
+async def bind_resources(
+    unit: UnitOfWork,
+    menu_id: int,
+    resource_ids: Sequence[int],
+    match: Callable[[tuple[Resource, ...]], None],
+) -> tuple[Resource, ...]:
+    """Bind exactly these resources to a Button; return them.
+
+    Raises ``PermissionDenied`` also if resources are added or removed and the caller lacks the code of the
+    Button, ``NotFound``, and ``ValidationFailed`` for ids that are not Buttons or resources.
+    """
+    button = await menus.button(unit.connection, menu_id)
+    change_log.concerns(target := change_log.button_target(button.auth_mark))
+    before = await bindings.resources_of(unit.connection, menu_id)
+    match(before)
+    if differing := {one.id for one in before} ^ set(resource_ids):
+        for service in sorted(await resources.services_of(unit.connection, differing)):
+            unit.check.require_service("bind", service)
+        await unit.check.require([button.auth_mark], "The Button carries a permission that you do not hold")
+        await require_reach(unit.connection, unit.check, differing)
+    await bindings.bind_resources(unit.connection, menu_id, resource_ids)
+    saved = await bindings.resources_of(unit.connection, menu_id)
+    removed, added = _differing(*({change_log.requests_of(one) for one in some} for some in (before, saved)))
+    unit.targets += (f"resource:{one}" for one in sorted(removed | added))
+    unit.changes += values_change(target, "resources", removed, added)
+    return saved
+
+
+async def _for_change(
+    unit: UnitOfWork, resource_id: int, action: str, match: Match
+) -> tuple[Resource, Service]:
+    stored = await resources.read(unit.connection, resource_id)
+    change_log.concerns(change_log.resource_target(stored))
+    unit.check.require_service(action, stored.service)
+    match(stored)
+    return stored, await router_of(unit.connection, stored.service)
+
+
+def _edited(unit: UnitOfWork, before: Resource, saved: Resource) -> Resource:
+    unit.targets.append(change_log.resource_target(saved))
+    fields = map(change_log.resource_fields, (before, saved))
+    unit.changes += field_changes(change_log.resource_target(before), *fields)
+    return saved
+
+
+def _differing(before: set[str], saved: set[str]) -> tuple[set[str], set[str]]:
+    """Return what was removed, and what was added."""
+    return before - saved, saved - before
+
+
+def _requests(method: str, path: str) -> tuple[str, str]:
+    """Return a key that is equal for resources that match the same requests."""
+    return method, shape(path)

@@ -1,1 +1,0 @@
-"""Rules for registering resources and binding them to Buttons."""

@@ -1,0 +1,394 @@
+"""Computes the edits that bring the shared lines of a past revision back."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from service.administration.menu_tree import place_fault
+from service.administration.restore_steps import (
+    Bind,
+    Close,
+    CreateButton,
+    CreateResource,
+    DeleteButton,
+    DeleteResource,
+    OpenUp,
+    Step,
+    UpdateButton,
+    UpdateResource,
+    in_order,
+)
+from service.administration.restored_services import plan_services
+from service.authz.engine.paths import shape
+from service.authz.engine.rules import ANYONE, GRANT, LOGIN, NOBODY, PERMISSION, RESOURCE, UNREGISTERED
+from service.errors import Conflict
+from service.kernel.services import PORTCULLIS, split_object
+from service.kernel.unseen import seen
+from service.records import bindings, menu_uses, menus, openings, resources
+from service.records.database.transactions import Connection
+from service.records.menus import Menu, MenuValues
+from service.records.openings import Opening, OpenTo
+from service.records.policy import history, past_rows
+from service.records.policy.past_rows import PastButton, PastResource
+from service.records.resources import Resource, ResourceValues
+
+MOST: Final = 1000
+"""The most resources and permission codes whose lines a restore brings back or removes."""
+
+Route: TypeAlias = tuple[str, str, str]
+"""Service, method and path of a resource, or its shape in place of the path."""
+
+_NAMED: Final = 5  # roles of a Button that a refusal lists
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """What can't return, a resource or a permission code, and why."""
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """A resource as it has to be: bound to the Buttons of ``codes``; ``row`` is as it was, if kept.
+
+    ``word`` is that of its opening, None without one.
+    """
+
+    name: str
+    codes: tuple[str, ...]
+    row: PastResource | None
+    word: OpenTo | None
+
+    @property
+    def at(self) -> Route:
+        """Its service, method and path."""
+        return _route(self.name)
+
+
+async def plan(connection: Connection, revision: int, newest: int) -> tuple[list[Step], list[Obstacle]]:
+    """Return the edits that lead from ``newest`` back to the lines of ``revision``, and what can't return.
+
+    What a line names goes back as a whole: a resource to its past bindings, disabled Buttons included, and
+    those Buttons to their past state; what has other lines by that goes back too. Everything else stays.
+    The caller holds ``revisions.lock``. Conflict when more than ``MOST`` resources and codes differ.
+    """
+    found = await history.difference(connection, newest, revision)
+    names = {(line.layer, line.object) for line in (*found.added, *found.removed)}
+    if len(names) > MOST:
+        raise Conflict(
+            f"{len(names)} resources and permission codes differ from revision {revision}; "
+            f"at most {MOST} can be restored at once",
+            rule="limit",
+        )
+    kept = await past_rows.nearest(connection, revision)
+    planner = _Planner(connection, revision, newest if kept is None else kept)
+    leaving = [line.object for line in found.removed if line.layer == GRANT]
+    if await history.has_layer(connection, revision, PERMISSION):
+        closed = {line.object for line in found.removed if line.layer == PERMISSION}
+        planner.states(
+            enabled=[line.object for line in found.added if line.layer == PERMISSION],
+            disabled=closed.difference(leaving),
+        )
+    await planner.buttons([line.object for line in found.added if line.layer == GRANT], leaving)
+    await plan_services(connection, planner.rows, found, planner.steps)
+    changed = {name for layer, name in names if layer == RESOURCE}
+    await planner.rests({name for name in changed if name.endswith(UNREGISTERED)})
+    await planner.resources({name for name in changed if not name.endswith(UNREGISTERED)})
+    return in_order(planner.steps), sorted(planner.obstacles, key=lambda one: one.name)
+
+
+class _Planner:
+    """Plans one restore, by the rows of ``rows``: of ``revision`` itself, or the next one that has any."""
+
+    def __init__(self, connection: Connection, revision: int, rows: int) -> None:
+        self._connection = connection
+        self._revision = revision
+        self.rows = self._rows = rows
+        self._exact = rows == revision
+        self.steps: list[Step] = []
+        self.obstacles: list[Obstacle] = []
+        self._returning: dict[str, tuple[Menu | None, PastButton]] = {}
+        self._leaving: list[Menu] = []
+        self._codes: set[str] = set()
+        self._states: dict[str, bool] = {}
+        self._wanted: dict[str, _Wanted] = {}
+
+    def states(self, *, enabled: Collection[str], disabled: Collection[str]) -> None:
+        """Take which Buttons, by their codes, are to be enabled or disabled."""
+        self._states = {**dict.fromkeys(enabled, True), **dict.fromkeys(disabled, False)}
+
+    async def buttons(self, returning: Collection[str], leaving: Collection[str]) -> None:
+        """Plan which Buttons come back, and which go; their states follow from the resources."""
+        connection = self._connection
+        past = await past_rows.buttons_at(connection, self._rows, returning)
+        going = {one.id: one for one in (await menus.with_codes(connection, leaving)).values()}
+        for code in returning:
+            if (row := past.get(code)) is None:
+                self._refuse(code, "what its Button was called is not kept")
+            else:
+                self._returning[code] = going.pop(row.menu_id, None), row
+        self._leaving = list(going.values())
+        for menu in self._leaving:
+            used = await menu_uses.of(connection, menu.id, _NAMED)
+            if used.role_count:
+                roles = ", ".join(used.roles)
+                self._refuse(str(menu.auth_mark), f"its Button would go, and roles give it: {roles}")
+            else:
+                self.steps.append(DeleteButton(menu))
+        self._codes = {*await menus.all_codes(connection)}.difference(leaving).union(returning)
+
+    async def rests(self, names: Collection[str]) -> None:
+        """Plan the openings of what is not registered in other services."""
+        lines = await history.codes_at(self._connection, self._revision, names)
+        for name in names:
+            stored = await openings.of(self._connection, split_object(name)[0], None)
+            self._open(name, None, stored, _word(name, lines.get(name, ())))
+
+    def _open(self, name: str, resource_id: int | None, stored: Opening | None, word: OpenTo | None) -> None:
+        if (None if stored is None else stored.code) == word:
+            return
+        if stored is not None:
+            self.steps.append(Close(stored))
+        if word is not None:
+            self.steps.append(OpenUp(name, resource_id, word))
+
+    async def resources(self, names: set[str]) -> None:
+        """Plan the resources of these names, and all that depends on the Buttons that change."""
+        moved = [menu.id for menu, _ in self._returning.values() if menu is not None]
+        freed = await bindings.resources_of_any(self._connection, [one.id for one in self._leaving])
+        names |= {_name(one) for one in freed if one.enabled}
+        names |= await self._open_by(moved)
+        pending = names
+        seen: set[str] = set()
+        while pending:
+            seen |= pending
+            await self._want(pending)
+            pending = await self._open_by(await self._changing()) - seen
+        await self._place(seen, [one for one in freed if not one.enabled])
+        await self._set_states()
+
+    async def _open_by(self, menu_ids: Collection[int]) -> set[str]:
+        """Return the names of the enabled resources that are bound to one of these Buttons."""
+        found = await bindings.resources_of_any(self._connection, menu_ids) if menu_ids else []
+        return {_name(one) for one in found if one.enabled}
+
+    async def _changing(self) -> list[int]:
+        """Return the ids of the Buttons whose state has to change."""
+        stored = await menus.with_codes(self._connection, self._states)
+        return [one.id for code, one in stored.items() if one.enabled != self._states[code]]
+
+    async def _want(self, names: Collection[str]) -> None:
+        """Find out how the resources of these names were, and by that how Buttons have to be."""
+        lines = await history.codes_at(self._connection, self._revision, names)
+        rows = {
+            one.object: one
+            for one in await past_rows.resources_at(self._connection, self._rows, objects=names)
+        }
+        ids = [one.resource_id for one in rows.values()]
+        bound = await past_rows.bound_at(self._connection, self._rows, ids)
+        for name, opens in lines.items():
+            row = rows.get(name)
+            codes = self._bound(name, opens, None if row is None else bound.get(row.resource_id, {}))
+            self._wanted[name] = _Wanted(name, codes, row, _word(name, opens))
+            for code in codes:
+                if self._states.setdefault(code, code in opens) != (code in opens):
+                    self._refuse(name, f"whether the Button of {code} was enabled is not kept")
+
+    def _bound(self, name: str, opens: list[str], bound: dict[str, bool] | None) -> tuple[str, ...]:
+        """Return the codes that the resource was bound to: as kept, or as its lines tell."""
+        opens = _codes(name, opens)
+        if bound is not None and _opens(name, bound) == opens:
+            codes = tuple(code for code in bound if code in self._codes)
+        else:
+            codes = tuple(code for code in opens if code not in (LOGIN, NOBODY))
+        if opens == [NOBODY] and not codes and split_object(name)[0] == PORTCULLIS:
+            self._refuse(name, "by which disabled Buttons it was closed is not kept")
+        return codes
+
+    async def _place(self, names: Collection[str], freed: Iterable[Resource]) -> None:
+        """Plan the edits of resources; ``freed`` are disabled ones that are bound to Buttons that go."""
+        wanted = {_requests(*one.at): one for one in self._wanted.values()}
+        rows = [one.row for one in wanted.values() if one.row is not None]
+        shapes = {_requests(*_route(name)) for name in names}
+        found = await resources.matching(
+            self._connection,
+            shapes=shapes,
+            ids=[row.resource_id for row in rows],
+            codes=[row.resource_code for row in rows],
+        )
+        stored = {one.id: one for one in found}
+        at = {_requests(one.service, one.method, one.path): one for one in stored.values()}
+        free = (one for key, one in at.items() if key not in wanted)
+        spare = {one.id: one for one in free if not one.enabled or _name(one) in names}
+        going = {id_: one for id_, one in spare.items() if one.enabled}
+        going |= {one.id: one for one in freed if one.id in spare or one.id not in stored}
+        adopted: list[tuple[Resource, _Wanted]] = []
+        missing: list[_Wanted] = []
+        for key, one in wanted.items():
+            if (there := at.get(key)) is not None:
+                adopted.append((there, one))
+            elif one.row is not None and (there := _same(one.row, spare)) is not None:
+                del spare[there.id]
+                going.pop(there.id, None)
+                adopted.append((there, one))
+            else:
+                missing.append(one)
+        bound = await bindings.codes_of(self._connection, [*(one.id for one, _ in adopted), *going])
+        for there, one in adopted:
+            self._adapt(there, one, bound.get(there.id, []))
+            opening = await openings.of(self._connection, there.service, there.id)
+            self._open(one.name, there.id, opening, one.word)
+        deleted = await self._retire(going, bound)
+        await self._create(missing, deleted)
+
+    def _adapt(self, stored: Resource, wanted: _Wanted, bound: Collection[str]) -> None:
+        """Plan the edits of a resource that there is."""
+        _, method, path = wanted.at
+        if (stored.method, stored.path, stored.enabled) != (method, path, True):
+            self.steps.append(UpdateResource(stored, method, path, enabled=True))
+        self._bind(wanted.name, stored, bound, wanted.codes)
+
+    def _bind(self, name: str, stored: Resource, bound: Collection[str], codes: Collection[str]) -> None:
+        # By code: a Button that gets its code back is the same one, and bound already.
+        renamed = {
+            str(menu.auth_mark): code for code, (menu, _) in self._returning.items() if menu is not None
+        }
+        now = {renamed.get(code, code) for code in bound}
+        if now != {*codes}:
+            self.steps.append(Bind(name, stored.id, tuple(sorted(bound)), tuple(sorted(codes))))
+
+    async def _retire(self, going: dict[int, Resource], bound: dict[int, list[str]]) -> set[int]:
+        """Plan how resources go that had no lines: disabled if they were, else deleted; return whose ids.
+
+        Where it is not kept how they were, they are disabled, so that nothing is lost.
+        """
+        past = {
+            one.resource_id: one
+            for one in await past_rows.resources_at(self._connection, self._rows, ids=going)
+        }
+        then = await past_rows.bound_at(self._connection, self._rows, past)
+        leaving = {one.auth_mark for one in self._leaving}
+        deleted = set()
+        for one in going.values():
+            row = past.get(one.id)
+            if self._exact and (row is None or row.enabled):
+                self.steps.append(DeleteResource(one))
+                deleted.add(one.id)
+                continue
+            if one.enabled:
+                self.steps.append(UpdateResource(one, one.method, one.path, enabled=False))
+            if leaving.intersection(bound.get(one.id, [])):
+                if self._exact:
+                    self._bind(_name(one), one, bound[one.id], then.get(one.id, {}))
+                else:
+                    self._refuse(_name(one), "to which Buttons it was bound is not kept")
+        return deleted
+
+    async def _create(self, missing: Collection[_Wanted], deleted: Collection[int]) -> None:
+        """Plan the resources that are gone, where their names are kept and free."""
+        rows = {one.name: one.row for one in missing if one.row is not None}
+        codes = [row.resource_code for row in rows.values()]
+        taken = {
+            one.resource_code: one.id
+            for one in await resources.matching(self._connection, codes=codes)
+            if one.id not in deleted
+        }
+        for one in missing:
+            row = rows.get(one.name)
+            if row is None:
+                self._refuse(one.name, "what it was called is not kept")
+            elif row.resource_code in taken:
+                holder = taken[row.resource_code]
+                self._refuse(one.name, f"its code {row.resource_code} is now that of resource {holder}")
+            else:
+                at = (row.method, row.path)
+                told = (seen(row.resource_name), row.resource_code)
+                description = row.description and seen(row.description, lines=True)
+                values = ResourceValues(*told, *at, description, True, row.service)
+                self.steps.append(CreateResource(values))
+                self._open(one.name, None, None, one.word)
+                if one.codes:
+                    self.steps.append(Bind(one.name, None, (), tuple(sorted(one.codes))))
+
+    async def _set_states(self) -> None:
+        """Plan the edits of Buttons: those that come back, and those whose state has to change."""
+        parents = {one.id: one for one in await menus.every(self._connection)} if self._returning else {}
+        for code, (menu, row) in self._returning.items():
+            enabled = self._states.get(code, row.enabled)
+            if menu is not None:
+                self.steps.append(UpdateButton(menu, code, enabled))
+                continue
+            place = row.parent_id if _fits(parents, row.parent_id) else None
+            values = MenuValues(
+                seen(row.title),
+                place,
+                row.name and seen(row.name),
+                icon=row.icon and seen(row.icon),
+                auth_mark=code,
+                sort=row.sort,
+                enabled=enabled,
+            )
+            self.steps.append(CreateButton(code, values))
+        stored = await menus.with_codes(self._connection, self._states)
+        for code, menu in stored.items():
+            if menu.enabled != self._states[code]:
+                self.steps.append(UpdateButton(menu, code, self._states[code]))
+
+    def _refuse(self, name: str, reason: str) -> None:
+        self.obstacles.append(Obstacle(name, reason))
+
+
+def _same(row: PastResource, spare: dict[int, Resource]) -> Resource | None:
+    """Return the resource that ``row`` was, or that was created with its code when it was gone."""
+    if row.resource_id in spare:
+        return spare[row.resource_id]
+    alike = (one for one in spare.values() if one.service == row.service)
+    return next((one for one in alike if one.resource_code == row.resource_code), None)
+
+
+def _opens(name: str, bound: dict[str, bool]) -> list[str]:
+    """Return the codes of the lines of a resource by the Buttons that it is bound to: see ``derive``."""
+    if not bound:
+        return [LOGIN] if split_object(name)[0] == PORTCULLIS else [NOBODY]
+    return sorted(code for code, enabled in bound.items() if enabled) or [NOBODY]
+
+
+def _fits(known: dict[int, Menu], parent_id: int | None) -> bool:
+    """Return whether a Button can be put below ``parent_id``."""
+    if parent_id is None or parent_id not in known or known[parent_id].menu_type != "Menu":
+        return False
+    parents = {one.id: one.parent_id for one in known.values()}
+    return place_fault(parents, None, parent_id) is None
+
+
+def _name(resource: Resource) -> str:
+    return resource.object
+
+
+def _route(name: str) -> Route:
+    service, route = split_object(name)
+    method, _, path = route.partition(" ")
+    return service, method, path
+
+
+def _word(name: str, codes: Iterable[str]) -> OpenTo | None:
+    """Return the word of the opening of an object of another service by the codes of its lines."""
+    if split_object(name)[0] == PORTCULLIS:
+        return None
+    return "@anyone" if ANYONE in codes else "@login" if LOGIN in codes else None
+
+
+def _codes(name: str, codes: list[str]) -> list[str]:
+    """Return the codes of a resource without that of its opening."""
+    if _word(name, codes) is None:
+        return codes
+    return [code for code in codes if code not in (ANYONE, LOGIN)] or [NOBODY]
+
+
+def _requests(service: str, method: str, path: str) -> Route:
+    """Return a key that is equal for resources that match the same requests."""
+    return service, method, shape(path)

@@ -1,0 +1,55 @@
+"""Plans which other services a restore creates, edits and deletes."""
+
+from __future__ import annotations
+
+from service.administration.restore_steps import CreateService, DeleteService, Step, UpdateService
+from service.authz.engine.rules import ALLOW_PREFLIGHT, IGNORE_CASE, IGNORE_TRAILING_SLASH, NOBODY, SERVICE
+from service.kernel.unseen import seen
+from service.records import services
+from service.records.database.transactions import Connection
+from service.records.policy import past_rows
+from service.records.policy.history import Difference, PublishedLine
+from service.records.services import ServiceValues
+
+
+async def plan_services(connection: Connection, rows: int, found: Difference, steps: list[Step]) -> None:
+    """Add to ``steps`` what makes other services as the lines say that ``found`` adds and removes.
+
+    Descriptions are those of the kept rows of revision ``rows``.
+    """
+    came, went = (_words(lines) for lines in (found.added, found.removed))
+    for name in sorted(came.keys() | went.keys()):
+        added, removed = came.get(name, set()), went.get(name, set())
+        stored = await services.named(connection, name)
+        if NOBODY in removed:
+            if stored is not None:
+                steps.append(DeleteService(stored))
+        elif stored is None:
+            past = await past_rows.service_at(connection, rows, name)
+            steps.append(CreateService(name, _values(added, past and seen(past, lines=True))))
+        else:
+            router = stored.router
+            now = {
+                word
+                for word, is_so in (
+                    (IGNORE_CASE, router.ignore_case),
+                    (IGNORE_TRAILING_SLASH, router.ignore_trailing_slash),
+                    (ALLOW_PREFLIGHT, router.allow_preflight),
+                )
+                if is_so
+            }
+            steps.append(UpdateService(stored, _values(now - removed | added, stored.description)))
+
+
+def _words(lines: list[PublishedLine]) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for line in lines:
+        if line.layer == SERVICE and " " not in line.object:
+            found.setdefault(line.object, set()).add(line.code)
+    return found
+
+
+def _values(words: set[str], description: str | None) -> ServiceValues:
+    return ServiceValues(
+        description, IGNORE_CASE in words, IGNORE_TRAILING_SLASH in words, ALLOW_PREFLIGHT in words
+    )

@@ -1,0 +1,117 @@
+"""Edits of roles within a unit of work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from service.administration import change_log
+from service.administration.given_roles import NOTHING_SAID, Given, menus_of
+from service.administration.unit_of_work import UnitOfWork, unconditionally
+from service.administration.value_check import check_record, check_values
+from service.errors import Conflict
+from service.kernel.change_record import FieldChange, field_changes, values_change
+from service.kernel.keyed_write import authorized
+from service.records.roles import rights, roles
+from service.records.roles.roles import GivenMenu, Role, RoleValues
+
+_GIVING: Final = "/api/role/{id}/permissions"
+
+NAMED: Final = 5
+"""The number of users of a role that a refusal lists."""
+
+
+async def create(unit: UnitOfWork, role_code: str, values: RoleValues, given: Given = NOTHING_SAID) -> Role:
+    """Create a role, which gives what is ``given``, and nothing otherwise.
+
+    Raises ``ValidationFailed``, and ``Conflict`` for a taken name or code.
+    """
+    check_record(values)
+    menu_ids: Sequence[int] = ()
+    if given:
+        unit.require_request("PUT", _GIVING, 0)  # the id comes with the role
+        menu_ids = await menus_of(unit.connection, given, ())
+        await unit.check.require_menus(unit.connection, menu_ids)
+    authorized()
+    made = await roles.create(unit.connection, role_code, values)
+    target = change_log.role_target(role_code)
+    unit.changes += field_changes(target, {}, change_log.role_fields(made))
+    if menu_ids:
+        await roles.set_menus(unit.connection, made.id, menu_ids)
+        unit.changes += _given_changes(target, (), await roles.given(unit.connection, made.id))
+    return made
+
+
+async def update(
+    unit: UnitOfWork,
+    role_id: int,
+    values: Mapping[str, Any],
+    match: Callable[[Role], None],
+    given: Given = NOTHING_SAID,
+) -> Role:
+    """Store the given fields of ``RoleValues``, and what is ``given``; all else is unchanged.
+
+    Raises ``NotFound``, ``ValidationFailed``, and ``Conflict`` for a taken name.
+    """
+    check_values(RoleValues, values)
+    before, _ = await _for_change(unit, role_id, match)
+    saved = await roles.update(unit.connection, role_id, values)
+    fields = (change_log.role_fields(role) for role in (before, saved))
+    unit.changes += field_changes(change_log.role_target(saved.role_code), *fields)
+    if saved.enabled != before.enabled:
+        unit.refreshing.update(await rights.in_role(unit.connection, role_id))
+    if given:
+        unit.require_request("PUT", _GIVING, role_id)
+        await set_menus(unit, role_id, given, unconditionally)
+    return saved
+
+
+async def delete(unit: UnitOfWork, role_id: int, match: Callable[[Role], None]) -> None:
+    """Delete a role; raises ``NotFound``, and ``Conflict`` with the names of users who have it."""
+    before, permissions = await _for_change(unit, role_id, match)
+    names, number = await roles.users_of(unit.connection, role_id, NAMED)
+    if number:
+        raise Conflict("Users have the role", rule="in_use", users=names, userCount=number)
+    await roles.delete(unit.connection, role_id)
+    fields = change_log.role_fields(before, permissions)
+    unit.changes += field_changes(change_log.role_target(before.role_code), fields, {})
+
+
+async def set_menus(
+    unit: UnitOfWork, role_id: int, given: Given, match: Callable[[list[GivenMenu]], None]
+) -> list[GivenMenu]:
+    """Give a role exactly the menus and Buttons that are ``given``; return them, by id.
+
+    Raises ``NotFound``, and ``ValidationFailed`` for ids that are not menus and as ``menus_of``.
+    """
+    stored = await roles.read(unit.connection, role_id)
+    change_log.concerns(target := change_log.role_target(stored.role_code))
+    await unit.check.require_roles(unit.connection, [role_id])
+    before = await roles.given(unit.connection, role_id)
+    menu_ids = await menus_of(unit.connection, given, before)
+    await unit.check.require_menus(unit.connection, menu_ids)
+    match(before)
+    await roles.set_menus(unit.connection, role_id, menu_ids)
+    saved = await roles.given(unit.connection, role_id)
+    if saved != before:
+        unit.refreshing.update(await rights.in_role(unit.connection, role_id))
+        unit.changes += _given_changes(target, before, saved)
+    return saved
+
+
+async def _for_change(unit: UnitOfWork, role_id: int, match: Callable[[Role], None]) -> tuple[Role, set[str]]:
+    """Return the role, and the codes of its Buttons."""
+    stored = await roles.read(unit.connection, role_id)
+    change_log.concerns(change_log.role_target(stored.role_code))
+    permissions = await unit.check.require_roles(unit.connection, [role_id])
+    match(stored)
+    return stored, permissions
+
+
+def _given_changes(target: str, before: Sequence[GivenMenu], saved: Sequence[GivenMenu]) -> list[FieldChange]:
+    """Return what was taken from a role and given to it: codes of Buttons, and titles of Menus."""
+    had, has = set(before), set(saved)
+    both = (had - has, has - had)
+    codes = [[one.auth_mark for one in some if one.auth_mark is not None] for some in both]
+    titles = [[one.title for one in some if one.auth_mark is None] for some in both]
+    return values_change(target, "permissions", *codes) + values_change(target, "menus", *titles)

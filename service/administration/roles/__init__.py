@@ -1,1 +1,0 @@
-"""Rules for creating, changing and deleting roles and their permissions, with immediate effects."""

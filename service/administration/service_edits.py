@@ -1,0 +1,121 @@
+"""Edits of other services and their openings within a unit of work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from service.administration import change_log
+from service.administration.resource_edits import router_of
+from service.administration.resource_reach import require_reach
+from service.administration.unit_of_work import UnitOfWork
+from service.administration.value_check import check_record, check_values
+from service.errors import Conflict, ValidationFailed
+from service.kernel.change_record import field_changes
+from service.kernel.keyed_write import authorized
+from service.kernel.services import PORTCULLIS, is_other_service
+from service.records import openings, resources, services
+from service.records.database.row_mapper import merged
+from service.records.openings import Opening, OpenTo
+from service.records.services import ServiceValues, StoredService
+
+Match = Callable[[StoredService], None]
+"""Raises ``PreconditionFailed`` if the service has changed since the caller read it."""
+
+
+async def create(unit: UnitOfWork, name: str, values: ServiceValues) -> StoredService:
+    """Register another service.
+
+    ``Conflict`` if there is one of that name, ``ValidationFailed`` for a name that it can't have.
+    """
+    if not is_other_service(name):
+        raise ValidationFailed(
+            ("name", f"{PORTCULLIS} is this service, and names match [a-z][a-z0-9-]{{0,31}}")
+        )
+    unit.check.require_foreign("name", name)
+    check_record(values)
+    authorized()
+    saved = await services.create(unit.connection, name, values)
+    unit.changes += field_changes(change_log.service_target(name), {}, change_log.service_fields(saved))
+    return saved
+
+
+async def update(unit: UnitOfWork, service_id: int, given: Mapping[str, Any], match: Match) -> StoredService:
+    """Store the given fields of ``ServiceValues``; absent fields are unchanged. Raises ``NotFound``.
+
+    What its router takes for one path moves requests from one resource to another: then the caller must reach
+    all of its resources, and may open them. Preflight requests pass without a login: who lets them pass also
+    needs the right to open.
+    """
+    check_values(ServiceValues, given)
+    before = await _for_change(unit, service_id, match)
+    values = merged(ServiceValues, before, given)
+    if (before.ignore_case, before.ignore_trailing_slash) != (
+        values.ignore_case,
+        values.ignore_trailing_slash,
+    ):
+        registered = await resources.of_service(unit.connection, before.name)
+        await require_reach(unit.connection, unit.check, [one.id for one in registered])
+        if registered:
+            unit.check.require_service("open", before.name)
+    if values.allow_preflight and not before.allow_preflight:
+        unit.check.require_service("open", before.name)
+    saved = await services.update(unit.connection, service_id, values)
+    fields = map(change_log.service_fields, (before, saved))
+    unit.changes += field_changes(change_log.service_target(before.name), *fields)
+    return saved
+
+
+async def delete(unit: UnitOfWork, service_id: int, match: Match) -> None:
+    """Delete a service; ``NotFound``, and ``Conflict`` while it has resources."""
+    before = await _for_change(unit, service_id, match)
+    if registered := await resources.of_service(unit.connection, before.name):
+        raise Conflict(
+            f"{before.name} still has resources, {registered[0].object} for one",
+            resourceIds=[one.id for one in registered[:100]],
+            rule="in_use",
+        )
+    await services.delete(unit.connection, service_id)
+    unit.changes += field_changes(
+        change_log.service_target(before.name), change_log.service_fields(before), {}
+    )
+
+
+async def open_up(unit: UnitOfWork, service: str, resource_id: int | None, code: OpenTo) -> Opening:
+    """Open a resource of another service, or with None what is not registered there.
+
+    Raises ``PermissionDenied`` also if the resource is bound and the caller does not reach it,
+    ``ValidationFailed`` for an unknown service or resource, and ``Conflict`` if it is open already.
+    """
+    if service == PORTCULLIS:
+        raise ValidationFailed(("service", "This service has no openings but those of its files"))
+    await router_of(unit.connection, service)
+    unit.check.require_service("open", service)
+    if resource_id is not None:
+        found = await resources.matching(unit.connection, ids=[resource_id])
+        if not found or found[0].service != service:
+            raise ValidationFailed(("resourceId", f"{service} has no such resource"))
+        unit.targets.append(change_log.resource_target(found[0]))
+        await require_reach(unit.connection, unit.check, [resource_id])
+    authorized()
+    saved = await openings.create(unit.connection, service, resource_id, code)
+    unit.changes += field_changes(change_log.opening_target(saved), {}, {"code": saved.code})
+    return saved
+
+
+async def close(unit: UnitOfWork, opening_id: int) -> None:
+    """Delete an opening; ``NotFound``, and ``PermissionDenied`` as for ``open_up``."""
+    before = await openings.read(unit.connection, opening_id)
+    change_log.concerns(change_log.opening_target(before))
+    unit.check.require_service("open", before.service)
+    if before.resource_id is not None:
+        await require_reach(unit.connection, unit.check, [before.resource_id])
+    await openings.delete(unit.connection, opening_id)
+    unit.changes += field_changes(change_log.opening_target(before), {"code": before.code}, {})
+
+
+async def _for_change(unit: UnitOfWork, service_id: int, match: Match) -> StoredService:
+    stored = await services.read(unit.connection, service_id)
+    change_log.concerns(change_log.service_target(stored.name))
+    match(stored)
+    return stored

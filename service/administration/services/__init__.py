@@ -1,1 +1,0 @@
-"""Writing other services and what is open there."""

@@ -1,0 +1,260 @@
+"""From an API key to the caller: one round trip to the session store, and seldom a query.
+
+What the database says of a key and its account is kept in this process, with the *epoch* of the account's
+rights: a random text at ``auth:rights:{login_id}`` in the session store. Every change of the account (roles,
+names, keys, status, a ban; a change of a role or of a Button that it holds) removes the epoch before its
+commit and again after it, before it is answered. Each request compares the two epochs in the round trip that
+tokens take too. Where they differ, or there is none, an epoch is set first and the database is read then, and
+the comparison is repeated. So a request sees no rights older than the last change answered before it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
+from typing import Final, NamedTuple, NoReturn
+
+from service.authn.api_key_form import ApiKey, parsed
+from service.authn.api_key_uses import KeyUses
+from service.authn.claims import ClientClaims
+from service.authn.refusals import banned
+from service.authn.throttle import Throttle
+from service.errors import AccountBanned, TokenExpired, TokenInvalid, Unavailable
+from service.kernel.codes import HeldCodes, intersection
+from service.kernel.identity import Caller
+from service.kernel.names import name_key
+from service.kernel.origin import ORIGIN
+from service.keyspace import BANNED, Answer, SessionStore
+from service.records.database.transactions import SINGLE_READS, Database
+from service.records.roles.rights import Rights
+from service.records.users import api_keys
+from service.records.users.api_keys import KeyHolder
+
+MOST_KEYS: Final = 4096
+"""How many keys a process keeps in mind; the oldest goes first."""
+MOST_AGE: Final = 60.0
+"""Seconds after which a key is read again, though no change was announced.
+
+A change by hand in the database announces nothing.
+"""
+_ATTEMPTS: Final = 5
+_READERS: Final = SINGLE_READS - 1
+"""How many keys are read at the same time: requests with invented keys must not take all connections."""
+_PATIENCE: Final = 2.0
+"""Seconds that a reading waits for others to end."""
+_MOST_SCOPES: Final = 64  # different scopes of tokens of one key
+
+
+class KeyCaller(NamedTuple):
+    """The caller of a key, the answer of the session store, and when the key ends.
+
+    ``expires`` is in seconds since the epoch, None for a key without an end.
+    """
+
+    caller: Caller
+    answer: Answer
+    expires: float | None
+
+
+class _Known:
+    """What is known of a key, as of an epoch."""
+
+    __slots__ = ("_within", "caller", "epoch", "holder", "read_at")
+
+    def __init__(self, holder: KeyHolder, rights: Rights, epoch: bytes) -> None:
+        self.read_at = time.monotonic()
+        self.holder = holder
+        self.epoch = epoch
+        self.caller = _caller(holder, rights)
+        self._within: dict[str, Caller] = {}
+
+    def within(self, scope: str) -> Caller:
+        """Return the caller of a token with that scope; equal scopes share one."""
+        caller = self._within.get(scope)
+        if caller is None:
+            if len(self._within) >= _MOST_SCOPES:
+                self._within.clear()
+            held = HeldCodes(intersection(self.caller.held.codes, scope.split()))
+            caller = self._within[scope] = replace(self.caller, held=held)
+        return caller
+
+    def proves(self, key: ApiKey) -> bool:
+        return hmac.compare_digest(self.holder.digest, key.digest)
+
+
+def is_client(caller: Caller, client_id: str) -> bool:
+    """True if ``client_id`` is the number of the caller's API key, or the name of its account."""
+    return client_id == str(caller.key_id) or name_key(client_id) == name_key(caller.user_name)
+
+
+class ApiKeyCallers:
+    """Finds the caller of an API key, checked at each request."""
+
+    def __init__(
+        self,
+        database: Database,
+        store: SessionStore,
+        throttle: Throttle,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        """``now`` returns the time by which keys expire, in seconds since the epoch."""
+        self._database = database
+        self._store = store
+        self._throttle = throttle
+        self._now = now
+        self._uses = KeyUses(database)
+        self._known: dict[int, _Known] = {}
+        self._reading: dict[int, asyncio.Task[_Known | None]] = {}
+        self._readers = asyncio.Semaphore(_READERS)
+
+    async def of_key(self, text: str, *, counted: bool = True) -> KeyCaller:
+        """Return the caller of the API key ``text``.
+
+        Raises ``TokenInvalid`` (malformed, unknown, revoked or wrong: one answer for all), ``TokenExpired``,
+        ``AccountBanned`` (disabled accounts too), ``RateLimited`` for an address that tries many wrong keys,
+        unless they are not ``counted``, and ``Unavailable``.
+        """
+        key = parsed(text)
+        if key is None:
+            raise TokenInvalid
+        address = _address() if counted else None
+        known, answer = await self._current(key.key_id, key, address)
+        if not known.proves(key):
+            await self._refuse(address)
+        return await self._admitted(known, answer, known.caller)
+
+    async def of_token(self, claims: ClientClaims) -> KeyCaller:
+        """Return the caller of a verified client token; it ends with its key.
+
+        Raises ``TokenInvalid`` (the key was deleted), ``TokenExpired``, ``AccountBanned``, ``Unavailable``.
+        """
+        known, answer = await self._current(int(claims.client_id), None, None)
+        if known.caller.login_id != claims.sub:
+            raise TokenInvalid
+        return await self._admitted(known, answer, known.within(claims.scope))
+
+    async def finish(self) -> None:
+        """End the readings that still run, and wait for notes of uses that are being written."""
+        readings = list(self._reading.values())
+        for reading in readings:
+            reading.cancel()
+        await asyncio.gather(*readings, return_exceptions=True)
+        await self._uses.finish()
+
+    async def _admitted(self, known: _Known, answer: Answer, caller: Caller) -> KeyCaller:
+        holder = known.holder
+        if self._is_past(holder.expire_time):
+            raise TokenExpired("The API key has expired")
+        if answer.marker == BANNED:
+            ban = await self._store.ban_of(caller.login_id)
+            raise banned(ban.until if ban else None)
+        if holder.status != "enabled":
+            raise AccountBanned
+        if holder.banned and not self._is_past(holder.banned_until):
+            until = holder.banned_until
+            raise banned(None if until is None else round(1000 * until.timestamp()))
+        self._uses.note(holder.key_id)
+        expires = None if holder.expire_time is None else holder.expire_time.timestamp()
+        return KeyCaller(caller, answer, expires)
+
+    async def _current(self, key_id: int, key: ApiKey | None, address: str | None) -> tuple[_Known, Answer]:
+        """Return what is known of a key as of a moment after this call, and the answer of the store.
+
+        ``key`` is None if a token has proved it. ``address`` is where a wrong key counts, None for nowhere.
+        """
+        for _ in range(_ATTEMPTS):
+            known = self._known.get(key_id)
+            if known is None or time.monotonic() - known.read_at > MOST_AGE:
+                if address is not None and not (known and key and known.proves(key)):
+                    await self._throttle.may_try_key(address)
+                known = await self._read(key_id, known)
+            if known is None:
+                await self._refuse(address)
+            answer = await self._store.check_rights(known.caller.login_id)
+            if answer.value is not None and answer.value == known.epoch:
+                return known, answer
+            if self._known.get(key_id) is known:
+                known.read_at = float("-inf")
+        raise Unavailable("The account is being changed")
+
+    async def _read(self, key_id: int, known: _Known | None) -> _Known | None:
+        """Read a key from the database; requests at the same moment share one reading.
+
+        ``_current`` compares epochs after it, so it does not matter that a shared one began before.
+        """
+        task = self._reading.get(key_id)
+        if task is None:
+            user_id = None if known is None else known.holder.user_id
+            task = asyncio.get_running_loop().create_task(self._in_turn(key_id, user_id))
+            self._reading[key_id] = task
+            task.add_done_callback(lambda done: self._has_read(key_id, done))
+        return await asyncio.shield(task)
+
+    async def _in_turn(self, key_id: int, user_id: int | None) -> _Known | None:
+        """Load a key when few others are being read; Unavailable if those take too long."""
+        try:
+            async with asyncio.timeout(_PATIENCE):
+                await self._readers.acquire()
+        except TimeoutError:
+            raise Unavailable("Too many API keys are being looked up") from None
+        try:
+            return await self._load(key_id, user_id)
+        finally:
+            self._readers.release()
+
+    async def _load(self, key_id: int, user_id: int | None) -> _Known | None:
+        if user_id is None:
+            user_id = await api_keys.owner(self._database, key_id)
+            if user_id is None:
+                return None
+        # Set before the account is read: a change that comes in between removes it.
+        epoch = await self._store.rights_epoch(str(user_id), secrets.token_hex(16))
+        stored = await api_keys.holder(self._database, key_id)
+        self._known.pop(key_id, None)
+        if stored is None:
+            return None
+        while len(self._known) >= MOST_KEYS:
+            del self._known[next(iter(self._known))]
+        known = self._known[key_id] = _Known(*stored, epoch)
+        return known
+
+    def _has_read(self, key_id: int, done: asyncio.Task[_Known | None]) -> None:
+        self._reading.pop(key_id, None)
+        if not done.cancelled():
+            done.exception()  # those who wait raise it; if all of them have gone, nobody has to be told
+
+    def _is_past(self, moment: datetime | None) -> bool:
+        return moment is not None and moment.timestamp() <= self._now()
+
+    async def _refuse(self, address: str | None) -> NoReturn:
+        if address is not None:
+            await self._throttle.key_failed(address)
+        raise TokenInvalid
+
+
+def _address() -> str:
+    origin = ORIGIN.get()
+    return "" if origin is None else origin.address
+
+
+def _caller(holder: KeyHolder, rights: Rights) -> Caller:
+    held = rights.permissions if holder.scopes is None else intersection(rights.permissions, holder.scopes)
+    return Caller(
+        user_id=holder.user_id,
+        login_id=str(holder.user_id),
+        user_name=holder.user_name,
+        nick_name=holder.nick_name,
+        device=f"key:{holder.key_id}",
+        roles=rights.roles,
+        held=HeldCodes(held),
+        issued_at=0.0,
+        kind="service",
+        service=holder.service,
+        key_id=holder.key_id,
+        limited_to_nothing=holder.scopes is not None and not holder.scopes,
+    )

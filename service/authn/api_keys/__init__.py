@@ -1,1 +1,0 @@
-"""API keys of service accounts: their form, and the callers who present them."""

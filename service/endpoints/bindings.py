@@ -1,0 +1,193 @@
+"""Bindings between Buttons and resources: below ``/api/resource`` and ``/api/menu``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from msgspec import Meta
+
+from service.administration.resources import ResourceChanges
+from service.authz.publishing.live import LivePolicy
+from service.endpoints.shown_services import require_shown
+from service.errors import NotFound, PreconditionFailed
+from service.records import bindings, menus, resources
+from service.records.database.transactions import Database
+from service.web.messages.context import RequestContext
+from service.web.messages.marks import (
+    dry_run,
+    example_body,
+    example_parameters,
+    logged,
+    named,
+    needs,
+    publishes,
+    refuses,
+    tagged,
+)
+from service.web.messages.preconditions import answer_tag, content_tag, require_match
+from service.web.messages.schema import Id, Revision, Schema
+
+MOST = 10_000
+"""The most bindings of one resource or one Button that are set at once."""
+
+
+class BoundButton(Schema):
+    """A Button. Disabled Buttons open nothing: a resource bound only to them is closed to everybody."""
+
+    id: Id
+    title: Annotated[str, Meta(examples=["List users"])]
+    auth_mark: Annotated[str, Meta(examples=["system:user:list"])]
+    enabled: bool
+
+
+class BoundResource(Schema):
+    """A resource; a disabled one counts as not registered."""
+
+    id: Id
+    resource_name: Annotated[str, Meta(examples=["List users"])]
+    resource_code: Annotated[str, Meta(examples=["user.list"])]
+    method: Annotated[str, Meta(examples=["GET"])]
+    path: Annotated[str, Meta(examples=["/api/user/list"])]
+    service: Annotated[str, Meta(examples=["portcullis"])]
+    enabled: bool
+
+
+class ButtonsOfResource(Schema):
+    """The Buttons, any one of which opens the resource; without any, a login is enough."""
+
+    menu_ids: list[Id]
+    buttons: list[BoundButton]
+
+
+class SavedButtons(ButtonsOfResource):
+    """The bindings as they were saved, and the policy revision from which they are in force."""
+
+    policy_revision: Revision
+
+
+class ResourcesOfButton(Schema):
+    """The resources that the Button opens."""
+
+    resource_ids: list[Id]
+    resources: list[BoundResource]
+
+
+class SavedResources(ResourcesOfButton):
+    """The bindings as they were saved, and the policy revision from which they are in force."""
+
+    policy_revision: Revision
+
+
+class ButtonIds(Schema):
+    """The ids of all Buttons that open the resource."""
+
+    menu_ids: Annotated[list[Id], Meta(max_length=MOST)]
+
+
+class ResourceIds(Schema):
+    """The ids of all resources that the Button opens."""
+
+    resource_ids: Annotated[list[Id], Meta(max_length=MOST)]
+
+
+class ResourceButtons:
+    """``/api/resource/{id}/buttons``."""
+
+    def __init__(self, database: Database, live: LivePolicy, changes: ResourceChanges) -> None:
+        self._database = database
+        self._live = live
+        self._changes = changes
+
+    @needs("system:resource:list", "system:service:resources")
+    @refuses(NotFound)
+    @tagged
+    @named("getResourceButtons")
+    async def on_get(self, context: RequestContext, id: int) -> ButtonsOfResource:
+        """Read the Buttons that open a resource."""
+        async with self._database.snapshot() as connection:
+            stored = await resources.read(connection, id)
+            require_shown(context, self._live, stored.service)
+            found = await bindings.buttons_of(connection, id)
+        shown = _buttons(found)
+        answer_tag(context, content_tag(shown))
+        return shown
+
+    @needs("system:resource:bind", "system:service:resources")
+    @dry_run
+    @logged("resource", "bind", "UPDATE")
+    @publishes
+    @refuses(NotFound, PreconditionFailed)
+    @example_body({"menuIds": [14]})
+    @tagged
+    @named("setResourceButtons")
+    async def on_put(self, context: RequestContext, body: ButtonIds, id: int) -> SavedButtons:
+        """Replace the Buttons that open a resource.
+
+        An empty list opens it to everybody who is logged in, and closes a resource of another service.
+        Callers can't add or remove a Button whose code they lack, and must hold one code of a bound resource.
+        """
+        found, context.policy = await self._changes.bind_buttons(
+            context.user,
+            id,
+            body.menu_ids,
+            lambda before: require_match(context, content_tag(_buttons(before))),
+        )
+        shown = _buttons(found)
+        answer_tag(context, content_tag(shown))
+        return SavedButtons(shown.menu_ids, shown.buttons, context.policy.revision)
+
+
+class ButtonResources:
+    """``/api/menu/{id}/resources``."""
+
+    def __init__(self, database: Database, changes: ResourceChanges) -> None:
+        self._database = database
+        self._changes = changes
+
+    @needs("system:menu:list")
+    @refuses(NotFound)
+    @tagged
+    @example_parameters(id=14)
+    @named("getButtonResources")
+    async def on_get(self, context: RequestContext, id: int) -> ResourcesOfButton:
+        """Read the resources that a Button opens."""
+        async with self._database.snapshot() as connection:
+            await menus.button(connection, id)
+            found = await bindings.resources_of(connection, id)
+        shown = _resources(found)
+        answer_tag(context, content_tag(shown))
+        return shown
+
+    @needs("system:resource:bind")
+    @dry_run
+    @logged("resource", "bind", "UPDATE")
+    @publishes
+    @refuses(NotFound, PreconditionFailed)
+    @example_body({"resourceIds": [1]})
+    @tagged
+    @named("setButtonResources")
+    async def on_put(self, context: RequestContext, body: ResourceIds, id: int) -> SavedResources:
+        """Replace the resources that a Button opens.
+
+        A resource that loses its last Button is open to everybody who is logged in, or closed if it is of
+        another service. Callers must hold the
+        code of the Button, and one code of each bound resource that is added.
+        """
+        found, context.policy = await self._changes.bind_resources(
+            context.user,
+            id,
+            body.resource_ids,
+            lambda before: require_match(context, content_tag(_resources(before))),
+        )
+        shown = _resources(found)
+        answer_tag(context, content_tag(shown))
+        return SavedResources(shown.resource_ids, shown.resources, context.policy.revision)
+
+
+def _buttons(found: Sequence[menus.Button]) -> ButtonsOfResource:
+    return ButtonsOfResource([button.id for button in found], [BoundButton.of(button) for button in found])
+
+
+def _resources(found: Sequence[resources.Resource]) -> ResourcesOfButton:
+    return ResourcesOfButton([one.id for one in found], [BoundResource.of(one) for one in found])

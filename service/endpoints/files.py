@@ -1,0 +1,150 @@
+"""Files: upload, list, download, delete: ``/api/file``.
+
+Only permission codes decide: callers who may download files may download all files. Owners matter only for
+quotas and as a filter of the list.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+from msgspec import Meta
+
+from service.errors import (
+    NotFound,
+    PreconditionFailed,
+    QuotaExceeded,
+    RangeNotSatisfiable,
+    TooLarge,
+    UnsupportedMediaType,
+)
+from service.files.uploads import Offer, Uploads
+from service.records import files, uploads
+from service.records.database.transactions import Database
+from service.web.content.downloads import ANY_TYPE, Downloads, file_tag
+from service.web.content.multipart import AROUND, FileBody
+from service.web.content.streams import Stream
+from service.web.messages.context import RequestContext
+from service.web.messages.marks import (
+    created,
+    logged,
+    named,
+    needs,
+    refuses,
+    refuses_keys,
+    sends,
+    tagged,
+    takes_file,
+)
+from service.web.messages.preconditions import answer_tag, require_match
+from service.web.messages.schema import Id, Moment, Page, PageQuery, Schema, page_answer, sort_keys
+
+FIELD: Final = "file"
+
+
+class File(Schema):
+    """An uploaded file. Its content never changes; `sha256` in quotes is its `ETag`."""
+
+    id: Id
+    name: Annotated[str, Meta(examples=["report.pdf"])]
+    size: Annotated[int, Meta(ge=0, description="Bytes.", examples=[48213])]
+    content_type: Annotated[str, Meta(description="Detected from the content.", examples=["application/pdf"])]
+    sha256: Annotated[str, Meta(description="In hexadecimal.")]
+    owner_id: Annotated[int | None, Meta(description="The uploading user; null after that user is deleted.")]
+    owner_name: str | None
+    link_expire_time: Annotated[Moment | None, Meta(description="Null without a public link.")]
+    create_time: Moment
+
+
+class FileQuery(PageQuery):
+    """Filters and order of files; `name` matches by parts, in any case."""
+
+    name: Annotated[str, Meta(max_length=255)] | None = None
+    content_type: Annotated[str, Meta(max_length=128)] | None = None
+    owner_id: Id | None = None
+    sort: Annotated[str, sort_keys("FileSort", files.SORTS)] = "id"
+
+
+class FileList:
+    """``/api/file/list``."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @needs("system:file:list")
+    @named("listFiles")
+    async def on_get(self, context: RequestContext, query: FileQuery) -> Page[File]:
+        """List files."""
+        wanted = query.filter(files.FileFilter)
+        async with self._database.snapshot() as connection:
+            found = await files.page(connection, wanted, page=query.page, size=query.size, sort=query.sort)
+        return page_answer(query, found, File)
+
+
+class Files:
+    """``/api/file``."""
+
+    def __init__(self, taking: Uploads, silence: float) -> None:
+        self._uploads = taking
+        self._silence = silence
+
+    @created("/api/file/{id}")
+    @takes_file(FIELD)
+    @needs("system:file:upload")
+    @logged("file", "upload", "INSERT", params=False, response=False)
+    @refuses(TooLarge, QuotaExceeded, UnsupportedMediaType)
+    @tagged
+    @named("uploadFile")
+    @refuses_keys("its body is stored while it arrives, and is not kept to compare")
+    async def on_post(self, context: RequestContext) -> File:
+        """Upload a file.
+
+        The type is detected from the content, which must fit the extension of the name. The type that the
+        form part states is ignored.
+        """
+        body = FileBody(context.request, FIELD, self._silence)
+        least = max(0, (body.length or 0) - AROUND)
+        self._uploads.refuse_length(least)
+        try:
+            await body.open()
+            offer = Offer(context.user.user_id, body.name, body.content(), least, body.length)
+            stored = await self._uploads.receive(offer)
+        finally:
+            await body.close()
+        answer_tag(context, file_tag(stored))
+        return File.of(stored)
+
+
+class OneFile:
+    """``/api/file/{id}``."""
+
+    def __init__(self, database: Database, downloads: Downloads, taking: Uploads) -> None:
+        self._database = database
+        self._downloads = downloads
+        self._uploads = taking
+
+    @needs("system:file:download")
+    @sends(ANY_TYPE)
+    @refuses(NotFound, RangeNotSatisfiable)
+    @named("downloadFile")
+    async def on_get(self, context: RequestContext, id: int) -> Stream:
+        """Download a file, or with `Range` a part of it.
+
+        It is always sent as an attachment. 304 if `If-None-Match` names its `ETag`; 307 if the object store
+        delivers files itself.
+        """
+        async with self._database.transaction() as connection:
+            found = await files.read(connection, id)
+        return self._downloads.answer(context, found)
+
+    @needs("system:file:delete")
+    @logged("file", "delete", "DELETE")
+    @refuses(NotFound, PreconditionFailed)
+    @named("deleteFile")
+    async def on_delete(self, context: RequestContext, id: int) -> None:
+        """Delete a file and its public link."""
+        async with self._database.transaction() as connection:
+            found = await files.read(connection, id, lock=True)
+            require_match(context, file_tag(found))
+            await uploads.discard(connection, id)
+        await self._uploads.clear(id, found.key)

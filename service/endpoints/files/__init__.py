@@ -1,1 +1,0 @@
-"""Files and public links: ``/api/file``."""

@@ -1,0 +1,166 @@
+"""Jobs and their runs: ``/api/jobs``."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+from msgspec import Meta
+
+from service.errors import NotFound
+from service.jobs.job import Job
+from service.jobs.scheduler import Scheduler
+from service.records import jobs
+from service.records.database.transactions import Connection, Database
+from service.records.jobs import Outcome
+from service.web.messages.context import RequestContext
+from service.web.messages.marks import example_body, logged, named, needs, refuses
+from service.web.messages.schema import Id, Moment, Schema, moment
+
+RUNS_SHOWN = 10
+"""How many runs of each job are shown, the newest ones."""
+
+
+JobName = Annotated[str, Meta(examples=["file-sweep"])]
+
+
+class JobRun(Schema):
+    """A run of a job; `userName` asked for it, null for one by schedule."""
+
+    id: Id
+    worker: str
+    user_name: str | None
+    begin_time: Moment
+    end_time: Moment | None
+    outcome: Outcome
+    detail: Annotated[str, Meta(examples=["12 objects deleted"])]
+
+
+class JobState(Schema):
+    """A job, when it is due, and its last runs, the newest first.
+
+    `interval` is in seconds, null for a job that only runs when somebody asks for it. A run that takes longer
+    than `within` seconds is stopped. `requestedBy` asked for the run that is due. `failing` says that the
+    last finished run has failed.
+    """
+
+    name: JobName
+    title: str
+    interval: float | None
+    within: float
+    paused: bool
+    due_time: Moment | None
+    requested_by: str | None
+    failing: bool
+    success_time: Moment | None
+    runs: list[JobRun]
+
+
+class JobStates(Schema):
+    """All jobs."""
+
+    items: list[JobState]
+
+
+async def states(connection: Connection, of: tuple[Job, ...]) -> list[JobState]:
+    """Return the states of these jobs, in their order."""
+    stored = await jobs.settle(connection, {job.name: job.interval for job in of})
+    runs = await jobs.runs(connection, [job.name for job in of], RUNS_SHOWN)
+    return [
+        JobState(
+            name=job.name,
+            title=job.title,
+            interval=job.interval,
+            within=job.within,
+            paused=one.paused,
+            due_time=_moment(one.due_time),
+            requested_by=one.requested_by,
+            failing=one.failing,
+            success_time=_moment(one.success_time),
+            runs=[JobRun.of(run) for run in runs[job.name]],
+        )
+        for job, one in zip(of, stored, strict=True)
+    ]
+
+
+def _moment(time: datetime | None) -> Moment | None:
+    return None if time is None else moment(time)
+
+
+class Jobs:
+    """``/api/jobs``."""
+
+    def __init__(self, database: Database, scheduler: Scheduler) -> None:
+        self._database = database
+        self._scheduler = scheduler
+
+    @needs("system:job:list")
+    @named("listJobs")
+    async def on_get(self, context: RequestContext) -> JobStates:
+        """List what the service does by itself, with the last runs."""
+        async with self._database.transaction() as connection:
+            return JobStates(items=await states(connection, self._scheduler.jobs))
+
+
+class OneJob:
+    """The base of what acts on one job."""
+
+    def __init__(self, database: Database, scheduler: Scheduler) -> None:
+        self._database = database
+        self._scheduler = scheduler
+
+    def _named(self, name: str) -> Job:
+        found = [job for job in self._scheduler.jobs if job.name == name]
+        if not found:
+            raise NotFound
+        return found[0]
+
+
+class RunOfJob(OneJob):
+    """``/api/jobs/{name}/run``."""
+
+    @needs("system:job:run")
+    @logged("job", "run", "UPDATE")
+    @refuses(NotFound)
+    @named("runJob")
+    async def on_post(self, context: RequestContext, name: JobName) -> JobState:
+        """Run a job now, also a paused one.
+
+        The answer does not wait for the run: read the list for its outcome. While a run is under way, another
+        one follows it.
+        """
+        job = self._named(name)
+        async with self._database.transaction() as connection:
+            await jobs.settle(connection, {job.name: job.interval})
+            await jobs.request(connection, job.name, context.user.user_name)
+            (state,) = await states(connection, (job,))
+        self._scheduler.wake()
+        return state
+
+
+class Pause(Schema):
+    """Whether a job is paused."""
+
+    paused: bool
+
+
+class PausedJob(OneJob):
+    """``/api/jobs/{name}/paused``."""
+
+    @needs("system:job:update")
+    @logged("job", "pause or resume", "UPDATE")
+    @refuses(NotFound)
+    @example_body({"paused": True})
+    @named("pauseJob")
+    async def on_put(self, context: RequestContext, name: JobName, body: Pause) -> JobState:
+        """Pause a job, or let it run by its schedule again.
+
+        A run that is under way goes on. A paused job still runs when somebody asks for it.
+        """
+        job = self._named(name)
+        async with self._database.transaction() as connection:
+            await jobs.settle(connection, {job.name: job.interval})
+            await jobs.pause(connection, job.name, paused=body.paused)
+            (state,) = await states(connection, (job,))
+        self._scheduler.wake()
+        return state

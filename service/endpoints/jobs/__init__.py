@@ -1,1 +1,0 @@
-"""``/api/jobs``: what the service does by itself."""

@@ -1,0 +1,105 @@
+"""The login log: ``/api/login-log``, and the caller's own part of it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from service.endpoints.log_views import LogEndpoint, LogQuery, LogView, Word, export_of, list_of
+from service.records.logs.login_events import SessionEvent
+from service.records.logs.queries import LOGINS, LoginFilter
+from service.web.content.log_lists import (
+    Address,
+    After,
+    Cursor,
+    RequestId,
+    TimelinePage,
+    TimeQuery,
+    TraceId,
+    UserName,
+    timeline_page,
+)
+from service.web.messages.context import RequestContext
+from service.web.messages.marks import login, named
+from service.web.messages.schema import SEVERAL, Id, Moment, PageNumber, PageSize, Schema
+
+Device = Annotated[str, Meta(min_length=1, max_length=32)]
+Events = Annotated[list[SessionEvent], SEVERAL]
+Outcomes = Annotated[list[Literal["success", "failure"]], SEVERAL]
+
+
+class LoginEntry(Schema):
+    """An event of a session, or a failed attempt; `reason` is the code of the refusal."""
+
+    id: Id
+    create_time: Moment
+    request_id: Annotated[str, Meta(examples=["8d5f0c39d1a2b4e7"])] | None
+    event: Annotated[str, Meta(examples=["login"])]
+    outcome: Literal["success", "failure"]
+    reason: Annotated[str, Meta(examples=["login_failed"])] | None
+    user_id: Id | None
+    user_name: Annotated[str, Meta(examples=["admin"])] | None
+    device: Annotated[str, Meta(examples=["web"])] | None
+    login_ip: Annotated[str, Meta(examples=["203.0.113.7"])] | None
+    user_agent: str | None
+    browser: Annotated[str, Meta(examples=["Firefox 145"])] | None
+    os: Annotated[str, Meta(examples=["Linux"])] | None
+    trace_id: Annotated[str, Meta(examples=["4bf92f3577b34da6a3ce929d0e0e4736"])] | None
+
+
+class LoginQuery(LogQuery):
+    """Exact filters of login events."""
+
+    user_id: Id | None = None
+    user_name: UserName | None = None
+    event: Events | None = None
+    outcome: Outcomes | None = None
+    reason: Word | None = None
+    device: Device | None = None
+    login_ip: Address | None = None
+    request_id: RequestId | None = None
+    trace_id: TraceId | None = None
+
+    @property
+    def wanted(self) -> LoginFilter:
+        """The filter; raises ValidationFailed for a malformed address."""
+        return self.filter(LOGINS)
+
+
+_VIEW = LogView(
+    name="login-log",
+    entries="login events",
+    log=LOGINS,
+    query=LoginQuery,
+    entry=LoginEntry,
+    page=TimelinePage[LoginEntry],
+    exported=LOGINS,
+    row=LoginEntry,
+)
+
+LoginList = list_of(_VIEW)
+LoginExport = export_of(_VIEW)
+
+
+class OwnLoginQuery(TimeQuery):
+    """Filters of events and a page: by number within the first 10,000, or by cursor without a limit."""
+
+    event: Events | None = None
+    outcome: Outcomes | None = None
+    device: Device | None = None
+    page: PageNumber = 1
+    size: PageSize = 20
+    cursor: Cursor | None = None
+    after: After | None = None
+
+
+class OwnLogins(LogEndpoint):
+    """``/api/user/profile/login-logs``."""
+
+    @login
+    @named("listOwnLogins")
+    async def on_get(self, context: RequestContext, query: OwnLoginQuery) -> TimelinePage[LoginEntry]:
+        """List the caller's own login events, the latest first."""
+        wanted = query.filter(LOGINS, user_id=context.user.user_id)
+        return await timeline_page(self.logs, LOGINS, wanted, query, LoginEntry)

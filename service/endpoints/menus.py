@@ -1,0 +1,248 @@
+"""Menus: the tree of pages, with the Buttons that carry permission codes: ``/api/menu``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import UNSET, Meta, UnsetType
+
+from service.administration.menu_tree import MAX_DEPTH
+from service.administration.menus import MenuChanges
+from service.authz.engine.policy import Policy
+from service.endpoints.field_types import Component, MenuPath, Sort, Text, Title
+from service.errors import Conflict, NotFound, PreconditionFailed, RateLimited
+from service.kernel.codes import MAX_CODE_LENGTH
+from service.records import menus
+from service.records.database.transactions import Database
+from service.web.messages.context import RequestContext
+from service.web.messages.marks import (
+    created,
+    dry_run,
+    example_body,
+    idempotent,
+    logged,
+    named,
+    needs,
+    publishes,
+    refuses,
+    tagged,
+)
+from service.web.messages.partial_bodies import MergePatch, patch_of, replacement_of
+from service.web.messages.preconditions import answer_tag, unchanged, version_tag
+from service.web.messages.published import published_answer
+from service.web.messages.schema import (
+    SEVERAL,
+    Id,
+    Moment,
+    Page,
+    PageQuery,
+    Published,
+    Revision,
+    Schema,
+    UpdatedBy,
+    page_answer,
+    sort_keys,
+)
+
+MenuType = Literal["Menu", "Button"]
+
+AuthMark = Annotated[
+    str,
+    Meta(max_length=MAX_CODE_LENGTH, examples=["system:user:list"]),
+    Meta(
+        description="The permission code of a Button, unique: segments of `[a-z0-9_-]+` joined by `:`; a `*` "
+        "stands for a whole segment. A Menu has none."
+    ),
+]
+Parent = Annotated[
+    Id | None, Meta(description=f"The Menu above; `null` at the top. There are at most {MAX_DEPTH} levels.")
+]
+
+
+class Menu(Schema):
+    """A Menu or a Button. Each edit increments `version`, which is its `ETag`."""
+
+    id: Id
+    parent_id: Id | None
+    menu_type: MenuType
+    title: Title
+    name: str | None
+    path: str | None
+    component: str | None
+    icon: str | None
+    auth_mark: AuthMark | None
+    bit_position: Annotated[int, Meta(ge=0)] | None
+    sort: Sort
+    enabled: bool
+    version: Annotated[int, Meta(ge=1, examples=[3])]
+    update_time: Moment
+    updated_by: UpdatedBy
+
+
+class SavedMenuAnswer(Menu):
+    """The saved menu, and the policy revision from which it is in force."""
+
+    policy_revision: Revision
+
+
+class _MenuFields(Schema, kw_only=True):
+    title: Title
+    name: Text | None = None
+    path: MenuPath | None = None
+    component: Component | None = None
+    icon: Text | None = None
+    auth_mark: AuthMark | None = None
+    sort: Sort | UnsetType = UNSET
+    enabled: bool | UnsetType = UNSET
+
+
+class NewMenu(_MenuFields, kw_only=True):
+    """A new menu; by default `enabled` is true and `sort` 0."""
+
+    menu_type: MenuType
+    parent_id: Parent = None
+
+
+@replacement_of(NewMenu, fixed=["menu_type"])
+class MenuReplacement(Schema):
+    """All values of a menu; `menuType` may be omitted, and must be the current one."""
+
+
+@patch_of(NewMenu)
+class MenuPatch(MergePatch):
+    """The values of a menu that change (RFC 7396). `null` removes one; `menuType` can't change."""
+
+
+class MenuQuery(PageQuery):
+    """Filters and order of menus; title and code match by parts, the title in any case."""
+
+    title: Annotated[str, Meta(max_length=128)] | None = None
+    auth_mark: Annotated[str, Meta(max_length=MAX_CODE_LENGTH)] | None = None
+    parent_id: Id | None = None
+    menu_type: Annotated[list[MenuType], SEVERAL] | None = None
+    enabled: bool | None = None
+    sort: Annotated[str, sort_keys("MenuSort", menus.SORTS)] = "id"
+
+
+def answer(context: RequestContext, saved: menus.Menu, policy: Policy) -> SavedMenuAnswer:
+    """Return a saved menu, with its ``ETag`` and the policy that follows."""
+    return published_answer(context, SavedMenuAnswer, saved, policy)
+
+
+class MenuList:
+    """``/api/menu/list``."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @needs("system:menu:list")
+    @named("listMenus")
+    async def on_get(self, context: RequestContext, query: MenuQuery) -> Page[Menu]:
+        """List Menus and Buttons; `parentId` is the position in the tree."""
+        wanted = query.filter(menus.MenuFilter)
+        async with self._database.snapshot() as connection:
+            found = await menus.page(connection, wanted, page=query.page, size=query.size, sort=query.sort)
+        return page_answer(query, found, Menu)
+
+
+class Menus:
+    """``/api/menu``."""
+
+    def __init__(self, changes: MenuChanges) -> None:
+        self._changes = changes
+
+    @created("/api/menu/{id}")
+    @idempotent(answer)
+    @needs("system:menu:create")
+    @dry_run
+    @logged("menu", "create", "INSERT")
+    @publishes
+    @refuses(Conflict, RateLimited)
+    @example_body(
+        {"menuType": "Menu", "title": "Reports", "path": "/reports", "component": "reports/index", "sort": 10}
+    )
+    @tagged
+    @named("createMenu")
+    async def on_post(self, context: RequestContext, body: NewMenu) -> SavedMenuAnswer:
+        """Create a Menu, or a Button with a permission code that the caller holds."""
+        given = body.given()
+        menu_type = given.pop("menu_type")
+        saved, policy = await self._changes.create(context.user, menu_type, menus.MenuValues(**given))
+        return answer(context, saved, policy)
+
+
+class OneMenu:
+    """``/api/menu/{id}``."""
+
+    def __init__(self, database: Database, changes: MenuChanges) -> None:
+        self._database = database
+        self._changes = changes
+
+    @needs("system:menu:list")
+    @refuses(NotFound)
+    @tagged
+    @named("getMenu")
+    async def on_get(self, context: RequestContext, id: int) -> Menu:
+        """Read a menu."""
+        async with self._database.transaction() as connection:
+            found = await menus.read(connection, id)
+        answer_tag(context, version_tag(found.version))
+        return Menu.of(found)
+
+    @needs("system:menu:update")
+    @dry_run
+    @logged("menu", "update", "UPDATE")
+    @publishes
+    @refuses(NotFound, Conflict, PreconditionFailed, RateLimited)
+    @example_body(
+        {
+            "parentId": None,
+            "title": "Reports",
+            "name": None,
+            "path": "/reports",
+            "component": "reports/index",
+            "icon": None,
+            "authMark": None,
+            "sort": 10,
+            "enabled": True,
+        }
+    )
+    @tagged
+    @named("updateMenu")
+    async def on_put(self, context: RequestContext, body: MenuReplacement, id: int) -> SavedMenuAnswer:
+        """Replace the values of a menu.
+
+        Callers can't edit a Button whose code they lack, or give it such a code. If the code or state of a
+        Button changes, its holders must refresh their tokens; a disabled Button gives no permission.
+        """
+        return answer(context, *await self._edit(context, id, body))
+
+    @needs("system:menu:update")
+    @dry_run
+    @logged("menu", "update", "UPDATE")
+    @publishes
+    @refuses(NotFound, Conflict, PreconditionFailed, RateLimited)
+    @example_body({"icon": "chart"})
+    @tagged
+    @named("patchMenu")
+    async def on_patch(self, context: RequestContext, body: MenuPatch, id: int) -> SavedMenuAnswer:
+        """Change some values of a menu, by the rules of a `PUT`."""
+        return answer(context, *await self._edit(context, id, body))
+
+    async def _edit(
+        self, context: RequestContext, id: int, body: MenuReplacement | MenuPatch
+    ) -> tuple[menus.Menu, Policy]:
+        given = body.given()
+        menu_type = given.pop("menu_type", None)
+        return await self._changes.update(context.user, id, menu_type, given, unchanged(context))
+
+    @needs("system:menu:delete")
+    @dry_run
+    @logged("menu", "delete", "DELETE")
+    @publishes
+    @refuses(NotFound, Conflict, PreconditionFailed)
+    @named("deleteMenu")
+    async def on_delete(self, context: RequestContext, id: int) -> Published:
+        """Delete a menu without menus below it, not given by any role and not bound to any resource."""
+        context.policy = await self._changes.delete(context.user, id, unchanged(context))
+        return Published(policy_revision=context.policy.revision)

@@ -1,1 +1,0 @@
-"""Menus and Buttons: ``/api/menu``."""

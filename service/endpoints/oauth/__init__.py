@@ -1,1 +1,0 @@
-"""The endpoints of OAuth 2.0."""

@@ -1,0 +1,154 @@
+"""Online users: ``/api/online``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from service.administration.users.bans import Bans
+from service.administration.users.kicks import Kicks
+from service.authn.sessions import Sessions
+from service.endpoints.tokens import EndedDevice
+from service.errors import Conflict, NotFound
+from service.kernel.value_rules import BAN_REASON
+from service.web.messages.context import RequestContext
+from service.web.messages.marks import example_body, logged, named, needs, refuses
+from service.web.messages.schema import Moment, Page, PageQuery, Schema, moment, text_by
+
+LONGEST_BAN = 10 * 366 * 86_400
+"""The longest ban with an end, in seconds; without ``seconds`` a ban has no end."""
+
+
+class OnlineUser(Schema):
+    """A user on one device; `loginId` is the `sub` of the tokens."""
+
+    login_id: Annotated[str, Meta(examples=["1"])]
+    user_name: Annotated[str, Meta(examples=["admin"])]
+    nick_name: str
+    device: Annotated[str, Meta(examples=["web"])]
+    login_time: Moment
+    login_ip: Annotated[str, Meta(examples=["203.0.113.7"])]
+    user_agent: str
+    browser: Annotated[str, Meta(examples=["Firefox 145"])]
+    os: Annotated[str, Meta(examples=["Linux"])]
+
+
+class OnlineUsers(Page[OnlineUser]):
+    """A page of online users; `nextCursor` leads to the next page."""
+
+    next_cursor: str | None
+
+
+class OnlineQuery(PageQuery):
+    """Exact filters of online users; a `cursor` continues after a page, and `page` is then ignored."""
+
+    user_name: Annotated[str, Meta(min_length=1, max_length=64)] | None = None
+    login_ip: Annotated[str, Meta(min_length=1, max_length=45)] | None = None
+    device: Annotated[str, Meta(min_length=1, max_length=32)] | None = None
+    cursor: Annotated[str, Meta(min_length=1, max_length=128)] | None = None
+
+
+class OnlineList:
+    """``/api/online/list``."""
+
+    def __init__(self, sessions: Sessions) -> None:
+        self._sessions = sessions
+
+    @needs("system:online:list")
+    @named("listOnlineUsers")
+    async def on_get(self, context: RequestContext, query: OnlineQuery) -> OnlineUsers:
+        """List online users, the latest login or refresh first."""
+        found = await self._sessions.online(
+            page=query.page,
+            size=query.size,
+            cursor=query.cursor,
+            user_name=query.user_name or "",
+            login_ip=query.login_ip or "",
+            device=query.device or "",
+        )
+        return OnlineUsers(
+            items=[OnlineUser.of(row) for row in found.items],
+            page=query.page,
+            size=query.size,
+            total=found.total,
+            next_cursor=found.next_cursor,
+        )
+
+
+class Kicked(Schema):
+    """The number of sessions ended."""
+
+    ended: Annotated[int, Meta(ge=0, examples=[2])]
+
+
+class OnlineUserSessions:
+    """``/api/online/{login_id}``."""
+
+    def __init__(self, kicks: Kicks) -> None:
+        self._kicks = kicks
+
+    @needs("system:online:kick")
+    @logged("online", "kick", "KICK")
+    @refuses(NotFound)
+    @named("kickUser")
+    async def on_delete(self, context: RequestContext, login_id: int) -> Kicked:
+        """End all sessions of a user who holds no more permissions than the caller."""
+        return Kicked(ended=await self._kicks.kick(context.user, login_id))
+
+
+class OnlineUserDevice:
+    """``/api/online/{login_id}/{device}``."""
+
+    def __init__(self, kicks: Kicks) -> None:
+        self._kicks = kicks
+
+    @needs("system:online:kick")
+    @logged("online", "kick from a device", "KICK")
+    @refuses(NotFound)
+    @named("kickUserDevice")
+    async def on_delete(self, context: RequestContext, login_id: int, device: EndedDevice) -> None:
+        """End the session on one device of a user who holds no more permissions than the caller."""
+        await self._kicks.kick_device(context.user, login_id, device)
+
+
+class BanOrder(Schema):
+    """Duration and reason of a ban; without `seconds` it lasts until it is cleared."""
+
+    seconds: Annotated[int, Meta(ge=1, le=LONGEST_BAN, examples=[3600])] | None = None
+    reason: Annotated[str, text_by(BAN_REASON), Meta(examples=["password shared"])] = ""
+
+
+class Ban(Schema):
+    """The end of the ban, null if it has none, and the number of sessions ended."""
+
+    until: Moment | None
+    ended: Annotated[int, Meta(ge=0, examples=[1])]
+
+
+class OnlineUserBan:
+    """``/api/online/{login_id}/ban``."""
+
+    def __init__(self, bans: Bans) -> None:
+        self._bans = bans
+
+    @needs("system:online:ban")
+    @logged("online", "ban", "BAN")
+    @refuses(NotFound, Conflict)
+    @example_body({"seconds": 3600, "reason": "password shared"})
+    @named("banUser")
+    async def on_post(self, context: RequestContext, login_id: int, body: BanOrder) -> Ban:
+        """Ban a user and end all sessions of that user.
+
+        An existing longer ban keeps its end. Callers can't ban themselves or users who hold more permissions
+        than they do.
+        """
+        banned = await self._bans.ban(context.user, login_id, body.seconds, body.reason)
+        return Ban(until=None if banned.until is None else moment(banned.until), ended=banned.ended)
+
+    @needs("system:online:ban")
+    @logged("online", "clear a ban", "BAN")
+    @named("unbanUser")
+    async def on_delete(self, context: RequestContext, login_id: int) -> None:
+        """Clear the ban, if any, of a user who holds no more permissions than the caller."""
+        await self._bans.unban(context.user, login_id)

@@ -1,0 +1,177 @@
+"""The operation log: ``/api/operation-log``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, Raw, UnsetType
+
+from service.audit.entries import LONGEST_TARGET
+from service.endpoints.log_views import LogQuery, LogView, Word, export_of, list_of
+from service.errors import NotFound
+from service.records.database.transactions import Database
+from service.records.logs import queries
+from service.records.logs.operation_events import OperationKind
+from service.records.logs.queries import CHANGING_OPERATIONS, OPERATIONS, OperationFilter
+from service.web.content.log_lists import Address, RequestId, TimelinePage, TraceId, UserName
+from service.web.messages.context import RequestContext
+from service.web.messages.marks import named, needs, refuses
+from service.web.messages.schema import SEVERAL, Id, Moment, Schema, whole
+
+Kinds = Annotated[list[OperationKind], SEVERAL]
+Decisions = Annotated[list[Literal["allow", "deny"]], SEVERAL]
+Target = Annotated[
+    str,
+    Meta(min_length=1, max_length=LONGEST_TARGET, examples=["role:auditor"]),
+    Meta(
+        description="A record as it was named at that time: `role:{roleCode}`, `user:{userName}`, "
+        "`resource:{method} {path}`, `button:{authMark}` or `menu:{title}`."
+    ),
+]
+Targets = Annotated[list[str], Meta(examples=[["role:auditor"]], description="The records it was about.")]
+ChangeCount = Annotated[
+    int, Meta(ge=1, examples=[2], description="How many fields it has changed; `changes` may have fewer.")
+]
+Repetitions = Annotated[
+    int,
+    Meta(ge=1, examples=[12]),
+    Meta(
+        description="How many refused reads this entry stands for: those that followed another one within a "
+        "minute, of which it tells the first. `null` for an entry of one call."
+    ),
+]
+Statuses = Annotated[
+    list[Annotated[str, Meta(pattern=whole("[1-5](?:[0-9]{2}|xx)"), examples=["4xx"])]],
+    Meta(max_length=20, description="Statuses such as `403`, or classes such as `4xx`, separated by commas."),
+]
+
+
+class OperationEntry(Schema):
+    """A call of the service, with any outcome; `decision` is that of the policy, if it was asked."""
+
+    id: Id
+    create_time: Moment
+    request_id: Annotated[str, Meta(examples=["8d5f0c39d1a2b4e7"])] | None
+    user_id: Id | None
+    user_name: Annotated[str, Meta(examples=["admin"])] | None
+    device: Annotated[str, Meta(examples=["web"])] | None
+    module: Annotated[str, Meta(examples=["role"])]
+    action: Annotated[str, Meta(examples=["create"])]
+    kind: Annotated[str, Meta(examples=["INSERT"])]
+    method: Annotated[str, Meta(examples=["POST"])]
+    url: Annotated[str, Meta(examples=["/api/role"])]
+    query: str | None
+    client_ip: Annotated[str, Meta(examples=["203.0.113.7"])] | None
+    user_agent: str | None
+    status: Annotated[int, Meta(examples=[403])]
+    error: Annotated[str, Meta(examples=["permission_denied"])] | None
+    elapsed_ms: Annotated[float, Meta(ge=0, examples=[3.25])]
+    decision: Literal["allow", "deny"] | None
+    decision_id: Annotated[str, Meta(examples=["r12-9be1a6f0-5f0c39d1a2b4"])] | None
+    policy_revision: Annotated[int, Meta(examples=[12])] | None
+    targets: Targets | None
+    change_count: ChangeCount | None
+    trace_id: Annotated[str, Meta(examples=["4bf92f3577b34da6a3ce929d0e0e4736"])] | None
+    dry_run: Annotated[
+        bool, Meta(description="Whether it only asked what it would change: nothing was saved.")
+    ]
+    repetitions: Repetitions | None
+
+
+class OperationExportEntry(OperationEntry):
+    """A call as files show it."""
+
+    changes: Any
+
+
+class FieldChange(Schema):
+    """The change of one field of the record `target`; null where the record or the value is not there.
+
+    Of a field with many values, such as the permissions of a role, `before` has those that were removed and
+    `after` those that were added, 200 of each at most. `removed` and `added` count them.
+    """
+
+    target: Annotated[str, Meta(examples=["role:auditor"])]
+    field: Annotated[str, Meta(examples=["permissions"])]
+    before: Any
+    after: Any
+    removed: Annotated[int, Meta(ge=0, examples=[1])] | UnsetType = UNSET
+    added: Annotated[int, Meta(ge=0, examples=[2])] | UnsetType = UNSET
+
+
+class OperationDetail(OperationEntry):
+    """A call with its changes, request data and answer, without secrets; null if nothing is kept."""
+
+    changes: list[FieldChange] | None
+    params: Any
+    response: Any
+
+
+class OperationQuery(LogQuery):
+    """Exact filters of calls."""
+
+    user_id: Id | None = None
+    user_name: UserName | None = None
+    module: Word | None = None
+    kind: Kinds | None = None
+    target: Target | None = None
+    status: Statuses | None = None
+    decision: Decisions | None = None
+    client_ip: Address | None = None
+    request_id: RequestId | None = None
+    trace_id: TraceId | None = None
+    dry_run: Annotated[bool, Meta(description="Only previews, or all but these; by default both.")] | None = (
+        None
+    )
+
+    @property
+    def wanted(self) -> OperationFilter:
+        """The filter; raises ValidationFailed for a malformed address."""
+        return self.filter(OPERATIONS, status=_statuses(self.status))
+
+
+_VIEW = LogView(
+    name="operation-log",
+    entries="calls of the service",
+    log=OPERATIONS,
+    query=OperationQuery,
+    entry=OperationEntry,
+    page=TimelinePage[OperationEntry],
+    exported=CHANGING_OPERATIONS,
+    row=OperationExportEntry,
+)
+
+OperationList = list_of(_VIEW)
+OperationExport = export_of(_VIEW)
+
+
+class OneOperation:
+    """``/api/operation-log/{id}``."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @needs("system:operation-log:detail")
+    @refuses(NotFound)
+    @named("getOperationLog")
+    async def on_get(self, context: RequestContext, id: int) -> OperationDetail:
+        """Read one call, with request data and answer."""
+        async with self._database.transaction() as connection:
+            found = await queries.operation(connection, id)
+        entry = msgspec.structs.asdict(OperationEntry.of(found))
+        # Not read into the type: what somebody has tampered with is shown as well.
+        changes: Any = found.changes
+        return OperationDetail(
+            **entry, changes=changes, params=_json(found.params), response=_json(found.response)
+        )
+
+
+def _json(text: str | None) -> Raw | None:
+    return None if text is None else Raw(text.encode())
+
+
+def _statuses(texts: list[str] | None) -> list[tuple[int, int]] | None:
+    if texts is None:
+        return None
+    return [(int(text.replace("x", "0")), int(text.replace("x", "9"))) for text in texts]

@@ -1,1 +1,0 @@
-"""Registered resources and their bindings: ``/api/resource``."""

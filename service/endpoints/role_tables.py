@@ -1,0 +1,89 @@
+"""Roles as tables: ``/api/role/export`` and ``/api/role/import``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import UNSET, Meta, UnsetType
+
+from service.administration.role_import import RoleImport
+from service.endpoints.field_types import Description, RoleCode, RoleName
+from service.errors import Conflict, RowsRefused
+from service.records.database.paging import batches
+from service.records.database.transactions import Database
+from service.records.roles import role_tables
+from service.web.content.exports import JSON, JSON_LINES
+from service.web.content.imports import NO_KEYS, ExportQuery, ImportQuery, ImportReport, report_of, table_rows
+from service.web.content.streams import Stream
+from service.web.content.table_files import table_file
+from service.web.content.tables import CSV, MAX_ROWS, Table
+from service.web.messages.context import RequestContext
+from service.web.messages.marks import (
+    example_body,
+    logged,
+    named,
+    needs,
+    refuses,
+    refuses_keys,
+    sends,
+)
+from service.web.messages.schema import Schema
+
+Permission = Annotated[str, Meta(max_length=128, examples=["system:role:list"])]
+
+
+class ImportedRole(Schema):
+    """A role, identified by `roleCode`. Omitted fields are unchanged, or empty for a new role."""
+
+    role_code: RoleCode
+    role_name: RoleName | UnsetType = UNSET
+    description: Description | UnsetType | None = UNSET
+    enabled: bool | UnsetType = UNSET
+    permissions: Annotated[list[Permission], Meta(max_length=1000)] | UnsetType = UNSET
+
+
+class ImportedRoles(Table):
+    """Roles to create or to edit."""
+
+    roles: Annotated[list[ImportedRole], Meta(max_length=MAX_ROWS)]
+
+
+class RoleExport:
+    """``/api/role/export``."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @needs("system:role:export")
+    @sends(CSV, JSON, JSON_LINES, of=ImportedRoles)
+    @logged("role", "export", "EXPORT", response=False)
+    @named("exportRoles")
+    async def on_get(self, context: RequestContext, query: ExportQuery) -> Stream:
+        """Export all roles."""
+        return table_file(batches(self._database, role_tables.after), ImportedRoles, query.format, "roles")
+
+
+class RoleTableImport:
+    """``/api/role/import``."""
+
+    def __init__(self, imports: RoleImport) -> None:
+        self._imports = imports
+
+    @needs("system:role:import")
+    @logged("role", "import", "IMPORT")
+    @refuses(Conflict, RowsRefused)
+    @example_body(
+        {"roles": [{"roleCode": "reporter", "roleName": "Reporter", "permissions": ["system:role:list"]}]}
+    )
+    @named("importRoles")
+    @refuses_keys(NO_KEYS)
+    async def on_post(self, context: RequestContext, body: ImportedRoles, query: ImportQuery) -> ImportReport:
+        """Create and edit roles from a table, all of them or none.
+
+        Roles are identified by code. Callers can't edit roles with permissions that they lack, or give such
+        permissions. Every row that can't be saved is listed with its number. Menus are not in the table: a
+        role keeps its Menus, and gets those above its new Buttons.
+        """
+        rows = table_rows(body.roles, name="role_code", codes="permissions")
+        done = await self._imports.run(context.user, rows, dry_run=query.dry_run)
+        return report_of(done, dry_run=query.dry_run)

@@ -1,1 +1,0 @@
-"""Endpoints of other services, and of what is open there."""

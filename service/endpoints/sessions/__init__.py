@@ -1,1 +1,0 @@
-"""Login, refresh, the caller's device sessions, and all sessions: ``/api/auth`` and ``/api/online``."""

@@ -1,1 +1,0 @@
-"""The state of the service itself: ``/api/system``."""

@@ -1,1 +1,0 @@
-"""``sys.file``: uploads, stored files, public links, and the sweep's queries."""

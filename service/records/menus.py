@@ -1,0 +1,181 @@
+"""``sys.menu``: reading the tree of Menus and Buttons; ``menu_writes`` changes it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Final, Literal, NamedTuple
+
+from sqlalchemy import func, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.errors import NotFound, ValidationFailed
+from service.kernel.fields import ITS_EDIT, ITS_TYPE, Field, declared
+from service.kernel.value_rules import COMPONENT, MENU_PATH, SHORT_LINE, SORT, code_fault
+from service.records.database.filters import conditions_of, contains, equals, one_of
+from service.records.database.paging import Page, sorted_page
+from service.records.database.row_mapper import RowMapper
+from service.records.schema import menu, role, role_menu, user_role
+
+MenuType = Literal["Menu", "Button"]
+
+
+@dataclass(frozen=True, slots=True)
+class Button:
+    """The fields of a Button that bindings show."""
+
+    id: int
+    title: str
+    auth_mark: str
+    enabled: bool
+
+
+@declared
+@dataclass(frozen=True, slots=True)
+class MenuValues:
+    """The editable fields of a menu; None for ``sort`` or ``enabled`` leaves it unchanged.
+
+    The operation log tells the title of the Menu above in place of its id.
+    """
+
+    title: Annotated[str, Field(SHORT_LINE)]
+    parent_id: Annotated[int | None, Field(ITS_EDIT, audited=False)] = None
+    name: Annotated[str | None, Field(SHORT_LINE)] = None
+    path: Annotated[str | None, Field(MENU_PATH)] = None
+    component: Annotated[str | None, Field(COMPONENT)] = None
+    icon: Annotated[str | None, Field(SHORT_LINE)] = None
+    auth_mark: Annotated[str | None, Field(code_fault)] = None
+    sort: Annotated[int | None, Field(SORT)] = None
+    enabled: Annotated[bool | None, Field(ITS_TYPE)] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Menu(MenuValues):
+    """A Menu or a Button; ``version`` rises with each edit."""
+
+    id: int
+    menu_type: MenuType
+    bit_position: int | None
+    sort: int
+    enabled: bool
+    version: int
+    update_time: datetime
+    updated_by: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class MenuFilter:
+    """A filter of menus: part of the title or code, the parent, the type, the state; None matches all."""
+
+    title: Annotated[str | None, contains(func.lower(menu.c.title), str.lower)] = None
+    auth_mark: Annotated[str | None, contains(menu.c.auth_mark)] = None
+    parent_id: Annotated[int | None, equals(menu.c.parent_id)] = None
+    menu_type: Annotated[Collection[MenuType] | None, one_of(menu.c.menu_type)] = None
+    enabled: Annotated[bool | None, equals(menu.c.enabled)] = None
+
+
+SORTS: Final = {
+    "id": menu.c.id,
+    "parentId": menu.c.parent_id,
+    "title": menu.c.title,
+    "authMark": menu.c.auth_mark,
+    "sort": menu.c.sort,
+}
+"""The columns by which a list of menus can be sorted."""
+
+MENU: Final = RowMapper(Menu, menu)
+"""Reads Menus and Buttons."""
+
+BUTTON: Final = RowMapper(Button, menu)
+"""Reads Buttons for bindings."""
+
+
+async def page(
+    connection: AsyncConnection, wanted: MenuFilter, *, page: int = 1, size: int = 20, sort: str = "id"
+) -> Page[Menu]:
+    """Return page ``page`` (from 1) of the matching menus; ValidationFailed for a sort not in ``SORTS``."""
+    statement = select(*MENU.columns).where(*conditions_of(wanted))
+    return await sorted_page(connection, statement, MENU, SORTS, page=page, size=size, sort=sort)
+
+
+async def read(connection: AsyncConnection, menu_id: int) -> Menu:
+    """Return the menu with that id; NotFound if there is none."""
+    found = await MENU.one_or_none(connection, select(*MENU.columns).where(menu.c.id == menu_id))
+    if found is None:
+        raise NotFound("There is no such menu")
+    return found
+
+
+async def every(connection: AsyncConnection) -> list[Menu]:
+    """Return all menus, disabled ones too, by ``sort`` and id."""
+    return await MENU.all(connection, select(*MENU.columns).order_by(menu.c.sort, menu.c.id))
+
+
+async def given_to(connection: AsyncConnection, user_id: int) -> set[int]:
+    """Return the ids of the menus and Buttons that the enabled roles of a user give, disabled ones too."""
+    statement = (
+        select(role_menu.c.menu_id)
+        .join(role, role.c.id == role_menu.c.role_id)
+        .join(user_role, user_role.c.role_id == role.c.id)
+        .where(user_role.c.user_id == user_id, role.c.enabled)
+    )
+    return set((await connection.execute(statement.distinct())).scalars())
+
+
+class ButtonCode(NamedTuple):
+    """The code of a Button, its bit position, and whether the Button is enabled."""
+
+    auth_mark: str
+    bit_position: int
+    enabled: bool
+
+
+async def button_codes(connection: AsyncConnection) -> list[ButtonCode]:
+    """Return the codes of all Buttons, disabled ones too."""
+    statement = select(menu.c.auth_mark, menu.c.bit_position, menu.c.enabled).where(
+        menu.c.menu_type == "Button"
+    )
+    return [ButtonCode(*row) for row in await connection.execute(statement)]
+
+
+async def permission_bits(connection: AsyncConnection) -> dict[str, int]:
+    """Return the bit positions of all enabled Buttons, by code."""
+    statement = select(menu.c.auth_mark, menu.c.bit_position).where(
+        menu.c.menu_type == "Button", menu.c.enabled
+    )
+    return {row.auth_mark: row.bit_position for row in await connection.execute(statement)}
+
+
+async def all_codes(connection: AsyncConnection) -> list[str]:
+    """Return the codes of all Buttons, disabled ones too."""
+    statement = select(menu.c.auth_mark).where(menu.c.menu_type == "Button").order_by(menu.c.auth_mark)
+    return list((await connection.execute(statement)).scalars())
+
+
+async def button(connection: AsyncConnection, menu_id: int) -> Button:
+    """Return the Button with that id; NotFound if there is none, ValidationFailed for a Menu."""
+    found = await read(connection, menu_id)
+    if found.menu_type != "Button" or found.auth_mark is None:
+        raise ValidationFailed(("id", "This is no Button, and only Buttons are bound"))
+    return Button(found.id, found.title, found.auth_mark, found.enabled)
+
+
+async def enabled_buttons(connection: AsyncConnection) -> list[Button]:
+    """Return all enabled Buttons, by code."""
+    wanted = (menu.c.menu_type == "Button", menu.c.enabled)
+    return await BUTTON.all(connection, select(*BUTTON.columns).where(*wanted).order_by(menu.c.auth_mark))
+
+
+async def with_codes(connection: AsyncConnection, codes: Collection[str]) -> dict[str, Menu]:
+    """Return the Buttons that carry these codes, disabled ones too, by code."""
+    wanted = (menu.c.menu_type == "Button", menu.c.auth_mark.in_(codes))
+    found = await MENU.all(connection, select(*MENU.columns).where(*wanted))
+    return {one.auth_mark: one for one in found if one.auth_mark is not None}
+
+
+async def buttons_by_code(connection: AsyncConnection) -> dict[str, int]:
+    """Return the ids of all enabled Buttons, by code."""
+    wanted = (menu.c.menu_type == "Button", menu.c.enabled)
+    found = await connection.execute(select(menu.c.auth_mark, menu.c.id).where(*wanted))
+    return {row.auth_mark: row.id for row in found}

@@ -1,1 +1,0 @@
-"""``sys.menu``: the tree of menus and Buttons."""

@@ -1,1 +1,0 @@
-"""``sys.resource`` and ``sys.action_resource``: registered resources and their bindings."""

@@ -1,0 +1,129 @@
+"""What a restore changes in the database that it has brought back, so that nothing is given twice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from sqlalchemy import BigInteger, func, literal, or_, text, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.records import bit_positions
+from service.records.schema import api_key, file, menu, object_space, resource, role, service, user
+
+LEAST_MARGIN: Final = 1_000_000
+"""Ids of each table that a restore leaves out at least."""
+A_SECOND: Final = 10_000
+"""Ids of each table that it leaves out besides, for each second since the backup."""
+LEAST_EDITS: Final = 1_000
+"""Versions of each record that a restore leaves out at least."""
+EDITS_A_SECOND: Final = 10
+"""Versions of each record that it leaves out besides, for each second since the backup."""
+SHARE: Final = 16
+"""A restore leaves out at most this part of the ids, and of the versions, that are left: 1/16."""
+POSITIONS: Final = 1024
+"""Bit positions that wait, for Buttons that were made after the backup."""
+
+_EXACT: Final = 2**53 - 1  # the greatest integer that every JSON reader keeps exactly
+_GREATEST_VERSION: Final = 2**31 - 1
+_VERSIONED: Final = (user, role, menu, service, resource)
+
+# The sequences of identity columns and of serial ones, those of extensions' tables too.
+_SEQUENCES: Final = text("""
+SELECT format('%I.%I', sequences.schemaname, sequences.sequencename) AS name,
+    greatest(coalesce(sequences.last_value, 0), 0) AS last, least(sequences.max_value, :exact) AS most
+FROM pg_sequences AS sequences
+JOIN pg_class AS class ON class.oid = format('%I.%I', sequences.schemaname, sequences.sequencename)::regclass
+WHERE EXISTS (
+    SELECT FROM pg_depend AS owned
+    WHERE owned.classid = 'pg_class'::regclass AND owned.objid = class.oid AND owned.deptype IN ('a', 'i')
+        AND owned.refclassid = 'pg_class'::regclass AND owned.refobjsubid > 0
+)
+ORDER BY 1
+""")
+_MOVE: Final = text("SELECT setval(CAST(:name AS regclass), :value)")
+_TABLES: Final = text("""
+SELECT count(*) FROM pg_class AS class JOIN pg_namespace AS place ON place.oid = class.relnamespace
+WHERE class.relkind IN ('r', 'p', 'v', 'm', 'f') AND place.nspname <> 'information_schema'
+    AND place.nspname NOT LIKE 'pg\\_%'
+    AND NOT EXISTS (SELECT FROM pg_depend AS part WHERE part.objid = class.oid AND part.deptype = 'e')
+""")
+
+
+@dataclass(frozen=True, slots=True)
+class Secrets:
+    """How many API keys and public links were ended."""
+
+    api_keys: int
+    links: int
+
+
+async def count_tables(connection: AsyncConnection) -> int:
+    """Return how many tables and views the database has, also those of others."""
+    return int((await connection.execute(_TABLES)).scalar_one())
+
+
+async def server_version(connection: AsyncConnection) -> int:
+    """Return ``server_version_num``, such as 180001."""
+    return int((await connection.execute(text("SHOW server_version_num"))).scalar_one())
+
+
+async def raise_ids(connection: AsyncConnection, seconds: float) -> int:
+    """Move every identity column on, beyond what was given in the ``seconds`` since the backup.
+
+    Return how many were moved. Nobody knows what was given: the margin is what no installation writes in that
+    time, and never more than a part of what is left.
+    """
+    margin = LEAST_MARGIN + round(A_SECOND * max(0.0, seconds))
+    found = (await connection.execute(_SEQUENCES, {"exact": _EXACT})).all()
+    for name, last, most in found:
+        value = last + min(margin, max(0, most - last) // SHARE)
+        await connection.execute(_MOVE, {"name": name, "value": value})
+    return len(found)
+
+
+async def raise_versions(connection: AsyncConnection, seconds: float) -> None:
+    """Move the version of every record on, beyond the edits in the ``seconds`` since the backup.
+
+    Without that, the next edits would give a record versions that it had before the restore, with another
+    content: ``If-Match`` with the tag of then would match.
+    """
+    margin = LEAST_EDITS + round(EDITS_A_SECOND * max(0.0, seconds))
+    for table in _VERSIONED:
+        left = (literal(_GREATEST_VERSION) - table.c.version) // SHARE
+        raised = table.c.version + func.least(literal(margin, BigInteger()), left)
+        await connection.execute(update(table).values(version=raised))
+
+
+async def retire_unknown_positions(connection: AsyncConnection) -> None:
+    """Have the next ``POSITIONS`` bit positions wait as if they had just been given up.
+
+    Those given after the backup are among them, and other services may still read tokens with them.
+    """
+    await bit_positions.retire(connection, await bit_positions.unused(connection), None, count=POSITIONS)
+
+
+async def end_secrets(connection: AsyncConnection, *, api_keys: bool, links: bool) -> Secrets:
+    """End all API keys, and all public links: some may have been revoked after the backup."""
+    ended = Secrets(0, 0)
+    if api_keys:
+        live = or_(api_key.c.expire_time.is_(None), api_key.c.expire_time > func.now())
+        found = await connection.execute(update(api_key).where(live).values(expire_time=func.now()))
+        ended = Secrets(found.rowcount, 0)
+    if links:
+        gone = {"token_hash": None, "token_expire_time": None}
+        found = await connection.execute(update(file).where(file.c.token_hash.is_not(None)).values(gone))
+        ended = Secrets(ended.api_keys, found.rowcount)
+    return ended
+
+
+async def begin_objects(connection: AsyncConnection, prefix: str, *, moved: bool) -> None:
+    """Let ``prefix`` start the keys of new objects.
+
+    With ``moved`` those of all stored files as well, whatever prefix an earlier restore has left them.
+    """
+    if moved:
+        name = func.substr(file.c.key, func.strpos(file.c.key, "/"))
+        renamed = update(file).where(file.c.state == "stored").values(key=func.concat(literal(prefix), name))
+        await connection.execute(renamed)
+    await connection.execute(update(object_space).values(prefix=prefix, swept_time=None))

@@ -1,1 +1,0 @@
-"""Restore epochs of the database: what a backup reads, and what a restore leaves out."""

@@ -1,0 +1,87 @@
+"""Seeds a new database, once: what an administrator deletes later stays deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from sqlalchemy import Connection, Table, exists, func, insert, literal, or_, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.kernel.extension import Extension
+from service.kernel.names import name_key
+from service.kernel.permission_catalogue import CATALOGUE, Page
+from service.records.database.row_mapper import column_values
+from service.records.schema import menu, role, role_menu, user, user_role
+from service.records.seed_catalogue import ROOT, bring
+from service.records.seed_data import ADMINISTRATOR, ADMINISTRATOR_ROLE, ROLES, SeedRole
+
+
+def is_new(connection: Connection) -> bool:
+    """True if the database holds no user, no role and no menu."""
+    used = or_(*(exists(select(table.c.id)) for table in (user, role, menu)))
+    return not connection.execute(select(used)).scalar_one()
+
+
+def seed(
+    connection: Connection, administrator_hash: Callable[[], str], extensions: Sequence[Extension] = ()
+) -> None:
+    """Write menus, roles, resources and the first administrator into a new database.
+
+    Those of ``extensions`` as well.
+
+    ``administrator_hash`` returns the Argon2 hash of the administrator's password. The caller holds the
+    migration lock.
+    """
+    bring(connection, _nobody_yet, extensions)
+    roles = {granted.code: _role(connection, granted) for granted in ROLES}
+    administrator = _insert(
+        connection,
+        user,
+        password_hash=administrator_hash(),
+        **column_values(user, asdict(ADMINISTRATOR)),
+    )
+    connection.execute(insert(user_role).values(user_id=administrator, role_id=roles[ADMINISTRATOR_ROLE]))
+
+
+def _nobody_yet(_held: Collection[str], _codes: Sequence[str]) -> tuple[str, ...]:
+    """A new database has no role that could cover a code."""
+    return ()
+
+
+async def is_seeded(connection: AsyncConnection) -> bool:
+    """True if the database has been seeded; False also if it has no tables yet."""
+    if (
+        await connection.execute(select(func.to_regclass(f"{role.schema}.{role.name}")))
+    ).scalar_one() is None:
+        return False
+    return bool((await connection.execute(select(exists(select(role.c.id))))).scalar_one())
+
+
+def _role(connection: Connection, granted: SeedRole) -> int:
+    """Write a role with its Buttons and the Menus above them, or all Menus if it sees every page."""
+    role_id = _insert(
+        connection,
+        role,
+        role_code=granted.code,
+        role_name=granted.name,
+        role_name_key=name_key(granted.name),
+        description=granted.description,
+    )
+    pages = {page.name for page in CATALOGUE if granted.every_page or _gives(granted, page)}
+    shown = pages | {ROOT} if pages else pages
+    given = or_(menu.c.auth_mark.in_(granted.codes), (menu.c.menu_type == "Menu") & menu.c.name.in_(shown))
+    rows = select(literal(role_id), menu.c.id).where(given).order_by(menu.c.id)
+    connection.execute(insert(role_menu).from_select(["role_id", "menu_id"], rows))
+    return role_id
+
+
+def _gives(granted: SeedRole, page: Page) -> bool:
+    return any(one.code in granted.codes for one in page.permissions)
+
+
+def _insert(connection: Connection, table: Table, **values: Any) -> int:
+    written = insert(table).values(**values, updated_by=None).returning(table.c.id)
+    made: int = connection.execute(written).scalar_one()
+    return made

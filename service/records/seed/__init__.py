@@ -1,1 +1,0 @@
-"""The initial content of a new database, and what later versions add."""

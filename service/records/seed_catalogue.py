@@ -1,0 +1,225 @@
+"""Seeds the Menus, Buttons and resources of this version's catalogue and of extensions, each of them once.
+
+``sys.seeded`` remembers what was ever seeded, so that what an administrator deletes stays deleted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from sqlalchemy import Connection, Table, insert, null, or_, select, tuple_
+from sqlalchemy.dialects.postgresql import insert as upsert
+
+from service.kernel.extension import Extension, SeedResource, pages_with
+from service.kernel.permission_catalogue import Page, codes_by_endpoint, permissions
+from service.records.schema import action_resource, menu, resource, role, role_menu, seeded
+from service.records.seed_data import RESOURCES, WILDCARDS
+
+ROOT: Final = "system"
+"""The name of the Menu above all pages."""
+
+Extensions = Sequence[Extension]
+
+Covered = Callable[[Collection[str], Sequence[str]], tuple[str, ...]]
+"""Returns those of some codes, the second argument, that the codes of the first cover, wildcards included."""
+
+Key = tuple[str, str]
+"""The kind and the code of a seeded record, as in ``sys.seeded``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Additions:
+    """What this version adds: permission codes, and resources such as ``GET /api/user/list``.
+
+    ``gained_by`` maps the codes of enabled roles to the added codes that their wildcards grant.
+    """
+
+    codes: tuple[str, ...] = ()
+    resources: tuple[str, ...] = ()
+    gained_by: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.codes or self.resources)
+
+
+def pending(connection: Connection, covered: Covered, extensions: Extensions = ()) -> Additions:
+    """Return what this version adds: never seeded in this database, and not there. Changes nothing."""
+    known = _known(connection)
+    present = _buttons(connection)
+    codes = [code for code in _titles(extensions) if ("button", code) not in known and code not in present]
+    wanted = [one for one in _resources(extensions) if ("resource", one.code) not in known]
+    taken = _taken(connection, wanted)
+    brought = (f"{one.method} {one.path}" for one in wanted if one.code not in taken)
+    return Additions(tuple(codes), tuple(brought), _gained_by(connection, codes, covered))
+
+
+def bring(connection: Connection, covered: Covered, extensions: Extensions = ()) -> Additions:
+    """Write what is ``pending``, and remember it; the caller holds the locks of the policy and of rights.
+
+    A Button is placed below the Menu of its page; if that was deleted, below the root, or at the top if it is
+    of an extension. A new page is shown to the roles whose wildcards grant one of its codes; that gives no
+    right. A resource whose codes no Button carries any more is left out: without a binding all logged-in
+    users could reach it.
+    """
+    found = pending(connection, covered, extensions)
+    known = _known(connection)
+    menus = _bring_menus(connection, known, found.gained_by, extensions)
+    _bring_buttons(connection, found.codes, menus, extensions)
+    _bring_resources(connection, found.resources, extensions)
+    rows = [{"kind": kind, "code": code} for kind, code in _all(extensions) if (kind, code) not in known]
+    if rows:
+        connection.execute(upsert(seeded).on_conflict_do_nothing(), rows)
+    return found
+
+
+def lacking(connection: Connection, extensions: Extensions = ()) -> list[str]:
+    """Return the codes of the catalogue that no enabled Button carries."""
+    enabled = select(menu.c.auth_mark).where(menu.c.menu_type == "Button", menu.c.enabled)
+    carried = set(connection.execute(enabled).scalars())
+    return [code for code in permissions(pages_with(extensions)) if code not in carried]
+
+
+def is_complete(connection: Connection, extensions: Extensions = ()) -> bool:
+    """True if everything in this version's catalogue and in ``extensions`` has been seeded."""
+    return set(_all(extensions)) <= _known(connection)
+
+
+def _resources(extensions: Extensions) -> tuple[SeedResource, ...]:
+    return (*RESOURCES, *(resource for one in extensions for resource in one.resources))
+
+
+def _all(extensions: Extensions) -> Iterator[Key]:
+    yield from (("menu", name) for name in (ROOT, *(page.name for page in pages_with(extensions))))
+    yield from (("button", code) for code in _titles(extensions))
+    yield from (("resource", one.code) for one in _resources(extensions))
+
+
+def _titles(extensions: Extensions) -> dict[str, str]:
+    """Return the title of each Button by its code, wildcards first."""
+    return {
+        **dict(WILDCARDS),
+        **{code: one.title for code, one in permissions(pages_with(extensions)).items()},
+    }
+
+
+def _known(connection: Connection) -> set[Key]:
+    return {(row.kind, row.code) for row in connection.execute(select(seeded.c.kind, seeded.c.code))}
+
+
+def _buttons(connection: Connection) -> dict[str, int]:
+    found = select(menu.c.auth_mark, menu.c.id).where(menu.c.menu_type == "Button")
+    return {row.auth_mark: row.id for row in connection.execute(found)}
+
+
+def _taken(connection: Connection, wanted: Collection[SeedResource]) -> set[str]:
+    """Return the codes of ``wanted`` for which a resource with the same code or requests exists."""
+    shapes = {(one.method, re.sub(r"\{[^/]*\}", "{}", one.path)): one.code for one in wanted}
+    same = or_(
+        resource.c.resource_code.in_([one.code for one in wanted]),
+        tuple_(resource.c.method, resource.c.shape).in_(list(shapes)),
+    )
+    rows = connection.execute(
+        select(resource.c.resource_code, resource.c.method, resource.c.shape).where(same)
+    )
+    return {code for row in rows for code in (row.resource_code, shapes.get((row.method, row.shape))) if code}
+
+
+def _gained_by(connection: Connection, codes: Sequence[str], covered: Covered) -> dict[str, tuple[str, ...]]:
+    if not codes:
+        return {}
+    given = (
+        select(role.c.role_code, menu.c.auth_mark)
+        .join(role_menu, role_menu.c.role_id == role.c.id)
+        .join(menu, menu.c.id == role_menu.c.menu_id)
+        .where(role.c.enabled, menu.c.menu_type == "Button", menu.c.enabled)
+        .order_by(role.c.role_code)
+    )
+    held: dict[str, set[str]] = {}
+    for row in connection.execute(given):
+        held.setdefault(row.role_code, set()).add(row.auth_mark)
+    granted = {name: covered(marks, codes) for name, marks in held.items()}
+    return {name: gained for name, gained in granted.items() if gained}
+
+
+def _bring_menus(
+    connection: Connection,
+    known: Collection[Key],
+    gained_by: Mapping[str, Collection[str]],
+    extensions: Extensions,
+) -> dict[str, int]:
+    """Write the new Menus; return the ids of the Menus of the catalogue that exist, by name."""
+    named = select(menu.c.name, menu.c.id).where(menu.c.menu_type == "Menu", menu.c.name.is_not(None))
+    menus = {row.name: row.id for row in connection.execute(named.order_by(menu.c.id.desc()))}
+    if ("menu", ROOT) not in known and ROOT not in menus:
+        menus[ROOT] = _menu(connection, None, title="System", name=ROOT, path="/system", icon="settings")
+    for sort, page in enumerate(pages_with(extensions)):
+        if ("menu", page.name) in known or page.name in menus:
+            continue
+        place = page.name if page.own_root else f"system/{page.name}"
+        menus[page.name] = _menu(
+            connection,
+            None if page.own_root else menus.get(ROOT),
+            title=page.title,
+            name=page.name,
+            path=f"/{place}",
+            component=f"{place}/index",
+            icon=page.icon,
+            sort=sort,
+        )
+        _show(connection, page, menus[page.name], gained_by)
+    return menus
+
+
+def _show(connection: Connection, page: Page, menu_id: int, gained_by: Mapping[str, Collection[str]]) -> None:
+    """Show a new page to the roles that have gained one of its codes."""
+    codes = {one.code for one in page.permissions}
+    roles = [name for name, gained in gained_by.items() if codes & set(gained)]
+    ids = connection.execute(select(role.c.id).where(role.c.role_code.in_(roles))).scalars()
+    _join(connection, role_menu, [{"role_id": role_id, "menu_id": menu_id} for role_id in ids])
+
+
+def _bring_buttons(
+    connection: Connection, codes: Collection[str], menus: Mapping[str, int], extensions: Extensions
+) -> None:
+    root = menus.get(ROOT)
+    places = {code: (root, sort) for sort, (code, _) in enumerate(WILDCARDS)}
+    for page in pages_with(extensions):
+        above = menus.get(page.name, None if page.own_root else root)
+        places |= {one.code: (above, sort) for sort, one in enumerate(page.permissions)}
+    titles = _titles(extensions)
+    for code in codes:
+        parent, sort = places[code]
+        button = {"parent_id": parent, "title": titles[code], "auth_mark": code, "sort": sort}
+        _insert(connection, menu, menu_type="Button", **button)
+
+
+def _bring_resources(connection: Connection, brought: Collection[str], extensions: Extensions) -> None:
+    buttons = _buttons(connection)
+    opened_by = codes_by_endpoint(pages_with(extensions))
+    for one in _resources(extensions):
+        codes = opened_by.get(f"{one.method} {one.path}", frozenset())
+        bound = sorted(buttons[code] for code in codes if code in buttons)
+        if f"{one.method} {one.path}" not in brought or (codes and not bound):
+            continue
+        values = {"resource_code": one.code, "resource_name": one.name, "method": one.method}
+        resource_id = _insert(connection, resource, **values, path=one.path)
+        rows = [{"resource_id": resource_id, "menu_id": menu_id} for menu_id in bound]
+        _join(connection, action_resource, rows)
+
+
+def _menu(connection: Connection, parent: int | None, **values: Any) -> int:
+    return _insert(connection, menu, parent_id=parent, menu_type="Menu", bit_position=null(), **values)
+
+
+def _insert(connection: Connection, table: Table, **values: Any) -> int:
+    written = insert(table).values(**values, updated_by=None).returning(table.c.id)
+    made: int = connection.execute(written).scalar_one()
+    return made
+
+
+def _join(connection: Connection, table: Table, rows: list[dict[str, int]]) -> None:
+    if rows:
+        connection.execute(insert(table), rows)

@@ -1,1 +1,0 @@
-"""``sys.service``: the other services whose routes resources guard."""
