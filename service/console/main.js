@@ -3,6 +3,7 @@
 import { Problem } from "./core/api.js";
 import * as session from "./core/session.js";
 import { h } from "./core/dom.js";
+import { VIEWS } from "./loaders.js";
 import { trouble } from "./parts/trouble.js";
 import { S } from "./strings.js";
 
@@ -38,7 +39,7 @@ else await ask();
 async function begin() {
   try {
     const { open } = await import("./core/frame.js");
-    await open();
+    await open(VIEWS);
   } catch (problem) {
     if (problem instanceof Problem && problem.status === 401) await ask();
     else if (!document.querySelector("main")?.childElementCount) {

@@ -12,7 +12,7 @@ from tests.console.test_scripts import CONSOLE as FILES
 from tests.console.visits import Visit
 
 HOSTILE: Final = "<img src=x onerror=alert(1)>'\"><script>alert(2)</script>"
-VIEWS: Final = re.findall(r'pattern: "([^"]+)"', (FILES / "core" / "views.js").read_text(encoding="utf-8"))
+VIEWS: Final = re.findall(r'pattern: "([^"]+)"', (FILES / "loaders.js").read_text(encoding="utf-8"))
 NARROW: Final = 320
 """CSS pixels: WCAG 2.2, 1.4.10 (Reflow)."""
 RECORDS: Final = {

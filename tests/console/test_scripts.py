@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
 
 from tests.console.declarations import PLACE, declarations
 from tests.contract.document import current
+from tests.service.test_structure import tied
 
 CONSOLE = Path(__file__).parents[2] / "service" / "console"
 SCRIPTS = sorted(CONSOLE.rglob("*.js"))
@@ -17,6 +19,7 @@ FORBIDDEN = {
     r"|\bsetHTML|\bdocument\.write|\bDOMParser\b",
     "runs text": r"\beval\s*\(|\bnew Function\b|\bset(?:Timeout|Interval)\s*\(\s*[\"'`]|javascript:",
     "makes a policy of trusted types": r"\btrustedTypes\b",
+    "imports what no literal names": r"\bimport\s*\(\s*(?![\"'\s])",
     "loads from elsewhere": r"\bfetch\s*\(\s*[\"'`]https?:"
     r"|(?:\bfrom\s+|\bimport\s*\(\s*|^import\s+)[\"'](?![./])",
     "sets a handler or a style as text": r"setAttribute\(\s*[\"'](?:on\w+|style)[\"']|\.cssText\b",
@@ -28,6 +31,9 @@ FIRST_LOAD = 200_000
 
 _STATIC_IMPORT = re.compile(r"""^(?:import|export)\s(?:[^"';]*\sfrom\s+)?["']([^"']+)["']""", re.MULTILINE)
 _IMPORT = re.compile(r"""(?:\bfrom\s+|\bimport\s*\(\s*|^import\s+)["']([^"']+)["']""", re.MULTILINE)
+
+_ANY_IMPORT = re.compile(r"""(?:\bfrom\s*|\bimport\s*\(?\s*)["'](\.[^"']+)["']""")
+"""Static, dynamic, and of types alone: in comments too."""
 
 
 def code_of(script: Path) -> str:
@@ -48,7 +54,7 @@ def test_each_forbidden_thing_is_noticed() -> None:
     for text in (
         "one.innerHTML = x", "document.write(x)", "new DOMParser()", "eval(x)", "setTimeout('x', 1)",
         "trustedTypes.createPolicy", 'import x from "https://elsewhere"', "import('elsewhere')",
-        "fetch(`https://elsewhere`)", 'one.setAttribute("onclick", x)',
+        "import(view)", "fetch(`https://elsewhere`)", 'one.setAttribute("onclick", x)',
     ):  # fmt: skip
         assert any(re.search(pattern, text) for pattern in FORBIDDEN.values()), text
 
@@ -69,6 +75,38 @@ def reached_from(*starts: str, imports: re.Pattern[str] = _IMPORT) -> set[Path]:
 
 def test_imports_lead_to_files_and_every_view_is_reached() -> None:
     assert {script for script in SCRIPTS if script.parent.name != "parts"} <= reached_from("main.js")
+
+
+def circles(folder: Path) -> list[list[Path]]:
+    """Return the groups of scripts and declarations in ``folder`` that import one another."""
+    arrows: dict[Path, set[Path]] = {}
+    for script in (*folder.rglob("*.js"), *folder.rglob("*.d.ts")):
+        named = [(script.parent / name).resolve() for name in _ANY_IMPORT.findall(script.read_text("utf-8"))]
+        arrows[script] = {path if path.is_file() else path.with_suffix(".d.ts") for path in named} - {script}
+    return tied(arrows)
+
+
+def test_no_scripts_import_one_another_in_a_circle() -> None:
+    assert circles(CONSOLE) == []
+
+
+@pytest.mark.parametrize(
+    "added",
+    [
+        'import { show } from "../views/home.js";',
+        'import {\n  show,\n} from "../views/home.js";',
+        'export * from "../views/home.js";',
+        'const load = () => import("../views/home.js");',
+        '/** @typedef {import("../views/home.js")} Home */',
+        '/** @import { show } from "../views/home.js" */',
+    ],
+)
+def test_a_circle_is_noticed_however_the_import_is_written(tmp_path: Path, added: str) -> None:
+    console = shutil.copytree(CONSOLE, tmp_path / "console")
+    lower = console / "core" / "page.js"
+    lower.write_text(f"{lower.read_text(encoding='utf-8')}\n{added}\n", encoding="utf-8")
+    [circle] = circles(console)
+    assert {lower, console / "views" / "home.js"} <= set(circle)
 
 
 @pytest.mark.parametrize(

@@ -53,16 +53,20 @@ def imports_of(path: Path, modules: Mapping[str, Path]) -> Iterator[Path]:
 
 
 def circles(folder: Path) -> list[list[Path]]:
-    """Return the groups of files in ``folder`` that import one another, directly or through others."""
+    """Return the groups of Python files in ``folder`` that import one another."""
     files = sorted(folder.rglob("*.py"))
     modules = {
         ".".join(path.relative_to(folder.parent).with_suffix("").parts).removesuffix(".__init__"): path
         for path in files
     }
-    arrows = {path: {other for other in imports_of(path, modules) if other != path} for path in files}
-    reached = {path: _reached(path, arrows) for path in files}
-    tied = {path: frozenset(other for other in reached[path] if path in reached[other]) for path in files}
-    return [sorted(group) for group in set(tied.values()) if group]
+    return tied({path: set(imports_of(path, modules)) - {path} for path in files})
+
+
+def tied(arrows: Mapping[Path, set[Path]]) -> list[list[Path]]:
+    """Return the groups of files that import one another, directly or through others."""
+    reached = {path: _reached(path, arrows) for path in arrows}
+    groups = {frozenset(other for other in reached[path] if path in reached[other]) for path in arrows}
+    return [sorted(group) for group in groups if group]
 
 
 def _reached(start: Path, arrows: Mapping[Path, set[Path]]) -> set[Path]:

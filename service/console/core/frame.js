@@ -4,9 +4,8 @@ import { S } from "../strings.js";
 import { trouble } from "../parts/trouble.js";
 import { button, h, icon, link, mark } from "./dom.js";
 import { keepFocus, leaveFocus } from "./focus.js";
-import { match, page, reconsider, start, stop } from "./router.js";
+import { match, page, reconsider, start, stop, useViews, viewOf } from "./router.js";
 import * as session from "./session.js";
-import { viewOf } from "./views.js";
 
 /** @type {[string, string, string][]} */
 const OWN = [["/account", S.frame.account, "user"], ["/account/devices", S.frame.devices, "device"], ["/account/sign-ins", S.frame.logins, "log-in"]];
@@ -17,8 +16,9 @@ const OWN = [["/account", S.frame.account, "user"], ["/account/devices", S.frame
 let [held, drawn] = ["", ""];
 /** @type {Promise<void> | null} */ let refreshing = null;
 
-/** Show the frame, and in it the view of the address. */
-export async function open() {
+/** Show the frame, and in it the view of the address. @param {import("./page.js").View[]} views */
+export async function open(views) {
+  useViews(views);
   const outlet = h("main", { id: "content", tabindex: "-1" });
   const drawer = button(S.frame.open, () => toggle(true), { icon: "menu", label: true, kind: "quiet drawer", "aria-expanded": "false", "aria-controls": "side" });
   list = h("ul", { class: "nav" });

@@ -8,16 +8,18 @@ import { trouble } from "../parts/trouble.js";
 import { Problem } from "./api.js";
 import { button, h, link, unsaved } from "./dom.js";
 import { focusIn, focusOn, forgetFocus } from "./focus.js";
+import { Page } from "./page.js";
 import * as session from "./session.js";
-import { VIEWS } from "./views.js";
 
-/** @typedef {{view: import("./views.js").View, params: Record<string, string>}} Match */
+/** @typedef {import("./page.js").View} View */
+/** @typedef {{view: View, params: Record<string, string>}} Match */
 
 /** Where the reader was: the focus, and how far the page was scrolled. @typedef {{focus: import("./focus.js").Mark | null, top: number}} Spot */
 /** The spots of the entries of the history while the reader is elsewhere. @type {Map<number, Spot>} */
 const left = new Map();
 
-/** The views that have been loaded. @type {Set<import("./views.js").View>} */
+/** All views. @type {View[]} */ let views = [];
+/** The views that have been loaded. @type {Set<View>} */
 const reached = new Set();
 
 /** @type {AbortController} */ let controller = new AbortController();
@@ -31,102 +33,24 @@ let entry = 0;
 let latest = 0;
 let returning = false;
 
-/** A view that is shown: what it was asked for, and what it may do. */
-export class Page {
-  /** @param {string} path @param {URLSearchParams} query @param {Record<string, string>} params */
-  constructor(path, query, params) {
-    this.path = path;
-    this.query = query;
-    this.params = params;
-    this.signal = controller.signal;
-    /** Send a request; ends when the view is left. Throws `Problem`. @type {import("../types/call.js").Call} */
-    this.call = (/** @type {any} */ method, /** @type {any} */ template, /** @type {any} */ options) =>
-      session.call(method, template, { signal: this.signal, ...options });
-    this.heading = h("h1", { tabindex: "-1" });
-    this.actions = h("div", { class: "actions" });
-    this.above = h("nav", { class: "crumbs", "aria-label": S.action.back, hidden: true });
-    this.body = h("div", { class: "body" });
-    /** Whether the view was kept from the caller. */
-    this.refused = false;
-    /** @type {Set<Promise<any>>} */ this.loads = new Set();
-  }
-
-  get me() {
-    return /** @type {import("./session.js").Me} */ (session.me);
-  }
-
-  /** @param {string} operation Such as `POST /api/user`. */
-  may(operation) {
-    return session.may(operation);
-  }
-
-  /**
-   * Set the heading, and what stands beside it, such as buttons.
-   * @param {string} text
-   * @param {...import("./dom.js").Child} actions
-   */
-  title(text, ...actions) {
-    this.heading.textContent = text;
-    this.actions.replaceChildren(...actions.flat(9).filter((one) => one instanceof Node));
-    if (!this.signal.aborted) announced(text, this.path);
-  }
-
-  /** Show the way to where this view belongs, such as `["/users", "Users"]`. @param {...[string, string]} steps */
-  crumbs(...steps) {
-    this.above.hidden = steps.length === 0;
-    this.above.replaceChildren(...steps.map(([href, text]) => link(href, text)));
-  }
-
-  /** Set the content. @param {...import("./dom.js").Child} nodes */
-  put(...nodes) {
-    this.body.removeAttribute("aria-busy");
-    this.body.replaceChildren(.../** @type {Node[]} */ (nodes.flat(9).filter((one) => one instanceof Node)));
-  }
-
-  /** Say that a part of the view is still loading. @param {Promise<any>} load */
-  during(load) {
-    this.loads.add(load);
-    const done = () => this.loads.delete(load);
-    load.then(done, done);
-  }
-
-  /** Wait until all parts of the view have loaded; each may show further ones. */
-  async complete() {
-    while (this.loads.size) await Promise.allSettled(this.loads);
-  }
-
-  /** Go to another view, unless the reader has gone already. @param {string} path */
-  go(path) {
-    if (!this.signal.aborted) location.hash = path;
-  }
-
-  /**
-   * Replace members of the query in the address, and show the view again; empty values remove them. With
-   * `{show: false}` only the address changes, and with `{push: true}` the way back leads to the address before.
-   * Nothing happens once the view has been left: the address is that of another one.
-   * @param {Record<string, any>} changes
-   * @param {{show?: boolean, push?: boolean}} [options]
-   */
-  setQuery(changes, { show: again = true, push = false } = {}) {
-    if (this.signal.aborted) return;
-    for (const [name, value] of Object.entries(changes)) {
-      const text = Array.isArray(value) ? value.join(",") : value;
-      if (text === undefined || text === null || text === "" || text === false) this.query.delete(name);
-      else this.query.set(name, String(text));
-    }
-    hash = `#${this.path}${this.query.size ? `?${this.query}` : ""}`;
+/** What pages ask of this module. @type {import("./page.js").Router} */
+const ROUTER = {
+  announce: (title, path) => announced(title, path),
+  readdress(target, push) {
+    hash = target;
     if (push) {
       left.set(entry, spot());
       entry = ++latest;
       history.pushState({ entry }, "", hash);
     } else history.replaceState({ entry }, "", hash);
-    if (again) show({ same: true });
-  }
+  },
+  reload: () => show({ same: true }),
+  shown: () => shown,
+};
 
-  /** Show the view again, as after a change, unless the reader has left it. */
-  async reload() {
-    if (!this.signal.aborted) await show({ same: true });
-  }
+/** Take the views among which addresses and menus choose. @param {View[]} all */
+export function useViews(all) {
+  views = all;
 }
 
 /** Return the page that is shown. */
@@ -141,7 +65,7 @@ export function page() {
  */
 export function match(path) {
   const steps = path.split("/");
-  for (const view of VIEWS) {
+  for (const view of views) {
     const pattern = view.pattern.split("/");
     if (pattern.length !== steps.length) continue;
     /** @type {Record<string, string>} */ const params = {};
@@ -153,6 +77,14 @@ export function match(path) {
     if (fits) return { view, params };
   }
   return null;
+}
+
+/**
+ * Return the view to which a menu of the caller leads: by the name that the service has given it, or by its path.
+ * @param {import("./session.js").Menu} menu
+ */
+export function viewOf({ name, path }) {
+  return views.find((view) => view.menu && [name, path].some((text) => text && [view.menu, `/system/${view.menu}`, view.pattern].includes(text)));
 }
 
 /**
@@ -222,7 +154,7 @@ async function show({ same = false, back = false } = {}) {
   leave = null;
   const [path, search = ""] = (hash.slice(1) || "/").split(/\?(.*)/s);
   const found = match(path);
-  const made = (shown = new Page(path, new URLSearchParams(search), found?.params ?? {}));
+  const made = (shown = new Page(path, new URLSearchParams(search), found?.params ?? {}, controller.signal, ROUTER));
   const { signal } = made;
   const frame = h("div", { class: "page", dataset: { path } }, made.above, h("div", { class: "head" }, made.heading, made.actions), made.body);
   made.body.setAttribute("aria-busy", "true");
@@ -293,7 +225,7 @@ export async function reconsider() {
 /**
  * Load a view. A browser asks only once for a file that could not be loaded, and a new page, as is needed after an
  * upgrade, costs the session. So the first time this makes sure that the service can be reached.
- * @param {import("./views.js").View} view
+ * @param {View} view
  */
 async function loaded(view) {
   if (!reached.has(view)) {

@@ -8,7 +8,7 @@ const T = S.bans;
 const BAN = "/api/online/{loginId}/ban";
 const DAY = 86_400; // seconds
 
-/** @typedef {import("../core/router.js").Page} Page */
+/** @typedef {import("../core/page.js").Page} Page */
 
 /**
  * Ask for how long and why, and ban a user; returns whether it was done.

@@ -10,7 +10,7 @@ const T = S.policy;
 const MOST_LINES = 30;
 const MOST_CODES = 60;
 
-/** @typedef {import("../core/router.js").Page} Page */
+/** @typedef {import("../core/page.js").Page} Page */
 /** @typedef {import("../types/api").Layer} Layer */
 
 /** Return whose refusal was found, of what and where. @param {Page} page @param {import("../types/api").FoundRefusal} found */

@@ -17,7 +17,7 @@ const BOUND = "/api/menu/{id}/resources";
 const MOST_FOUND = 20;
 const OWN = "portcullis";
 
-/** @typedef {import("../core/router.js").Page} Page */
+/** @typedef {import("../core/page.js").Page} Page */
 /** @typedef {import("./menus.js").Place} Place */
 /** @typedef {import("./menus.js").Menu} Menu */
 /** @typedef {import("../types/api").BoundResource} Resource */

@@ -9,7 +9,7 @@ const SIZE = 200;
 
 /**
  * Read all Menus and Buttons.
- * @param {import("../core/router.js").Page} page
+ * @param {import("../core/page.js").Page} page
  * @returns {Promise<Menu[]>}
  */
 export async function readMenus(page) {

@@ -12,7 +12,7 @@ const T = S.services;
 const ALL = "/api/opening";
 const ONE = "/api/opening/{id}";
 
-/** @typedef {import("../core/router.js").Page} Page */
+/** @typedef {import("../core/page.js").Page} Page */
 /** @typedef {import("../types/api").ServiceOpening} Opening */
 
 /** Return the openings of a service, with what the caller may do about them. @param {Page} page @param {string} service */

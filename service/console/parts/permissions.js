@@ -13,7 +13,7 @@ import { searching, tree } from "./tree.js";
 const T = S.permissions;
 const GIVEN = "/api/role/{id}/permissions";
 
-/** @typedef {import("../core/router.js").Page} Page */
+/** @typedef {import("../core/page.js").Page} Page */
 /** @typedef {import("./menus.js").Place} Place */
 /** @typedef {{roleName: string}} Role */
 

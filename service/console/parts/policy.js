@@ -2,7 +2,7 @@
 /** What the views of the policy share: the way from one to another, lines, requests and codes. */
 import { Problem } from "../core/api.js";
 import { h, link, pieces } from "../core/dom.js";
-import { VIEWS } from "../core/views.js";
+import { match } from "../core/router.js";
 import { S } from "../strings.js";
 import { trouble } from "./trouble.js";
 
@@ -10,11 +10,11 @@ const T = S.policy;
 const TABS = /** @type {[string, keyof typeof T.tab][]} */ ([["/policy", "model"], ["/policy/explain", "explain"], ["/policy/who", "who"], ["/policy/what", "what"],
   ["/policy/matrix", "matrix"], ["/policy/openings", "openings"], ["/policy/revisions", "revisions"], ["/policy/findings", "findings"]]);
 
-/** @typedef {import("../core/router.js").Page} Page */
+/** @typedef {import("../core/page.js").Page} Page */
 
 /** Return the way to the views of the policy that the caller may see. @param {Page} page @param {string} [current] */
 export function tabs(page, current = page.path) {
-  const offered = TABS.filter(([path]) => VIEWS.some(({ pattern, operation }) => pattern === path && page.may(operation ?? "")));
+  const offered = TABS.filter(([path]) => page.may(match(path)?.view.operation ?? ""));
   return h("nav", { class: "tabs", "aria-label": T.tabs }, offered.map(([path, name]) => {
     const one = link(path, T.tab[name]);
     if (path === current) one.setAttribute("aria-current", "page");

@@ -2,7 +2,6 @@
 /** What a write would do, told by its dry run before it is saved; and how it is taken back. */
 import { Problem } from "../core/api.js";
 import { h } from "../core/dom.js";
-import { page as current } from "../core/router.js";
 import { S } from "../strings.js";
 import { ask, dialog } from "./dialog.js";
 import { trouble } from "./trouble.js";
@@ -104,12 +103,12 @@ export async function attempt(title, work) {
 /**
  * Return what takes a change back, for `tell`: it sends requests one after the other, whichever view is shown by then, and
  * shows the view of the change anew if it still is.
- * @param {import("../core/router.js").Page} page The view of the change.
+ * @param {import("../core/page.js").Page} page The view of the change.
  * @param {...[method: string, template: string, options: import("../core/api.js").Options]} requests
  */
 export function undoing(page, ...requests) {
   return async () => {
     for (const [method, template, options] of requests) await page.call(method, template, { ...options, signal: undefined });
-    if (current().path === page.path) await current().reload();
+    await page.reloadIfShown();
   };
 }

@@ -12,7 +12,7 @@ const T = S.resources;
 
 /**
  * Return a table of candidates, whose names and codes can be edited, and the buttons that check and register them.
- * @param {import("../core/router.js").Page} page
+ * @param {import("../core/page.js").Page} page
  * @param {Candidate[]} candidates
  * @param {{disabled?: boolean}} [options] `disabled`: register them disabled, unless the reader says otherwise.
  */

@@ -7,7 +7,7 @@ const T = S.related;
 
 /**
  * Return links to other views, without those whose operation the caller may not call; null if none is left.
- * @param {import("../core/router.js").Page} page
+ * @param {import("../core/page.js").Page} page
  * @param {[operation: string, href: string, text: string, icon: string][]} links
  */
 export function related(page, ...links) {

@@ -29,7 +29,7 @@ const before = new Map();
 /**
  * Return a list of a view that loads itself, with `reload()` and, while rows are shown, `rows()`. Its filters are those of
  * the view's address.
- * @param {import("../core/router.js").Page} page
+ * @param {import("../core/page.js").Page} page
  * @param {Listing} config
  * @returns {HTMLElement & {reload: () => Promise<void>, rows: () => any[]}}
  */

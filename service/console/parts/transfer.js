@@ -12,7 +12,7 @@ const TYPES = /** @type {Record<string, string>} */ ({ csv: "text/csv", json: "a
 
 /**
  * Return a button that asks for a format and downloads the table.
- * @param {import("../core/router.js").Page} page
+ * @param {import("../core/page.js").Page} page
  * @param {string} template Such as `/api/user/export`.
  * @param {string} name The name of the file, without its extension.
  * @param {{filters?: () => Record<string, any>, text?: string}} [limits] What the file is limited to, and what says so.
@@ -41,7 +41,7 @@ export function save(blob, name) {
 
 /**
  * Return what imports a table: a file is chosen, tried, shown row by row, and saved when the reader agrees.
- * @param {import("../core/router.js").Page} page
+ * @param {import("../core/page.js").Page} page
  * @param {object} what
  * @param {string} what.template Such as `/api/user/import`.
  * @param {import("../core/dom.js").Child} what.help What the table may have.

@@ -18,7 +18,7 @@ export function stateOf({ status, ban, kind }) {
 
 /**
  * Return the roles as options of a select, by code; null if the caller may not list them, or if there are too many.
- * @param {import("../core/router.js").Page} page
+ * @param {import("../core/page.js").Page} page
  * @returns {Promise<[string, string][] | null>}
  */
 export async function roleOptions(page) {
@@ -29,7 +29,7 @@ export async function roleOptions(page) {
 
 /**
  * Read all roles, by name.
- * @param {import("../core/router.js").Page} page
+ * @param {import("../core/page.js").Page} page
  * @returns {Promise<import("../types/api").Role[]>}
  */
 export async function allRoles(page) {

@@ -8,7 +8,7 @@ import { S } from "../strings.js";
 const T = S.account;
 const MEMBERS = ["nickName", "email", "phone", "gender", "avatar"];
 
-/** @param {import("../core/router.js").Page} page */
+/** @param {import("../core/page.js").Page} page */
 export async function show(page) {
   page.title(T.title);
   const profile = await merging({
@@ -32,7 +32,7 @@ export async function show(page) {
   page.put(h("div", { class: "cards" }, card(T.profile, profile), card(T.password, h("p", { class: "help" }, T.passwordText), password(page))));
 }
 
-/** @param {import("../core/router.js").Page} page */
+/** @param {import("../core/page.js").Page} page */
 function password(page) {
   const made = form({
     before: h("input", { type: "text", autocomplete: "username", value: page.me.name, hidden: true }), // for password managers

@@ -9,7 +9,7 @@ import { S } from "../strings.js";
 
 const T = S.policy;
 
-/** @param {import("../core/router.js").Page} page */
+/** @param {import("../core/page.js").Page} page */
 export async function show(page) {
   const { query } = page;
   const [from, to] = [Number(query.get("from")), Number(query.get("to"))];
@@ -31,7 +31,7 @@ export async function show(page) {
   answering(page, shown, answer, () => difference(page, from, to));
 }
 
-/** @param {import("../core/router.js").Page} page @param {number} from @param {number} to */
+/** @param {import("../core/page.js").Page} page @param {number} from @param {number} to */
 async function difference(page, from, to) {
   const read = async (/** @type {any} */ part) => (await page.call("GET", "/api/policy/diff", { query: { from, to, ...part } })).data;
   const first = await read(FIRST);

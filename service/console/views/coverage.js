@@ -14,7 +14,7 @@ const FIRST = 10;
 
 /** @typedef {import("../types/api").RouteGuard} RouteGuard */
 
-/** @param {import("../core/router.js").Page} page */
+/** @param {import("../core/page.js").Page} page */
 export async function show(page) {
   const { data } = await page.call("GET", "/api/policy/coverage", { query: { size: FIRST } });
   const registers = page.may("POST /api/resource");
@@ -55,7 +55,7 @@ export async function show(page) {
     data.unroutedTotal > FIRST && link("/resources/coverage?show=lost", T.allLost(data.unroutedTotal))));
 }
 
-/** Return all resources without a route, page by page. @param {import("../core/router.js").Page} page */
+/** Return all resources without a route, page by page. @param {import("../core/page.js").Page} page */
 function lost(page) {
   return listing(page, {
     caption: T.lost,

@@ -9,7 +9,7 @@ import { S } from "../strings.js";
 
 const T = S.devices;
 
-/** @param {import("../core/router.js").Page} page */
+/** @param {import("../core/page.js").Page} page */
 export async function show(page) {
   page.title(T.title, button(T.all, everywhere, { icon: "log-out" }));
   const list = listing(page, {

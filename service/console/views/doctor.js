@@ -5,7 +5,7 @@ import { findingList } from "../parts/findings.js";
 import { time } from "../parts/time.js";
 import { S } from "../strings.js";
 
-/** @param {import("../core/router.js").Page} page */
+/** @param {import("../core/page.js").Page} page */
 export async function show(page) {
   page.title(S.doctor.title, button(S.action.reload, () => page.reload(), { icon: "refresh" }));
   const { data } = await page.call("GET", "/api/system/findings");

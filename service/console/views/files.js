@@ -20,7 +20,7 @@ function size(bytes) {
   return new Intl.NumberFormat(undefined, { style: "unit", unit: UNITS[step], unitDisplay: step ? "short" : "long", maximumSignificantDigits: 3 }).format(bytes / 1000 ** step);
 }
 
-/** @param {import("../core/router.js").Page} page */
+/** @param {import("../core/page.js").Page} page */
 export async function show(page) {
   const mayUpload = page.may("POST /api/file");
   const transfers = h("div", { class: "transfers" });

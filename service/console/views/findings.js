@@ -8,7 +8,7 @@ import { S } from "../strings.js";
 
 const T = S.policy;
 
-/** @param {import("../core/router.js").Page} page */
+/** @param {import("../core/page.js").Page} page */
 export async function show(page) {
   const { data } = await page.call("GET", "/api/system/findings");
   page.title(T.tab.findings);

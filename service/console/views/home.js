@@ -1,13 +1,12 @@
 // @ts-check
 /** The first view: who the caller is, what they may do in words, and what needs attention. */
 import { badge, card, definition, h, icon, link } from "../core/dom.js";
-import { viewOf } from "../core/views.js";
+import { viewOf } from "../core/router.js";
 import { menus } from "../core/session.js";
 import { trouble } from "../parts/trouble.js";
-import { time } from "../parts/time.js";
 import { S } from "../strings.js";
 
-/** @param {import("../core/router.js").Page} page */
+/** @param {import("../core/page.js").Page} page */
 export async function show(page) {
   const { me } = page;
   const findings = page.may("GET /api/system/findings") ? h("div", null, card(S.doctor.attention, h("p", { class: "loading", role: "status" }, S.frame.loading))) : null;
@@ -20,7 +19,7 @@ export async function show(page) {
   if (findings) page.during(attention(page, findings));
 }
 
-/** What the caller may do, by the menus that they see, in the words of their Buttons. @param {import("../core/router.js").Page} page */
+/** What the caller may do, by the menus that they see, in the words of their Buttons. @param {import("../core/page.js").Page} page */
 function rights(page) {
   /** @type {(list: any[]) => any[]} */ const flat = (list) => list.flatMap((one) => [one, ...flat(one.children)]);
   const areas = flat(menus).filter((one) => one.buttons.length > 0);
@@ -40,10 +39,14 @@ function word(code) {
   return S.home.actions[action] ?? action.replaceAll("-", " ");
 }
 
-/** @param {import("../core/router.js").Page} page @param {HTMLElement} place */
+/** @param {import("../core/page.js").Page} page @param {HTMLElement} place */
 async function attention(page, place) {
   try {
-    const [{ data }, { findingList }] = await Promise.all([page.call("GET", "/api/system/findings"), import("../parts/findings.js")]);
+    const [{ data }, { findingList }, { time }] = await Promise.all([
+      page.call("GET", "/api/system/findings"),
+      import("../parts/findings.js"),
+      import("../parts/time.js"),
+    ]);
     const wrong = data.items.filter(({ state }) => state !== "ok");
     place.replaceChildren(card(S.doctor.attention, wrong.length === 0 ? h("p", null, S.doctor.fine) : findingList(wrong),
       h("p", { class: "help" }, S.doctor.checkedAt, " ", time(data.checkedTime, { ago: true }), " · ", link("/doctor", S.doctor.all))));

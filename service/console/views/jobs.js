@@ -10,14 +10,14 @@ import { S } from "../strings.js";
 const T = S.jobs;
 const KINDS = /** @type {Record<string, string>} */ ({ done: "good", failed: "bad", abandoned: "bad", stopped: "warn" });
 
-/** @param {import("../core/router.js").Page} page */
+/** @param {import("../core/page.js").Page} page */
 export async function show(page) {
   page.title(T.title, button(S.action.reload, () => page.reload(), { icon: "refresh" }));
   const { data } = await page.call("GET", "/api/jobs");
   page.put(data.items.map((one) => job(page, one)));
 }
 
-/** @param {import("../core/router.js").Page} page @param {import("../types/api").JobState} one */
+/** @param {import("../core/page.js").Page} page @param {import("../types/api").JobState} one */
 function job(page, one) {
   const { name } = one;
   const notes = h("div", { class: "notes" });

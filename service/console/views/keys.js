@@ -9,7 +9,7 @@ import { S } from "../strings.js";
 
 const T = S.keys;
 
-/** @param {import("../core/router.js").Page} page */
+/** @param {import("../core/page.js").Page} page */
 export async function show(page) {
   const { id } = page.params;
   const name = page.may("GET /api/user/{id}") ? (await page.call("GET", "/api/user/{id}", { path: { id } })).data.userName : id;

@@ -11,7 +11,7 @@ import { S } from "../strings.js";
 const T = S.logins;
 const L = S.operations;
 
-/** @param {import("../core/router.js").Page} page */
+/** @param {import("../core/page.js").Page} page */
 export async function show(page) {
   const live = following(page, async (query) => (await page.call("GET", "/api/login-log/list", { query })).data, () => list.reload());
   const mayRead = page.may("GET /api/user/{id}");

@@ -19,7 +19,7 @@ const NAMED = 200;
 
 /** @typedef {import("../types/api").MatrixRequest} MatrixRequest */
 
-/** @param {import("../core/router.js").Page} page */
+/** @param {import("../core/page.js").Page} page */
 export async function show(page) {
   const all = page.may("GET /api/role/list") ? (await allRoles(page)).map((one) => ({ code: one.roleCode, name: one.roleName })) : await passing(page);
   const asked = (page.query.get("roles") ?? "").split(",").filter(Boolean);
@@ -50,14 +50,14 @@ export async function show(page) {
   page.put(tabs(page), h("p", null, T.matrixText), shown);
 }
 
-/** Return the roles that the first requests name: the caller may not list roles. @param {import("../core/router.js").Page} page */
+/** Return the roles that the first requests name: the caller may not list roles. @param {import("../core/page.js").Page} page */
 async function passing(page) {
   const { data } = await page.call("GET", "/api/policy/matrix", { query: { size: 200 } });
   const codes = new Set(data.items.flatMap((/** @type {MatrixRequest} */ one) => one.roles.map(({ roleCode }) => roleCode)));
   return [...codes].sort().map((code) => ({ code, name: code }));
 }
 
-/** @param {import("../core/router.js").Page} page @param {MatrixRequest} one @param {string} roleCode */
+/** @param {import("../core/page.js").Page} page @param {MatrixRequest} one @param {string} roleCode */
 function cell(page, { object, visitors, roles }, roleCode) {
   const found = roles.find((role) => role.roleCode === roleCode);
   const request = requestOf(object);

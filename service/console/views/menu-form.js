@@ -11,7 +11,7 @@ const ONE = "/api/menu/{id}";
 /** Edits of these change who may do what. */
 const RIGHTS = ["authMark", "enabled"];
 
-/** @typedef {import("../core/router.js").Page} Page */
+/** @typedef {import("../core/page.js").Page} Page */
 
 /** @param {Page} page */
 export async function show(page) {

@@ -11,7 +11,7 @@ import { S } from "../strings.js";
 const T = S.menus;
 const ONE = "/api/menu/{id}";
 
-/** @typedef {import("../core/router.js").Page} Page */
+/** @typedef {import("../core/page.js").Page} Page */
 /** @typedef {import("../parts/menus.js").Place} Place */
 
 /** @param {Page} page */

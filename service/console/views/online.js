@@ -10,7 +10,7 @@ import { S } from "../strings.js";
 
 const T = S.online;
 
-/** @param {import("../core/router.js").Page} page */
+/** @param {import("../core/page.js").Page} page */
 export async function show(page) {
   page.title(T.title, button(S.action.reload, () => list.reload(), { icon: "refresh" }));
   const list = listing(page, {

@@ -7,7 +7,7 @@ import { S } from "../strings.js";
 
 const T = S.policy;
 
-/** @param {import("../core/router.js").Page} page */
+/** @param {import("../core/page.js").Page} page */
 export async function show(page) {
   page.title(T.tab.openings);
   page.put(tabs(page), h("p", null, T.openingsText), listing(page, {

@@ -7,7 +7,7 @@ import { S } from "../strings.js";
 
 const T = S.operations;
 
-/** @param {import("../core/router.js").Page} page */
+/** @param {import("../core/page.js").Page} page */
 export async function show(page) {
   const { data: one } = await page.call("GET", "/api/operation-log/{id}", { path: { id: page.params.id } });
   page.crumbs(["/logs/operations", T.title]);

@@ -10,7 +10,7 @@ import { S } from "../strings.js";
 
 const T = S.operations;
 
-/** @param {import("../core/router.js").Page} page */
+/** @param {import("../core/page.js").Page} page */
 export async function show(page) {
   const ask = async (/** @type {Record<string, any>} */ query) => (await page.call("GET", "/api/operation-log/list", { query: sent(query) })).data;
   const live = following(page, ask, () => list.reload());
@@ -70,7 +70,7 @@ function sent(filters) {
 /**
  * Return a line, and `tell`, which has it say how many previews the list with these filters leaves out, and how many of
  * them were refused.
- * @param {import("../core/router.js").Page} page
+ * @param {import("../core/page.js").Page} page
  * @param {(query: Record<string, any>) => Promise<any>} ask
  */
 function leftOut(page, ask) {

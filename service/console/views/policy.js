@@ -10,7 +10,7 @@ import { S } from "../strings.js";
 
 const T = S.policy;
 
-/** @param {import("../core/router.js").Page} page */
+/** @param {import("../core/page.js").Page} page */
 export async function show(page) {
   const { data } = await page.call("GET", "/api/policy", { query: { size: 1 } });
   page.title(T.title, page.may("POST /api/policy/reload") && button(T.reload, () => reload(page), { icon: "refresh" }));
@@ -44,7 +44,7 @@ export async function show(page) {
     }));
 }
 
-/** @param {import("../core/router.js").Page} page */
+/** @param {import("../core/page.js").Page} page */
 async function reload(page) {
   let revision = 0;
   const done = await ask({ title: T.reloadTitle, text: T.reloadText, confirm: T.reload,

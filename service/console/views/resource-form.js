@@ -12,7 +12,7 @@ const NAMES = ["resourceName", "resourceCode", "method", "path", "description", 
 /** Edits of these change who may do what. */
 const RIGHTS = ["method", "path", "enabled"];
 
-/** @typedef {import("../core/router.js").Page} Page */
+/** @typedef {import("../core/page.js").Page} Page */
 
 /** @param {Page} page */
 export async function show(page) {

@@ -10,7 +10,7 @@ import { S } from "../strings.js";
 
 const T = S.resources;
 
-/** @typedef {import("../core/router.js").Page} Page */
+/** @typedef {import("../core/page.js").Page} Page */
 
 /** @param {Page} page */
 export async function show(page) {

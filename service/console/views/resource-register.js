@@ -7,7 +7,7 @@ import { S } from "../strings.js";
 
 const T = S.resources;
 
-/** @param {import("../core/router.js").Page} page */
+/** @param {import("../core/page.js").Page} page */
 export async function show(page) {
   page.crumbs(["/resources", T.title], ["/resources/coverage", T.coverageTitle]);
   page.title(T.registerTitle);

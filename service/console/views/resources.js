@@ -10,7 +10,7 @@ import { S } from "../strings.js";
 
 const T = S.resources;
 
-/** @param {import("../core/router.js").Page} page */
+/** @param {import("../core/page.js").Page} page */
 export async function show(page) {
   const services = await serviceOptions(page);
   page.title(T.title,

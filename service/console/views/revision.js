@@ -13,7 +13,7 @@ import { delta } from "./revisions.js";
 const T = S.policy;
 const RESTORE = "/api/policy/revisions/{revision}/restore";
 
-/** @typedef {import("../core/router.js").Page} Page */
+/** @typedef {import("../core/page.js").Page} Page */
 
 /** @param {Page} page */
 export async function show(page) {

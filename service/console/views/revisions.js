@@ -8,7 +8,7 @@ import { S } from "../strings.js";
 
 const T = S.policy;
 
-/** @param {import("../core/router.js").Page} page */
+/** @param {import("../core/page.js").Page} page */
 export async function show(page) {
   const compares = page.may("GET /api/policy/diff");
   /** @type {number[]} */ let chosen = [];

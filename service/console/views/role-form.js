@@ -9,13 +9,13 @@ import { S } from "../strings.js";
 const T = S.roles;
 const ONE = "/api/role/{id}";
 
-/** @param {import("../core/router.js").Page} page */
+/** @param {import("../core/page.js").Page} page */
 export async function show(page) {
   if (page.params.id) await edit(page);
   else await create(page);
 }
 
-/** @param {import("../core/router.js").Page} page */
+/** @param {import("../core/page.js").Page} page */
 async function create(page) {
   const copied = page.query.get("copy");
   const path = { id: copied ?? "" };
@@ -40,7 +40,7 @@ async function create(page) {
     }));
 }
 
-/** @param {import("../core/router.js").Page} page */
+/** @param {import("../core/page.js").Page} page */
 async function edit(page) {
   const path = { id: page.params.id };
   const pick = (/** @type {any} */ { roleName, description, enabled }) => ({ roleName, description, enabled });

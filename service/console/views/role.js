@@ -14,7 +14,7 @@ const ONE = "/api/role/{id}";
 
 /** @typedef {import("../types/api").Role} Role */
 
-/** @param {import("../core/router.js").Page} page */
+/** @param {import("../core/page.js").Page} page */
 export async function show(page) {
   const path = { id: page.params.id };
   const [{ data: role, etag }, given, users] = await Promise.all([
@@ -39,13 +39,13 @@ export async function show(page) {
     card(T.gives, given(role)));
 }
 
-/** Return how many users have the role; null if the caller may not list users. @param {import("../core/router.js").Page} page @param {string} roleId */
+/** Return how many users have the role; null if the caller may not list users. @param {import("../core/page.js").Page} page @param {string} roleId */
 async function holders(page, roleId) {
   if (!page.may("GET /api/user/list")) return null;
   return (await page.call("GET", "/api/user/list", { query: { roleId, size: 1 } })).data.total;
 }
 
-/** @param {import("../core/router.js").Page} page @param {Role} role @param {string | null} etag */
+/** @param {import("../core/page.js").Page} page @param {Role} role @param {string | null} etag */
 function setEnabled(page, role, etag) {
   const on = !role.enabled;
   const path = { id: role.id };
@@ -59,7 +59,7 @@ function setEnabled(page, role, etag) {
   });
 }
 
-/** @param {import("../core/router.js").Page} page @param {Role} role @param {string | null} etag */
+/** @param {import("../core/page.js").Page} page @param {Role} role @param {string | null} etag */
 function remove(page, role, etag) {
   const title = T.deleteTitle(role.roleName);
   return attempt(title, async () => {

@@ -10,7 +10,7 @@ const ONE = "/api/service/{id}";
 /** Edits of these change which resource decides a request. */
 const RIGHTS = ["ignoreCase", "ignoreTrailingSlash", "allowPreflight"];
 
-/** @typedef {import("../core/router.js").Page} Page */
+/** @typedef {import("../core/page.js").Page} Page */
 
 /** @param {Page} page */
 export async function show(page) {

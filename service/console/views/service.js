@@ -12,7 +12,7 @@ import { routerOf } from "./services.js";
 const T = S.services;
 const ONE = "/api/service/{id}";
 
-/** @param {import("../core/router.js").Page} page */
+/** @param {import("../core/page.js").Page} page */
 export async function show(page) {
   const { data: service, etag } = await page.call("GET", ONE, { path: { id: page.params.id } });
   page.crumbs(["/services", T.title]);
@@ -31,7 +31,7 @@ export async function show(page) {
     page.may("GET /api/opening/list") && card(T.openings, openings(page, service.name)));
 }
 
-/** @param {import("../core/router.js").Page} page @param {import("../types/api").Service} service @param {string | null} etag */
+/** @param {import("../core/page.js").Page} page @param {import("../types/api").Service} service @param {string | null} etag */
 function remove(page, service, etag) {
   const title = T.deleteTitle(service.name);
   return attempt(title, async () => {

@@ -7,7 +7,7 @@ import { S } from "../strings.js";
 
 const T = S.services;
 
-/** @param {import("../core/router.js").Page} page */
+/** @param {import("../core/page.js").Page} page */
 export async function show(page) {
   page.title(T.title, page.may("POST /api/service") && linkButton("/services/new", T.add, { icon: "plus", kind: "primary" }));
   page.put(h("p", null, T.text), listing(page, {

@@ -7,7 +7,7 @@ import { S } from "../strings.js";
 
 const T = S.logins;
 
-/** @param {import("../core/router.js").Page} page */
+/** @param {import("../core/page.js").Page} page */
 export async function show(page) {
   page.title(T.title);
   page.put(listing(page, {

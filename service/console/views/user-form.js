@@ -11,7 +11,7 @@ import { S } from "../strings.js";
 const T = S.users;
 const ONE = "/api/user/{id}";
 
-/** @typedef {import("../core/router.js").Page} Page */
+/** @typedef {import("../core/page.js").Page} Page */
 /** @typedef {Awaited<ReturnType<typeof allRoles>>} Roles */
 
 /** @param {Page} page */

@@ -4,7 +4,7 @@ import { h } from "../core/dom.js";
 import { importing } from "../parts/transfer.js";
 import { S } from "../strings.js";
 
-/** @param {import("../core/router.js").Page} page */
+/** @param {import("../core/page.js").Page} page */
 export async function show(page) {
   page.crumbs(["/users", S.users.title]);
   page.title(S.users.importTitle);

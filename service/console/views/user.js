@@ -13,7 +13,7 @@ import { S } from "../strings.js";
 const T = S.users;
 const STATUS = "/api/user/{id}/status";
 
-/** @param {import("../core/router.js").Page} page */
+/** @param {import("../core/page.js").Page} page */
 export async function show(page) {
   const path = { id: page.params.id };
   /** @type {{data: import("../parts/users.js").User, etag: string | null}} */
@@ -36,7 +36,7 @@ export async function show(page) {
     page.may("GET /api/online/list") && card(T.sessions, await sessions(page, user)));
 }
 
-/** @param {import("../core/router.js").Page} page @param {import("../parts/users.js").User} user */
+/** @param {import("../core/page.js").Page} page @param {import("../parts/users.js").User} user */
 function facts(page, user) {
   const { ban: banned } = user;
   return definition([
@@ -55,7 +55,7 @@ function facts(page, user) {
   ]);
 }
 
-/** @param {import("../core/router.js").Page} page @param {import("../parts/users.js").User} user */
+/** @param {import("../core/page.js").Page} page @param {import("../parts/users.js").User} user */
 async function sessions(page, user) {
   const { data } = await page.call("GET", "/api/online/list", { query: { userName: user.userName, size: 200 } });
   const open = data.items.filter((/** @type {any} */ one) => one.loginId === String(user.id));
@@ -69,7 +69,7 @@ async function sessions(page, user) {
   ];
 }
 
-/** @param {import("../core/router.js").Page} page @param {import("../parts/users.js").User} user @param {string | null} etag */
+/** @param {import("../core/page.js").Page} page @param {import("../parts/users.js").User} user @param {string | null} etag */
 function setStatus(page, user, etag) {
   const on = user.status !== "enabled";
   const title = on ? T.enableTitle(user.userName) : T.disableTitle(user.userName);
@@ -83,14 +83,14 @@ function setStatus(page, user, etag) {
   });
 }
 
-/** @param {import("../core/router.js").Page} page @param {import("../parts/users.js").User} user */
+/** @param {import("../core/page.js").Page} page @param {import("../parts/users.js").User} user */
 function keepOut(page, user) {
   return attempt(T.ban, async () => {
     if (await ban(page, user.id, user.userName)) await page.reload();
   });
 }
 
-/** @param {import("../core/router.js").Page} page @param {import("../parts/users.js").User} user */
+/** @param {import("../core/page.js").Page} page @param {import("../parts/users.js").User} user */
 function letIn(page, user) {
   return attempt(T.unban, async () => {
     await unban(page, user.id, user.userName);
@@ -98,7 +98,7 @@ function letIn(page, user) {
   });
 }
 
-/** @param {import("../core/router.js").Page} page @param {import("../parts/users.js").User} user */
+/** @param {import("../core/page.js").Page} page @param {import("../parts/users.js").User} user */
 async function reset(page, user) {
   const done = await ask({
     title: T.resetTitle(user.userName), text: T.resetText, confirm: T.resetConfirm, danger: true,
@@ -110,7 +110,7 @@ async function reset(page, user) {
   await page.reload();
 }
 
-/** @param {import("../core/router.js").Page} page @param {import("../parts/users.js").User} user @param {string | null} device */
+/** @param {import("../core/page.js").Page} page @param {import("../parts/users.js").User} user @param {string | null} device */
 async function kick(page, user, device) {
   const path = { loginId: user.id, device: device ?? "" };
   const done = await ask({
@@ -122,7 +122,7 @@ async function kick(page, user, device) {
   await page.reload();
 }
 
-/** @param {import("../core/router.js").Page} page @param {import("../parts/users.js").User} user @param {string | null} etag */
+/** @param {import("../core/page.js").Page} page @param {import("../parts/users.js").User} user @param {string | null} etag */
 function remove(page, user, etag) {
   const title = T.deleteTitle(user.userName);
   return attempt(title, async () => {

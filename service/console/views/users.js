@@ -9,7 +9,7 @@ import { S } from "../strings.js";
 
 const T = S.users;
 
-/** @param {import("../core/router.js").Page} page */
+/** @param {import("../core/page.js").Page} page */
 export async function show(page) {
   const roles = await roleOptions(page);
   page.title(T.title,

@@ -11,7 +11,7 @@ const T = S.policy;
 const ROWS = 50;
 const SUBJECTS = ["userName", "roleCode", "codes"];
 
-/** @typedef {import("../core/router.js").Page} Page */
+/** @typedef {import("../core/page.js").Page} Page */
 
 /** @param {Page} page */
 export async function show(page) {

@@ -11,7 +11,7 @@ import { S } from "../strings.js";
 
 const T = S.policy;
 
-/** @typedef {import("../core/router.js").Page} Page */
+/** @typedef {import("../core/page.js").Page} Page */
 
 /** @param {Page} page */
 export async function show(page) {
