@@ -12,8 +12,8 @@ from datetime import date
 from pathlib import Path
 
 from service import __version__
-from service.cli import backup, export, jobs, keys, policy, resource, state
 from service.cli.endings import UNREAD, flushed, in_words
+from service.cli.families import FAMILIES
 from service.cli.lazy_commands import CommandParser, add_command, add_commands
 from service.installation import InstallationError, check_installation
 from service.kernel.structlog_alone import leave_rich_out
@@ -85,16 +85,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     families.add_parser("settings", help="print the table of settings")
 
-    add_commands(families.add_parser("policy", help="the policy"), policy.__name__, policy.COMMANDS)
-    stated = families.add_parser("state", help="roles, menus, resources and bindings as a reviewed file")
-    add_commands(stated, state.__name__, state.COMMANDS)
-    add_commands(families.add_parser("keys", help="the keys that sign tokens"), keys.__name__, keys.COMMANDS)
-    exports = families.add_parser("export", help="the logs sent to other systems")
-    add_commands(exports, export.__name__, export.COMMANDS)
-    works = families.add_parser("jobs", help="what the service does by itself")
-    add_commands(works, jobs.__name__, jobs.COMMANDS)
-    resources = families.add_parser("resource", help="resources of other services")
-    add_commands(resources, resource.__name__, resource.COMMANDS)
+    for family in FAMILIES:
+        add_commands(families.add_parser(family.name, help=family.help), family)
     database = families.add_parser("db", help="the database").add_subparsers(dest="action", required=True)
     database.add_parser("migrate", parents=[data], help="bring it to this version's schema; seed nothing")
     database.add_parser(
@@ -104,8 +96,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     _add_admin(families.add_parser, data)
     _add_audit(families.add_parser, data)
-    add_command(families.add_parser, backup.__name__, "backup", "everything that is stored, in one file")
-    add_command(families.add_parser, backup.__name__, "restore", "a backup into an empty place")
+    add_command(families.add_parser, "backup", "everything that is stored, in one file", "service.cli.backup")
+    add_command(families.add_parser, "restore", "a backup into an empty place", "service.cli.restore")
     doctor = families.add_parser("doctor", parents=[data], help="check the installation for operator errors")
     doctor.add_argument("--json", action="store_true", help="as JSON, for programs")
     doctor.add_argument("--strict", action="store_true", help="exit with 1 for warnings as well")

@@ -1,25 +1,33 @@
 """Commands whose module is imported when they are run, or when their own help is asked for.
 
-A family of commands is a package with one module for each command, and a tuple of ``Command``. So a new
-command is one file and one line, and ``portcullis --help`` imports none of them.
+So ``portcullis --help`` imports none of them.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from importlib import import_module
-from keyword import iskeyword
 from typing import Any, NamedTuple, Protocol, cast
 
 from service.installation import check_installation
 
 
 class Command(NamedTuple):
-    """A command: its name, such as ``what-if`` in the module ``what_if``, and one line of help."""
+    """A command: its name, such as ``what-if``, one line of help, and its module if that has another name."""
 
     name: str
     help: str
+    module: str = ""
+
+
+class Family(NamedTuple):
+    """Commands of one matter: the first word of each, one line of help, and how their modules begin."""
+
+    name: str
+    help: str
+    modules: str
+    commands: tuple[Command, ...]
 
 
 class CommandModule(Protocol):
@@ -57,19 +65,18 @@ class CommandParser(argparse.ArgumentParser):
             self.set_defaults(run=command.run)
 
 
-def add_commands(family: argparse.ArgumentParser, package: str, commands: Iterable[Command]) -> None:
-    """Add to ``family`` the ``commands``, each a module of ``package``."""
-    parsers = family.add_subparsers(dest="action", required=True, parser_class=CommandParser)
-    for name, text in commands:
-        add_command(parsers.add_parser, package, name, text)
+def add_commands(parser: argparse.ArgumentParser, family: Family) -> None:
+    """Add to ``parser`` the commands of ``family``."""
+    parsers = parser.add_subparsers(dest="action", required=True, parser_class=CommandParser)
+    for name, text, module in family.commands:
+        add_command(parsers.add_parser, name, text, f"{family.modules}{module or name.replace('-', '_')}")
 
 
 def add_command(
-    add_parser: Callable[..., argparse.ArgumentParser], package: str, name: str, text: str
+    add_parser: Callable[..., argparse.ArgumentParser], name: str, text: str, module: str
 ) -> None:
-    """Add the command ``name``, a module of ``package``, by ``add_parser`` of its siblings' parsers."""
-    module = f"{name}_" if iskeyword(name) else name.replace("-", "_")
-    add_parser(name, help=text, description=_sentence(text), module=f"{package}.{module}")
+    """Add the command ``name`` of ``module``, by ``add_parser`` of its siblings' parsers."""
+    add_parser(name, help=text, description=_sentence(text), module=module)
 
 
 def _sentence(text: str) -> str:

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import msgspec
 
-from service.audit.decisions.event import DecisionEvent, Outcome, decoded
+from service.audit.decision_event import DecisionEvent, Outcome, decoded
 from service.authz.engine.policy import Decision, Policy
 from service.authz.engine.rules import ENDPOINT, GRANT, NO_SESSION, RESOURCE, UNREGISTERED
 from service.kernel.codes import HeldCodes

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from service.audit.decisions.event import decoded
+from service.audit.decision_event import decoded
 from tests.access.conftest import EVALUATION, Access, user
 
 pytestmark = pytest.mark.anyio

@@ -13,7 +13,7 @@ import pytest
 from service.administration.openapi import operations_of
 from service.administration.resource_import import ImportPlan
 from service.cli.answers import show
-from service.cli.resource.import_ import BOUNDS, MOST_JSON_VALUES, as_lines, read_document, told
+from service.cli.resource_import import BOUNDS, MOST_JSON_VALUES, as_lines, read_document, told
 from service.kernel.operator_error import OperatorError
 from service.kernel.services import Service
 from service.kernel.strict_yaml import YamlError
@@ -31,7 +31,7 @@ ALIASES = (
 IN_LITTLE_MEMORY = """
 import resource, sys
 from pathlib import Path
-from service.cli.resource.import_ import read_document
+from service.cli.resource_import import read_document
 from service.kernel.operator_error import OperatorError
 used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (used + int(sys.argv[1]), resource.RLIM_INFINITY))

@@ -39,13 +39,13 @@ _COMMANDS = (
     "doctor",
     *(f"policy.{name}" for name in ("diff", "explain", "export", "log", "matrix", "openings", "prove")),
     *(f"policy.{name}" for name in ("replay", "sync", "unlock", "what", "what_if", "who")),
-    "resource.import_",
-    "state.apply",
-    "state.export",
-    "state.plan",
+    "resource_import",
+    "state_apply",
+    "state_export",
+    "state_plan",
 )
 _STEPS = {
-    "state": ["service.cli.state.export"],
+    "state": ["service.cli.state_export"],
     "commands": [f"service.cli.{name}" for name in _COMMANDS],
     "worker": ["service.server.worker"],
     "all": ["service.cli.commands", "service.server.prepare"],

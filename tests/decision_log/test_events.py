@@ -7,7 +7,7 @@ import json
 import pytest
 from msgspec.structs import replace
 
-from service.audit.decisions.event import decoded, encoded
+from service.audit.decision_event import decoded, encoded
 from tests.decision_log.world import (
     EDITS,
     GRANTS,

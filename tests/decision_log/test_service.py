@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from service.audit.chain.revision_seals import RevisionSeals
-from service.audit.decisions.event import decoded
+from service.audit.decision_event import decoded
 from service.authz.publishing.shipped import read_shipped
 from service.authz.review.past import PastPolicies
 from service.authz.review.sources import read_policy, source_named

@@ -13,11 +13,10 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from service.audit.decisions import writer as decision_writer
-from service.audit.decisions.event import DecisionEvent, decoded, encoded
-from service.audit.decisions.log import decision_log
-from service.audit.decisions.output import output_named
-from service.audit.decisions.writer import MOST_WAITING, DecisionWriter
+from service.audit import decision_writer
+from service.audit.decision_event import DecisionEvent, decoded, encoded
+from service.audit.decision_log import decision_log
+from service.audit.decision_writer import MOST_WAITING, DecisionWriter, output_named
 from service.audit.export.appended_file import AppendedFile
 from service.kernel.metrics import Sample
 from service.settings import Policy

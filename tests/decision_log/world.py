@@ -8,9 +8,9 @@ from functools import cache
 
 from service.administration.delegation import DelegationCheck
 from service.audit.chain.revision_seals import RevisionSeals
-from service.audit.decisions.event import DecisionEvent, Event
-from service.audit.decisions.log import DecisionLog
-from service.audit.decisions.writer import DecisionWriter
+from service.audit.decision_event import DecisionEvent, Event
+from service.audit.decision_log import DecisionLog
+from service.audit.decision_writer import DecisionWriter
 from service.authn.authenticate import Authenticator
 from service.authn.verified import Authenticated
 from service.authz.engine.policy import Policy

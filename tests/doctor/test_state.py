@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from service.cli.doctor import diagnose
-from service.cli.state.export import exported
+from service.cli.state_export import exported
 from service.diagnosis.findings import Finding
 from service.settings import load
 from tests.doctor.conftest import execute, variables_of

@@ -14,7 +14,7 @@ from structlog.testing import capture_logs
 
 from service.audit.chain.form import Chain
 from service.audit.chain.maintenance import Upkeep
-from service.cli.export import dead_letters, forget, retry, status
+from service.cli import export_dead_letters, export_forget, export_retry, export_status
 from service.diagnosis.export_checks import export
 from service.diagnosis.installation import Installation
 from service.jobs.housekeeping import forget_dead_letters
@@ -55,17 +55,17 @@ async def test_a_dead_letter_is_listed_and_sent_again_once_the_receiver_takes_it
         delivery = await place.delivery(to)
         written = await place.write("a", "poison", "c")
         await drained(delivery)
-        await run(place, dead_letters, to.name, "--json", to=to)
+        await run(place, export_dead_letters, to.name, "--json", to=to)
         (letter,) = json.loads(capsys.readouterr().out)["items"]
         assert (letter["id"], letter["reason"]) == (written[1], "the receiver answers 400")
         assert letter["entry"]["entry"]["action"] == "poison"
-        await run(place, dead_letters, to=to)
+        await run(place, export_dead_letters, to=to)
         assert written[1] in capsys.readouterr().out
 
-        await run(place, retry, to.name, to=to)
+        await run(place, export_retry, to.name, to=to)
         assert "0 dead letters sent; it still refuses 1: the receiver answers 400" in capsys.readouterr().out
         receiver.answer = said(200)
-        await run(place, retry, to.name, to=to)
+        await run(place, export_retry, to.name, to=to)
         assert "1 dead letter sent\n" in capsys.readouterr().out
         assert sorted(receiver.taken) == sorted(written)
         assert (await place.state(to)).dead_letters == 0
@@ -86,7 +86,7 @@ async def test_a_dead_letter_that_can_not_be_read_does_not_keep_the_others_from_
             id=broken,
         )
         receiver.answer = said(204)
-        await run(place, retry, to.name, to=to)
+        await run(place, export_retry, to.name, to=to)
     assert receiver.taken[-1] == good
     said_then = capsys.readouterr().out
     assert "1 dead letter sent; it still refuses 1: what is stored can't be read" in said_then
@@ -98,15 +98,15 @@ async def test_retry_makes_the_next_attempt_due_and_says_when_a_receiver_is_away
         delivery = await place.delivery(to)
         await place.write("a")
         await delivery.step()
-        await run(place, retry, to.name, to=to)
+        await run(place, export_retry, to.name, to=to)
         assert (await place.state(to)).due_in is None
         receiver.answer = poisoned(400)
         await place.write("poison")
         await drained(delivery)
     with pytest.raises(OperatorError, match="can't be reached"):
-        await run(place, retry, to.name, to=to)
+        await run(place, export_retry, to.name, to=to)
     with pytest.raises(OperatorError, match="no destination 'other'"):
-        await run(place, retry, "other", to=to)
+        await run(place, export_retry, "other", to=to)
 
 
 async def test_the_status_says_what_fails_and_what_is_not_configured_any_more(
@@ -116,11 +116,11 @@ async def test_the_status_says_what_fails_and_what_is_not_configured_any_more(
     delivery = await place.delivery(to)
     await place.write("a")
     await delivery.step()
-    await run(place, status, "--json", to=to)
+    await run(place, export_status, "--json", to=to)
     found = {one["name"]: one for one in json.loads(capsys.readouterr().out)["items"]}[to.name]
     assert (found["configured"], found["failures"], found["sent"]) == (True, 1, 0)
     assert "can't be reached" in found["reason"]
-    await run(place, status)
+    await run(place, export_status)
     (line,) = (one for one in capsys.readouterr().out.splitlines() if one.startswith(to.name))
     assert line.endswith("not in the settings any more")
 
@@ -129,11 +129,11 @@ async def test_only_a_destination_that_is_not_configured_can_be_forgotten(place:
     to = place.destination("http://127.0.0.1:9/hook")
     delivery = await place.delivery(to)
     with pytest.raises(OperatorError, match="remove it there first"):
-        await run(place, forget, to.name, to=to)
+        await run(place, export_forget, to.name, to=to)
     await delivery.close()
-    await run(place, forget, to.name)
+    await run(place, export_forget, to.name)
     with pytest.raises(OperatorError, match="no state"):
-        await run(place, forget, to.name)
+        await run(place, export_forget, to.name)
 
 
 async def test_a_log_that_a_destination_no_longer_exports_is_named_and_can_be_forgotten(place: Place) -> None:
@@ -146,11 +146,11 @@ async def test_a_log_that_a_destination_no_longer_exports_is_named_and_can_be_fo
     finding = await export(Installation({}, settings, no_routes, place.database, server))
     assert (finding.state, finding.remedy) == ("warning", f"portcullis export forget {to.name}")
     assert "does not export decisions any more" in finding.message
-    await run(place, forget, to.name, to=fewer)
+    await run(place, export_forget, to.name, to=fewer)
     state = await place.state(to)
     assert (state.login_id is None, state.decision_id) == (False, None)
     with pytest.raises(OperatorError, match="remove it there first"):
-        await run(place, forget, to.name, to=fewer)
+        await run(place, export_forget, to.name, to=fewer)
 
 
 async def test_old_dead_letters_are_deleted(place: Place) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from service.audit.decisions.log import decision_log
+from service.audit.decision_log import decision_log
 from service.audit.export import outbox as module
 from service.audit.export.outbox import DecisionOutbox
 from service.records.database.transactions import Database

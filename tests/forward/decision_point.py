@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from service.audit.chain.revision_seals import RevisionSeals
-from service.audit.decisions.event import EvaluationEvent
+from service.audit.decision_event import EvaluationEvent
 from service.authn.assertions import Assertions
 from service.authn.authenticate import Authenticator
 from service.authn.csrf import Csrf

@@ -11,7 +11,7 @@ import pytest
 
 from service.audit.chain.form import Chain
 from service.audit.chain.verify import Audit
-from service.audit.decisions.event import DecisionEvent, decoded
+from service.audit.decision_event import DecisionEvent, decoded
 from service.records.database.transactions import Database
 from tests.log_capture.conftest import Logged, Row, watched
 from tests.support.inside import inside_published

@@ -14,8 +14,8 @@ import yaml
 from psycopg.rows import dict_row
 
 from service.__main__ import main
-from service.cli.state.apply import Order, apply
-from service.cli.state.export import exported
+from service.cli.state_apply import Order, apply
+from service.cli.state_export import exported
 from service.records.policy.revisions import LOCK as POLICY_LOCK
 from service.records.roles.rights import LOCK
 from service.settings import load

@@ -10,7 +10,7 @@ import pytest
 from service.administration.state.planning import plan
 from service.administration.state.state import MenuState, ResourceState, RoleState, State
 from service.authz.invariants.statements import Invariants, OnlyRoles
-from service.cli.state.report import as_lines, as_markdown
+from service.cli.state_report import as_lines, as_markdown
 from service.errors import Conflict
 from service.kernel.target import NewAccount
 from service.records.users import account_writes, user_tables

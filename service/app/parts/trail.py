@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from service.app.parts.stores import Stores, pool
 from service.audit.collector import Collector
-from service.audit.decisions.log import DecisionLog, decision_log
+from service.audit.decision_log import DecisionLog, decision_log
 from service.audit.export.exporter import EXPORT_CONNECTIONS, EXPORT_WITHIN, Exporter
 from service.audit.journal import Journal
 from service.authn.login_log import LoginLog

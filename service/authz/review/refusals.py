@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 
-from service.audit.decisions.event import DecisionEvent, Event
+from service.audit.decision_event import DecisionEvent, Event
 from service.authz.engine.policy import Policy, question_digest
 from service.authz.engine.rules import ACCOUNT, ENDPOINT, GRANT, OBJECTS, OF_CODES, RESOURCE, SERVICE
 from service.authz.review.access import request_path

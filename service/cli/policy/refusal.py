@@ -10,8 +10,8 @@ from pathlib import Path
 import msgspec
 
 from service import settings as table
-from service.audit.decisions.event import Event
-from service.audit.decisions.search import denial_in, latest_denial
+from service.audit.decision_event import Event
+from service.audit.decision_search import denial_in, latest_denial
 from service.authz.engine.policy import Policy
 from service.authz.review.sources import READ_WITHIN, Source
 from service.cli.answers import show

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from service.audit.decisions.event import Event
+from service.audit.decision_event import Event
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import ENDPOINT, GRANT, PERMISSION, RESOURCE
 from service.authz.review import refusals

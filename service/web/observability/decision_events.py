@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import structlog
 
-from service.audit.decisions.event import DecisionEvent, EvaluationEvent
-from service.audit.decisions.log import DecisionLog
+from service.audit.decision_event import DecisionEvent, EvaluationEvent
+from service.audit.decision_log import DecisionLog
 from service.authz.engine.rules import ENDPOINT, GRANT, RESOURCE
 from service.errors import Decided, PermissionDenied, Refusal, RowsRefused
 from service.evaluation.answers import Answer

@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
-from collections.abc import Mapping
-
 from service.administration.jobs import jobs_of
 from service.files.object_store import object_store
 from service.jobs.job import Job
-from service.operator.database import with_database
 from service.operator.errors import LaunchError
-from service.operator.stores import reachable
-from service.records import jobs
-from service.records.database.transactions import Database
-from service.settings import Settings, load
+from service.settings import Settings
 
 
 class UnknownJob(LaunchError):  # noqa: N818 - an input
@@ -31,16 +24,3 @@ def named(settings: Settings, name: str) -> Job:
     if name not in every:
         raise UnknownJob(f"there is no job '{name}': the jobs are {', '.join(every)}")
     return every[name]
-
-
-def set_paused(options: Namespace, environ: Mapping[str, str], *, paused: bool) -> None:
-    """Pause or resume the job that ``options`` name."""
-    with reachable(load(environ)) as settings:
-        job = named(settings, options.job)
-
-        async def change(database: Database) -> None:
-            async with database.transaction() as connection:
-                await jobs.settle(connection, {job.name: job.interval})
-                await jobs.pause(connection, job.name, paused=paused)
-
-        with_database(settings, change)

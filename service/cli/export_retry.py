@@ -7,16 +7,30 @@ from collections.abc import Mapping
 
 from service.audit.export.outcomes import Failed
 from service.audit.export.resending import Resent, resend
-from service.cli.export.named import ResendError, named
 from service.cli.lazy_commands import add_data
 from service.cli.output import say
 from service.kernel.text import counted
 from service.operator.database import with_database
+from service.operator.errors import LaunchError, UnknownDestination
 from service.operator.stores import reachable
 from service.operator.who import log_to_errors
 from service.records.database.transactions import Database
 from service.records.export import destinations
-from service.settings import load
+from service.settings import Destination, Settings, load
+
+
+class ResendError(LaunchError):
+    """The destination can't be reached, or takes nothing."""
+
+
+def named(settings: Settings, name: str) -> Destination:
+    """Return the destination of the settings; raises UnknownDestination."""
+    by_name = {one.name: one for one in settings.export.destinations}
+    if name not in by_name:
+        raise UnknownDestination(
+            f"the settings have no destination '{name}'; there are {', '.join(by_name) or 'none'}"
+        )
+    return by_name[name]
 
 
 def add_arguments(parser: ArgumentParser) -> None:

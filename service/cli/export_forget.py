@@ -5,10 +5,10 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 
-from service.cli.export.named import ConfiguredDestination, UnknownDestination
 from service.cli.lazy_commands import add_data
 from service.cli.output import say
 from service.operator.database import with_database
+from service.operator.errors import ConfiguredDestination, UnknownDestination
 from service.operator.stores import reachable
 from service.records.database.transactions import Connection, Database
 from service.records.export import decisions, destinations

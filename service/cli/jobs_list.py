@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping
 
 from service.cli.answers import show
-from service.cli.jobs.stored import all_jobs
+from service.cli.jobs_stored import all_jobs
 from service.cli.lazy_commands import add_data, add_json
 from service.cli.output import aligned
 from service.endpoints.jobs import JobState, JobStates, states

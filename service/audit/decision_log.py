@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from random import random
 from typing import Protocol
 
-from service.audit.decisions.event import Event, encoded
-from service.audit.decisions.output import output_named
-from service.audit.decisions.writer import DecisionWriter
+from service.audit.decision_event import Event, encoded
+from service.audit.decision_writer import DecisionWriter, output_named
 from service.audit.export.outbox import DecisionOutbox
 from service.kernel.metrics import Sample
 from service.settings import Policy

@@ -12,7 +12,7 @@ from service.authz.publishing.shipped import configured
 from service.cli.answers import show
 from service.cli.lazy_commands import add_data, add_json
 from service.cli.output import say_text
-from service.cli.state.report import as_lines, as_markdown, told
+from service.cli.state_report import as_lines, as_markdown, told
 from service.operator.database import with_database
 from service.operator.stores import reachable
 from service.state_files.reading import read_state

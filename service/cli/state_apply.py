@@ -19,7 +19,7 @@ from service.audit.changes import kept_changes
 from service.authz.publishing.shipped import configured
 from service.cli.answers import show
 from service.cli.lazy_commands import add_data, add_json
-from service.cli.state.report import applied_as_lines, applied_told
+from service.cli.state_report import applied_as_lines, applied_told
 from service.errors import Refusal, Unavailable
 from service.kernel.identity import Caller
 from service.operator.errors import LaunchError, UnpreparedError

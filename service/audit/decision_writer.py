@@ -1,15 +1,20 @@
-"""Writes the events of the decision log, in a thread of its own: no request waits for a disk."""
+"""Writes the events of the decision log, in a thread of its own: no request waits for a disk.
+
+They go to a file that several processes append to, or to standard output.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from typing import Final
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final, Protocol
 
 import structlog
 
-from service.audit.decisions.event import Event, encoded
-from service.audit.decisions.output import Output
+from service.audit.decision_event import Event, encoded
+from service.audit.export.appended_file import AppendedFile
 from service.kernel.at_most_every import AtMostEvery
 from service.kernel.backlog import Backlog
 from service.kernel.metrics import Sample
@@ -28,6 +33,38 @@ FINISH_WITHIN: Final = 2.0
 """Seconds for the last events when the worker ends."""
 
 _log = structlog.get_logger(__name__)
+
+
+class Output(Protocol):
+    """Takes whole lines, each with its line feed."""
+
+    def write(self, lines: Sequence[bytes]) -> int:
+        """Write ``lines``; return how many are there as a whole. Raises OSError if none was written."""
+
+    def close(self) -> None:
+        """Release what is open."""
+
+
+class StandardOutput:
+    """Standard output, between the lines of the log."""
+
+    def __init__(self) -> None:
+        # The same lock as the log: lines of both never mix.
+        self._logger = structlog.BytesLogger(sys.stdout.buffer)
+
+    def write(self, lines: Sequence[bytes]) -> int:
+        """Write each line by itself: a pipe takes 4 KiB as a whole, also from several processes."""
+        for line in lines:
+            self._logger.msg(line.removesuffix(b"\n"))
+        return len(lines)
+
+    def close(self) -> None:
+        """Leave it open."""
+
+
+def output_named(output: str | Path) -> Output:
+    """Return the output of the setting ``policy.decision_log``, which is not ``off``."""
+    return AppendedFile(output) if isinstance(output, Path) else StandardOutput()
 
 
 class DecisionWriter:

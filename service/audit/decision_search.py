@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Final
 
-from service.audit.decisions.event import Event, event_in
+from service.audit.decision_event import Event, event_in
 
 MOST: Final = 256 * 2**20
 """The last bytes of a file that are searched: half a million events, a second on a slow disk."""

@@ -1,8 +1,14 @@
-"""Checks the installation that the environment describes."""
+"""``portcullis doctor``: checks an installation for operator errors, and says how to correct them.
+
+The checks are in ``service.diagnosis``. Changes nothing, prints no secret, and reports a
+store that is out of reach instead of failing.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import json
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import ExitStack
 from functools import partial
@@ -11,7 +17,7 @@ from pathlib import Path
 from service import settings as table
 from service.diagnosis.checks import CHECKS, Check
 from service.diagnosis.examination import examine
-from service.diagnosis.findings import Findings, fault, unknown
+from service.diagnosis.findings import STATES, Findings, fault, unknown, worst_of
 from service.embedded import EmbeddedError
 from service.operator.known_routes import known_routes
 from service.operator.stores import reachable
@@ -51,7 +57,7 @@ def diagnose(
 def _checks(state_file: Path | None) -> tuple[Check, ...]:
     if state_file is None:
         return CHECKS
-    from service.cli.doctor.state_checks import state_file as compare
+    from service.cli.doctor_state_file import state_file as compare
 
     return (*CHECKS, Check("state-file", partial(compare, state_file)))
 
@@ -64,3 +70,31 @@ def _publicly(url: str, settings: Settings) -> Findings:
 
 def _in_one_line(error: Exception) -> str:
     return " ".join(str(error).split())
+
+
+def status_of(findings: Findings, *, strict: bool) -> int:
+    """Return the exit status: 1 for a fault, if ``strict`` for anything that is not ok, else 0."""
+    worst = worst_of(findings)
+    return int(worst == "fault" or (strict and worst != "ok"))
+
+
+def as_text(findings: Findings) -> str:
+    """Return one line per finding, and one that counts them."""
+    width = max(len(name) for name, _ in findings)
+    lines = []
+    for name, one in findings:
+        remedy = f" -> {one.remedy}" if one.remedy else ""
+        message = " ".join(f"{one.message}{remedy}".split())
+        lines.append(f"{one.state:7}  {name:{width}}  {message}")
+    counts = Counter(one.state for _, one in findings)
+    total = ", ".join(f"{state} {counts[state]}" for state in STATES if counts[state])
+    return "\n".join([*lines, f"Checks: {len(findings)}; {total}."])
+
+
+def as_json(findings: Findings) -> str:
+    """Return an object with the worst state and all checks."""
+    checks = [
+        {"check": name, "state": one.state, "message": one.message, "remedy": one.remedy or None}
+        for name, one in findings
+    ]
+    return json.dumps({"status": worst_of(findings), "checks": checks}, indent=2)

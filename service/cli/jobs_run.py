@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 
 from service.administration.jobs import runner_of
-from service.cli.jobs.stored import named
+from service.cli.jobs_stored import named
 from service.cli.lazy_commands import add_data
 from service.cli.output import say
 from service.jobs.job import Job

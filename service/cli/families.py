@@ -1,0 +1,91 @@
+"""The families of commands, such as ``portcullis policy …``; their modules are imported when they are run.
+
+The module of a command is named by its family and itself, and has ``add_arguments`` and ``run``. A new
+command is a file and a line here.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from service.cli.lazy_commands import Command, Family
+
+FAMILIES: Final = (
+    Family(
+        "policy",
+        "the policy",
+        "service.cli.policy.",
+        (
+            Command("check", "check model, lines and routes against one another; start nothing"),
+            Command("export", "write the published policy for any Casbin"),
+            Command("who", "print the roles, or the users, that pass a request"),
+            Command("explain", "print how a request, or a grant, is decided, and why"),
+            Command("refusal", "print what a refusal was about, and why, by the id of its decision"),
+            Command("what", "print all that a role, a user or a set of codes passes and may grant"),
+            Command("what-if", "print who gains and loses what if a role gave other codes"),
+            Command("matrix", "print or write the table of all roles and requests"),
+            Command("openings", "print the requests that need no role"),
+            Command("lint", "find what a start does not refuse, in files and in a database"),
+            Command(
+                "prove", "print the exact condition of a request, or whether two policies are equivalent"
+            ),
+            Command("log", "print what each revision changed, when, by whom and why"),
+            Command("diff", "compare two policies: lines, and who gains and loses what"),
+            Command("replay", "print which logged decisions would come out differently"),
+            Command("report", "write one page about the whole policy, for an auditor: HTML or Markdown"),
+            Command("republish", "publish what is stored anew, whatever the newest revision says"),
+            Command("sync", "register the routes that are not registered"),
+            Command("test", "run decision tables and invariants, and find what they would not notice"),
+            Command("unlock", "print the resources that lock everybody out, or open one to users who hold *"),
+        ),
+    ),
+    Family(
+        "state",
+        "roles, menus, resources and bindings as a reviewed file",
+        "service.cli.state_",
+        (
+            Command("export", "write roles, menus, resources and bindings into a file"),
+            Command(
+                "plan", "show what applying a file would change, and who gains and loses what; change nothing"
+            ),
+            Command("apply", "make roles, menus, resources and bindings equal to a file"),
+        ),
+    ),
+    Family(
+        "keys",
+        "the keys that sign tokens",
+        "service.cli.keys_",
+        (Command("rotate", "make a new signing key, and keep the present one as the previous one"),),
+    ),
+    Family(
+        "export",
+        "the logs sent to other systems",
+        "service.cli.export_",
+        (
+            Command("status", "all destinations: how far they have got, and what fails"),
+            Command("retry", "ask a destination again at once, and send it its dead letters"),
+            Command("dead-letters", "the entries that destinations have refused"),
+            Command(
+                "forget",
+                "delete the state of a destination, or of a log of it, that is no longer in the settings",
+            ),
+        ),
+    ),
+    Family(
+        "jobs",
+        "what the service does by itself",
+        "service.cli.jobs_",
+        (
+            Command("list", "all jobs: when they are due, and how their last runs ended"),
+            Command("run", "run a job now, in this process, also a paused one"),
+            Command("pause", "hold a job back until it is resumed"),
+            Command("resume", "let a paused job run by its schedule again", module="pause"),
+        ),
+    ),
+    Family(
+        "resource",
+        "resources of other services",
+        "service.cli.resource_",
+        (Command("import", "register the operations of an OpenAPI document"),),
+    ),
+)
