@@ -106,25 +106,25 @@ def samples_of_database(found: InDatabase) -> Iterator[Sample]:
     behind = sum(one.revision < found.newest for one in found.workers)
     yield Sample("portcullis_policy_workers", len(found.workers), {})
     yield Sample("portcullis_policy_workers_behind", behind, {})
-    yield from counted("portcullis_node_variants", "of", _variants(found.workers))
+    yield from counted("portcullis_node_variants", "aspect", _variants(found.workers))
     for job in found.jobs:
         labels = {"job_name": job.job_name}
         yield Sample("portcullis_job_failing", int(job.failing and not job.paused), labels)
         yield Sample("portcullis_job_paused", int(job.paused), labels)
         due = 0.0 if job.due_in is None or not job.is_due else -job.due_in
         yield Sample("portcullis_job_overdue_seconds", due, labels)
-        yield Sample("portcullis_job_success_time_seconds", _unix(job.success_time), labels)
+        yield Sample("portcullis_job_success_timestamp_seconds", _unix(job.success_time), labels)
     yield from counted("portcullis_log_chain_entries", "log", found.entries)
     verified = {one.log: one for one in found.verified}
     for log in get_args(Log):
         last = verified.get(log)
         labels = {"log": log}
         yield Sample(
-            "portcullis_log_verification_time_seconds", _unix(last.verify_time if last else None), labels
+            "portcullis_log_verification_timestamp_seconds", _unix(last.verify_time if last else None), labels
         )
         yield Sample("portcullis_log_verification_days", last.day_count if last else 0, labels)
         yield Sample("portcullis_log_verification_faulty_days", last.faulty_count if last else 0, labels)
-    yield Sample("portcullis_backup_time_seconds", _unix(found.backup.snapshot_time), {})
+    yield Sample("portcullis_backup_timestamp_seconds", _unix(found.backup.snapshot_time), {})
     yield Sample("portcullis_backup_overdue_seconds", found.backup.overdue, {})
 
 

@@ -30,6 +30,10 @@ class Surroundings:
         for place, free in self.disks.free():
             yield Sample("portcullis_disk_free_bytes", free, {"place": place})
         for of, found in self.certificates.first_ends().items():
-            yield Sample("portcullis_certificate_begin_time_seconds", found.begin.timestamp(), {"of": of})
-            yield Sample("portcullis_certificate_end_time_seconds", found.end.timestamp(), {"of": of})
+            yield Sample(
+                "portcullis_certificate_begin_timestamp_seconds", found.begin.timestamp(), {"endpoint": of}
+            )
+            yield Sample(
+                "portcullis_certificate_end_timestamp_seconds", found.end.timestamp(), {"endpoint": of}
+            )
         yield from counted("portcullis_misforwarded_requests_total", "kind", self.forwarding.counts)

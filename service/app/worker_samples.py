@@ -26,7 +26,7 @@ def worker_samples(container: Container) -> Iterator[Sample]:
     for (job, outcome), count in container.node.scheduler.counts.items():
         yield Sample("portcullis_job_runs_total", count, {"job_name": job, "outcome": outcome})
     collector = container.trail.collector
-    yield from counted("portcullis_log_entries_total", "fate", msgspec.structs.asdict(collector.counts))
+    yield from counted("portcullis_log_entries_total", "outcome", msgspec.structs.asdict(collector.counts))
     yield Sample("portcullis_log_entries_waiting", collector.waiting, {})
     yield Sample("portcullis_log_entries_waiting_bytes", collector.held, {})
     yield from container.node.readiness.samples()
@@ -85,9 +85,9 @@ def _policy(container: Container) -> Iterator[Sample]:
     yield Sample("portcullis_policy_faulty", int(watch.fault is not None), {})
     yield Sample("portcullis_policy_untrusted", int(watch.untrusted is not None), {})
     if container.policy.live.loaded:
-        yield Sample("portcullis_policy_load_time_seconds", container.policy.live.loaded, {})
+        yield Sample("portcullis_policy_load_timestamp_seconds", container.policy.live.loaded, {})
     own_parts = watch.own_parts
-    yield Sample("portcullis_policy_own_info", 1, {"digest": own_parts.digest})
+    yield Sample("portcullis_policy_static_info", 1, {"digest": own_parts.digest})
     yield Sample("portcullis_policy_workers_differing", own_parts.differing, {})
     yield Sample("portcullis_policy_workers_not_allowed", own_parts.not_allowed, {})
     yield Sample("portcullis_permission_bit_highest", policy.permission_map.highest, {})

@@ -89,8 +89,8 @@ class DecisionWriter:
 
     def samples(self) -> Iterator[Sample]:
         """Yield the counts since the worker started."""
-        yield Sample("portcullis_decision_events_total", self.written, {"fate": "written"})
-        yield Sample("portcullis_decision_events_total", self.dropped, {"fate": "dropped"})
+        yield Sample("portcullis_decision_events_total", self.written, {"outcome": "written"})
+        yield Sample("portcullis_decision_events_total", self.dropped, {"outcome": "dropped"})
 
     def put(self, event: Event) -> None:
         """Take ``event``, or drop it if too many wait."""

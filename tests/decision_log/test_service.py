@@ -39,7 +39,7 @@ async def test_refusals_and_allowed_requests_are_in_the_file_and_counted(
         denied = await service.ask("DELETE", "/api/user/1", token=token)
         assert denied.status == 403
         text = (await service.ask("GET", "/metrics", None, token=TOKEN)).body.decode()
-        assert value(text, "portcullis_decision_events_total", fate="dropped") == 0
+        assert value(text, "portcullis_decision_events_total", outcome="dropped") == 0
 
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     found = [event for line in path.read_bytes().splitlines() if (event := decoded(line)) is not None]

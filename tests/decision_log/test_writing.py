@@ -119,7 +119,7 @@ async def test_no_caller_waits_for_an_output_that_is_stuck_and_what_is_too_much_
             writer.put(event(number))
 
     assert writer.dropped == 3
-    assert Sample("portcullis_decision_events_total", 3, {"fate": "dropped"}) in list(writer.samples())
+    assert Sample("portcullis_decision_events_total", 3, {"outcome": "dropped"}) in list(writer.samples())
     assert [line["event"] for line in lines] == ["events of the decision log are dropped"]
     output.mended.set()
     await writer.finish()

@@ -84,9 +84,9 @@ async def test_without_the_collector_requests_go_on_and_its_spans_are_counted_as
         while not dropped:
             assert (await service.ask("GET", "/api/user/info")).status == 200
             text = (await service.ask("GET", "/metrics", None, token=TOKEN)).body.decode()
-            dropped = value(text, "portcullis_trace_spans_total", fate="dropped")
+            dropped = value(text, "portcullis_trace_spans_total", outcome="dropped")
             await asyncio.sleep(0.05)
-        assert value(text, "portcullis_trace_spans_total", fate="sent") == 0
+        assert value(text, "portcullis_trace_spans_total", outcome="sent") == 0
 
 
 def test_a_worker_sends_its_last_spans_when_it_stops_and_its_log_names_the_traces(

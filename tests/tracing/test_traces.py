@@ -196,8 +196,8 @@ async def test_probes_are_not_traced(traced: Inside, collector: Collector) -> No
 async def test_the_metrics_count_what_was_sent(traced: Inside, collector: Collector) -> None:
     await asked(traced, collector, "counted-1", "/api/user/info")
     text = (await traced.ask("GET", "/metrics", None, token=TOKEN)).body.decode()
-    assert value(text, "portcullis_trace_spans_total", fate="sent") > 0
-    assert value(text, "portcullis_trace_spans_total", fate="dropped") == 0
+    assert value(text, "portcullis_trace_spans_total", outcome="sent") > 0
+    assert value(text, "portcullis_trace_spans_total", outcome="dropped") == 0
 
 
 async def test_an_upload_tells_the_time_of_the_object_store(traced: Inside, collector: Collector) -> None:

@@ -74,9 +74,9 @@ def test_every_metric_of_the_installation_is_told(samples: dict[str, list[Sample
 def test_what_has_never_happened_is_there_at_0(samples: dict[str, list[Sample]]) -> None:
     told = {(one.name, *one.labels.values()): one.value for name in OF_ALL for one in samples[name]}
     prefix = "portcullis_"
-    assert told[prefix + "job_success_time_seconds", "late"] == 0
-    assert told[prefix + "backup_time_seconds",] == 0
-    for name in ("time_seconds", "days", "faulty_days"):
+    assert told[prefix + "job_success_timestamp_seconds", "late"] == 0
+    assert told[prefix + "backup_timestamp_seconds",] == 0
+    for name in ("timestamp_seconds", "days", "faulty_days"):
         assert told[f"{prefix}log_verification_{name}", "login_log"] == 0
 
 

@@ -15,7 +15,7 @@ class Family(NamedTuple):
 
 OF_WORKERS: Final = {
     "portcullis_build_info": Family("gauge", "What runs; the value is 1.", ("version", "python")),
-    "portcullis_start_time_seconds": Family("gauge", "When the worker was started, in Unix time."),
+    "portcullis_start_timestamp_seconds": Family("gauge", "When the worker was started, in Unix time."),
     "portcullis_start_duration_seconds": Family("gauge", "Seconds until the worker served."),
     "portcullis_cpu_seconds_total": Family("counter", "Processor time that the worker has used."),
     "portcullis_resident_memory_bytes": Family("gauge", "Resident memory of the worker."),
@@ -65,7 +65,7 @@ OF_WORKERS: Final = {
     "portcullis_policy_lag_seconds": Family(
         "gauge", "Seconds for which the worker has known of a newer revision; 0: it uses the newest."
     ),
-    "portcullis_policy_load_time_seconds": Family(
+    "portcullis_policy_load_timestamp_seconds": Family(
         "gauge", "When the worker loaded the policy that it uses, in Unix time."
     ),
     "portcullis_policy_faulty": Family(
@@ -74,7 +74,7 @@ OF_WORKERS: Final = {
     "portcullis_policy_untrusted": Family(
         "gauge", "1 while the worker does not trust the newest policy revision, and keeps the one before."
     ),
-    "portcullis_policy_own_info": Family(
+    "portcullis_policy_static_info": Family(
         "gauge", "The digest of the own part of the policy of the worker's node; the value is 1.", ("digest",)
     ),
     "portcullis_policy_workers_differing": Family(
@@ -98,14 +98,14 @@ OF_WORKERS: Final = {
         "counter", "Runs of jobs by this worker, by outcome.", ("job_name", "outcome")
     ),
     "portcullis_log_entries_total": Family(
-        "counter", "Entries of the operation and login logs, by outcome.", ("fate",)
+        "counter", "Entries of the operation and login logs, by outcome.", ("outcome",)
     ),
     "portcullis_log_entries_waiting": Family(
         "gauge", "Entries that wait in the worker until the session store takes them."
     ),
     "portcullis_log_entries_waiting_bytes": Family("gauge", "Bytes of these entries."),
     "portcullis_decision_events_total": Family(
-        "counter", "Events of the decision log, by outcome.", ("fate",)
+        "counter", "Events of the decision log, by outcome.", ("outcome",)
     ),
     "portcullis_export_entries_total": Family(
         "counter", "Entries of logs that were exported, by outcome.", ("destination", "outcome")
@@ -116,18 +116,18 @@ OF_WORKERS: Final = {
     "portcullis_export_dead_letters": Family(
         "gauge", "Entries that the destination has refused, kept to be sent again.", ("destination",)
     ),
-    "portcullis_trace_spans_total": Family("counter", "Spans of traces, by outcome.", ("fate",)),
+    "portcullis_trace_spans_total": Family("counter", "Spans of traces, by outcome.", ("outcome",)),
     "portcullis_part_up": Family(
         "gauge", "Whether a part of readiness was up when it was last checked.", ("part",)
     ),
     "portcullis_disk_free_bytes": Family(
         "gauge", "Free bytes of the file system at a place that the node writes.", ("place",)
     ),
-    "portcullis_certificate_begin_time_seconds": Family(
-        "gauge", "When the certificate that ends first began, in Unix time.", ("of",)
+    "portcullis_certificate_begin_timestamp_seconds": Family(
+        "gauge", "When the certificate that ends first began, in Unix time.", ("endpoint",)
     ),
-    "portcullis_certificate_end_time_seconds": Family(
-        "gauge", "When a certificate ends, in Unix time.", ("of",)
+    "portcullis_certificate_end_timestamp_seconds": Family(
+        "gauge", "When a certificate ends, in Unix time.", ("endpoint",)
     ),
     "portcullis_misforwarded_requests_total": Family(
         "counter",
@@ -148,14 +148,14 @@ OF_ALL: Final = {
     "portcullis_node_variants": Family(
         "gauge",
         "Different versions, and different settings of what nodes must have alike; 1: none differ.",
-        ("of",),
+        ("aspect",),
     ),
     "portcullis_job_failing": Family(
         "gauge", "1 if the last run of a job has failed, and it is not paused.", ("job_name",)
     ),
     "portcullis_job_paused": Family("gauge", "1 while a job is paused.", ("job_name",)),
     "portcullis_job_overdue_seconds": Family("gauge", "Seconds since a job was due.", ("job_name",)),
-    "portcullis_job_success_time_seconds": Family(
+    "portcullis_job_success_timestamp_seconds": Family(
         "gauge", "When a job was last done, in Unix time; 0: never.", ("job_name",)
     ),
     "portcullis_log_queue_entries": Family(
@@ -165,14 +165,14 @@ OF_ALL: Final = {
     "portcullis_log_queue_limit_bytes": Family("gauge", "The most bytes that may wait: oplog.stream_limit."),
     "portcullis_log_queue_oldest_seconds": Family("gauge", "Age of the oldest of these entries; 0: none."),
     "portcullis_log_chain_entries": Family("gauge", "Entries in the chains of a log.", ("log",)),
-    "portcullis_log_verification_time_seconds": Family(
+    "portcullis_log_verification_timestamp_seconds": Family(
         "gauge", "When the chains of a log were last verified, in Unix time; 0: never.", ("log",)
     ),
     "portcullis_log_verification_days": Family("gauge", "Days that were verified then.", ("log",)),
     "portcullis_log_verification_faulty_days": Family(
         "gauge", "Days of them that are not as they were written.", ("log",)
     ),
-    "portcullis_backup_time_seconds": Family(
+    "portcullis_backup_timestamp_seconds": Family(
         "gauge", "The moment that the newest backup holds, in Unix time; 0: there is none."
     ),
     "portcullis_backup_overdue_seconds": Family(

@@ -33,7 +33,7 @@ class Process:
         yield Sample(
             "portcullis_build_info", 1, {"version": __version__, "python": platform.python_version()}
         )
-        yield Sample("portcullis_start_time_seconds", self._started, {})
+        yield Sample("portcullis_start_timestamp_seconds", self._started, {})
         if self._took is not None:
             yield Sample("portcullis_start_duration_seconds", self._took, {})
         usage = resource.getrusage(resource.RUSAGE_SELF)

@@ -114,8 +114,8 @@ class SpanExport(SpanProcessor):
 
     def samples(self) -> Iterator[Sample]:
         """Yield the counts since the worker started."""
-        yield Sample("portcullis_trace_spans_total", self.sent, {"fate": "sent"})
-        yield Sample("portcullis_trace_spans_total", self.dropped, {"fate": "dropped"})
+        yield Sample("portcullis_trace_spans_total", self.sent, {"outcome": "sent"})
+        yield Sample("portcullis_trace_spans_total", self.dropped, {"outcome": "dropped"})
 
     def on_start(self, span: Span, parent_context: Context | None = None) -> None:
         """Do nothing: only spans that have ended are sent."""
