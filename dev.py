@@ -109,6 +109,7 @@ CONSOLE_TOOLS = ROOT / "tests" / "console" / "node"
 CONSOLE_CHECKS = (
     ("tsc", "-p", "service/console/jsconfig.json"),
     ("eslint", "-c", "tests/console/node/eslint.config.js", "service/console"),
+    ("prettier", "--check", "service/console/**/*.js", "service/console/types/call.d.ts"),
 )
 
 

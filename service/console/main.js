@@ -27,7 +27,9 @@ session.hooks.restarted = async () => {
   await begin();
 };
 // A page that comes back from the history has missed what happened to its session.
-addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
+addEventListener("pageshow", (event) => {
+  if (event.persisted) location.reload();
+});
 try {
   document.documentElement.dataset.theme = localStorage.getItem("portcullis.theme") ?? "auto";
 } catch {
@@ -43,7 +45,13 @@ async function begin() {
   } catch (problem) {
     if (problem instanceof Problem && problem.status === 401) await ask();
     else if (!document.querySelector("main")?.childElementCount) {
-      document.body.replaceChildren(h("main", { class: "alone" }, trouble(problem, () => location.reload())));
+      document.body.replaceChildren(
+        h(
+          "main",
+          { class: "alone" },
+          trouble(problem, () => location.reload()),
+        ),
+      );
     }
   }
 }

@@ -2,7 +2,14 @@
 /** Sends requests to the API, and turns every answer that is no success into a `Problem`. */
 
 /** The POSTs that take an `Idempotency-Key`; the others ignore or refuse one. */
-const KEYED = new Set(["/api/user", "/api/role", "/api/menu", "/api/resource", "/api/service", "/api/opening"]);
+const KEYED = new Set([
+  "/api/user",
+  "/api/role",
+  "/api/menu",
+  "/api/resource",
+  "/api/service",
+  "/api/opening",
+]);
 
 /**
  * A refusal of the API, with the members of its problem document (RFC 9457) in `document`. `status` is 0 when there was
@@ -23,7 +30,8 @@ export class Problem extends Error {
     /** @type {string} */ this.title = document.title ?? "";
     /** @type {string} */ this.detail = document.detail ?? "";
     /** @type {string | undefined} */ this.requestId = document.requestId;
-    /** @type {{field: string, message: string, row?: number, code?: string}[]} */ this.violations = document.errors ?? [];
+    /** @type {{field: string, message: string, row?: number, code?: string}[]} */ this.violations =
+      document.errors ?? [];
     this.retryAfter = retryAfter;
   }
 }
@@ -55,7 +63,8 @@ export async function send(method, template, options = {}) {
   const headers = new Headers({ Accept: "application/json", ...options.headers });
   if (options.raw) headers.set("Accept", "*/*");
   if (options.ifMatch) headers.set("If-Match", options.ifMatch);
-  if (method === "POST" && KEYED.has(template) && !options.dryRun) headers.set("Idempotency-Key", options.key ?? newKey());
+  if (method === "POST" && KEYED.has(template) && !options.dryRun)
+    headers.set("Idempotency-Key", options.key ?? newKey());
   const { body } = options;
   const asIs = typeof body === "string" || body instanceof Blob || body instanceof FormData;
   if (body !== undefined && !asIs) headers.set("Content-Type", "application/json");
@@ -92,22 +101,32 @@ export async function send(method, template, options = {}) {
  * @returns {(url: string, init: any) => Promise<Response>}
  */
 function transfer(progress) {
-  return (url, { method, headers, body, signal }) => new Promise((resolve, reject) => {
-    const request = new XMLHttpRequest();
-    const abort = () => request.abort();
-    request.open(method, url);
-    for (const [name, value] of headers) request.setRequestHeader(name, value);
-    request.responseType = "blob";
-    request.upload.onprogress = ({ loaded, total }) => progress(loaded, total);
-    request.onload = () => resolve(new Response(request.response, { status: request.status,
-      headers: request.getAllResponseHeaders().trim().split("\r\n").map((line) => /** @type {[string, string]} */ (line.split(/: (.*)/s).slice(0, 2))) }));
-    request.onerror = () => reject(new TypeError("no answer"));
-    request.onabort = () => reject(new DOMException("stopped", "AbortError"));
-    request.onloadend = () => signal?.removeEventListener("abort", abort);
-    signal?.addEventListener("abort", abort);
-    if (signal?.aborted) abort();
-    else request.send(body);
-  });
+  return (url, { method, headers, body, signal }) =>
+    new Promise((resolve, reject) => {
+      const request = new XMLHttpRequest();
+      const abort = () => request.abort();
+      request.open(method, url);
+      for (const [name, value] of headers) request.setRequestHeader(name, value);
+      request.responseType = "blob";
+      request.upload.onprogress = ({ loaded, total }) => progress(loaded, total);
+      request.onload = () =>
+        resolve(
+          new Response(request.response, {
+            status: request.status,
+            headers: request
+              .getAllResponseHeaders()
+              .trim()
+              .split("\r\n")
+              .map((line) => /** @type {[string, string]} */ (line.split(/: (.*)/s).slice(0, 2))),
+          }),
+        );
+      request.onerror = () => reject(new TypeError("no answer"));
+      request.onabort = () => reject(new DOMException("stopped", "AbortError"));
+      request.onloadend = () => signal?.removeEventListener("abort", abort);
+      signal?.addEventListener("abort", abort);
+      if (signal?.aborted) abort();
+      else request.send(body);
+    });
 }
 
 /**
@@ -132,7 +151,9 @@ export function address(template, { path = {}, query = {}, dryRun } = {}) {
 
 /** Return a new `Idempotency-Key`: 128 random bits. */
 export function newKey() {
-  return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  return [...crypto.getRandomValues(new Uint8Array(16))]
+    .map((byte) => byte.toString(16).padStart(2, "0"))
+    .join("");
 }
 
 /** @param {Response} response */

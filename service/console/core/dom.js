@@ -34,7 +34,8 @@ export function h(tag, attributes, ...children) {
   }
   element.append(...pieces(children));
   // The options of a select exist only now.
-  if (tag === "select" && attributes?.value !== undefined) /** @type {any} */ (element).value = attributes.value;
+  if (tag === "select" && attributes?.value !== undefined)
+    /** @type {any} */ (element).value = attributes.value;
   return element;
 }
 
@@ -44,8 +45,10 @@ export function h(tag, attributes, ...children) {
  * @returns {(Node | string)[]}
  */
 export function pieces(children) {
-  return children.flat(9).filter((one) => one !== null && one !== undefined && one !== false).map((one) =>
-    one instanceof Node ? one : String(one));
+  return children
+    .flat(9)
+    .filter((one) => one !== null && one !== undefined && one !== false)
+    .map((one) => (one instanceof Node ? one : String(one)));
 }
 
 /**
@@ -74,30 +77,36 @@ export function linkButton(href, text, { kind, icon: shown } = {}) {
  * `label` the text is only an accessible name, for buttons that show an icon alone.
  * @param {string} text
  * @param {((event: Event) => any) | null} onclick Further clicks are ignored while its promise is pending.
- * @param {{kind?: string, icon?: string, label?: boolean, disabled?: boolean, type?: string} & Record<string, any>} [options]
+ * @param {{kind?: string, icon?: string, label?: boolean, disabled?: boolean, type?: string}
+ *   & Record<string, any>} [options]
  */
 export function button(text, onclick, { kind, icon: shown, label, type = "button", ...attributes } = {}) {
   let busy = false;
-  const element = h("button", {
-    type,
-    class: `button ${kind ?? ""} ${label ? "square" : ""}`.trim(),
-    "aria-label": label ? text : null,
-    title: label ? text : null,
-    onclick: async (/** @type {Event} */ event) => {
-      if (busy) return;
-      const made = onclick?.(event);
-      if (!(made instanceof Promise)) return;
-      busy = true;
-      element.setAttribute("aria-busy", "true");
-      try {
-        await made;
-      } finally {
-        busy = false;
-        element.removeAttribute("aria-busy");
-      }
+  const element = h(
+    "button",
+    {
+      type,
+      class: `button ${kind ?? ""} ${label ? "square" : ""}`.trim(),
+      "aria-label": label ? text : null,
+      title: label ? text : null,
+      onclick: async (/** @type {Event} */ event) => {
+        if (busy) return;
+        const made = onclick?.(event);
+        if (!(made instanceof Promise)) return;
+        busy = true;
+        element.setAttribute("aria-busy", "true");
+        try {
+          await made;
+        } finally {
+          busy = false;
+          element.removeAttribute("aria-busy");
+        }
+      },
+      ...attributes,
     },
-    ...attributes,
-  }, shown && icon(shown), label ? null : text);
+    shown && icon(shown),
+    label ? null : text,
+  );
   return element;
 }
 
@@ -107,7 +116,11 @@ export function button(text, onclick, { kind, icon: shown, label, type = "button
  */
 export function definition(pairs) {
   const shown = pairs.filter(([, value]) => value !== null && value !== undefined && value !== "");
-  return h("dl", { class: "definition" }, shown.map(([term, value]) => h("div", null, h("dt", null, term), h("dd", null, value))));
+  return h(
+    "dl",
+    { class: "definition" },
+    shown.map(([term, value]) => h("div", null, h("dt", null, term), h("dd", null, value))),
+  );
 }
 
 /** @param {string} text @param {string} [kind] good, warn, bad, info or nothing. */
@@ -156,7 +169,9 @@ const PATHS = {
   file: "M6 3h8l5 5v13H6zM14 3v5h5",
   clock: "M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18zM12 7v5l3 2",
   stethoscope: "M6 3v6a4 4 0 0 0 8 0V3M10 13v3a4 4 0 0 0 8 0v-2M18 14a2 2 0 1 0 0-4 2 2 0 0 0 0 4z",
-  settings: "M12 15a3 3 0 1 0 0-6 3 3 0 0 0 0 6zM12 3v3M12 18v3M3 12h3M18 12h3M5.6 5.6l2.1 2.1M16.3 16.3l2.1 2.1M18.4 5.6l-2.1 2.1M7.7 16.3l-2.1 2.1",
+  settings:
+    "M12 15a3 3 0 1 0 0-6 3 3 0 0 0 0 6zM12 3v3M12 18v3M3 12h3M18 12h3M5.6 5.6l2.1 2.1" +
+    "M16.3 16.3l2.1 2.1M18.4 5.6l-2.1 2.1M7.7 16.3l-2.1 2.1",
   key: "M8 19a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM11 12l9-9M16 7l3 3",
   close: "M6 6l12 12M18 6L6 18",
   plus: "M12 5v14M5 12h14",

@@ -9,13 +9,21 @@
  * the steps down to it: a tag, and how many of that tag come before.
  * @typedef {{same: string | null, tag: string, name: string, steps: [string, number][]}} Mark
  */
-/** @typedef {{mark: Mark, within: Element[]}} Held An element that had the focus, and all that it was in, from the outermost to itself. */
+/**
+ * An element that had the focus, and all that it was in, from the outermost to itself.
+ * @typedef {{mark: Mark, within: Element[]}} Held
+ */
 
 const CONTROLS = "a[href], button, input, select, textarea, summary, [tabindex]";
 
 /** What had the focus last. @type {Held | null} */ let last = null;
-/** What had it in the view, while it is in a dialog or a message over the view. @type {Held | null} */ let below = null;
-/** What has the focus until that which was lost is there again, since lists load. @type {Element | null} */ let standIn = null;
+/** What had it in the view, while it is in a dialog or a message over the view. @type {Held | null} */
+let below = null;
+/**
+ * What has the focus until that which was lost is there again, since lists load.
+ * @type {Element | null}
+ */
+let standIn = null;
 /** @type {() => HTMLElement | null} */ let heading;
 
 /**
@@ -43,35 +51,59 @@ export function forgetFocus() {
 /** Return where in `place` the focus is; null if it is elsewhere. @param {Element} place */
 export function focusIn(place) {
   const { activeElement } = document;
-  return activeElement && activeElement !== place && place.contains(activeElement) ? markOf(upTo(activeElement, place)) : null;
+  return activeElement && activeElement !== place && place.contains(activeElement)
+    ? markOf(upTo(activeElement, place))
+    : null;
 }
 
-/** Focus what stands in `place` where the focus was; returns whether there is anything. @param {Mark} mark @param {Element} place */
+/**
+ * Focus what stands in `place` where the focus was; returns whether there is anything.
+ * @param {Mark} mark
+ * @param {Element} place
+ */
 export function focusOn(mark, place) {
   return give(alike(mark, place)) || give(walked(place, mark.steps));
 }
 
 const LISTENERS = /** @type {[string, (event: any) => void][]} */ ([
-  ["focusin", ({ target }) => {
-    if (target === standIn) return;
-    standIn = null;
-    below = target.closest("dialog, #messages") ? below ?? last : null;
-    const within = upTo(target, document.body);
-    last = { mark: markOf(within), within };
-  }],
-  ["keydown", () => { standIn = null; }], // the reader goes on from there
-  ["pointerdown", ({ target }) => { if (!target.closest(CONTROLS)) forgetFocus(); }],
+  [
+    "focusin",
+    ({ target }) => {
+      if (target === standIn) return;
+      standIn = null;
+      below = target.closest("dialog, #messages") ? (below ?? last) : null;
+      const within = upTo(target, document.body);
+      last = { mark: markOf(within), within };
+    },
+  ],
+  [
+    "keydown",
+    () => {
+      standIn = null;
+    },
+  ], // the reader goes on from there
+  [
+    "pointerdown",
+    ({ target }) => {
+      if (!target.closest(CONTROLS)) forgetFocus();
+    },
+  ],
 ]);
 
 const watching = new MutationObserver(() => {
   const { activeElement } = document;
-  if (last && !last.within.at(-1)?.isConnected && (activeElement === document.body || activeElement === standIn)) replace(last);
+  if (
+    last &&
+    !last.within.at(-1)?.isConnected &&
+    (activeElement === document.body || activeElement === standIn)
+  )
+    replace(last);
 });
 
 /** Focus what stands in the place of something that is gone. @param {Held} gone */
 function replace(gone) {
   const dialog = [...document.querySelectorAll("dialog[open]")].at(-1);
-  const { mark, within } = dialog ? gone : below ?? gone;
+  const { mark, within } = dialog ? gone : (below ?? gone);
   const depth = within.findLastIndex((one) => one.isConnected);
   const nearest = within[depth] ?? document.body;
   const view = document.querySelector("main");
@@ -85,10 +117,15 @@ function replace(gone) {
   if (!give(other)) standIn = before; // the view has a new heading already, but does not show it yet
 }
 
-/** Return an element and all that it is in, below `place`, from the outermost. @param {Element} element @param {Element} place */
+/**
+ * Return an element and all that it is in, below `place`, from the outermost.
+ * @param {Element} element
+ * @param {Element} place
+ */
 function upTo(element, place) {
   const within = [];
-  for (let one = /** @type {Element | null} */ (element); one && one !== place; one = one.parentElement) within.unshift(one);
+  for (let one = /** @type {Element | null} */ (element); one && one !== place; one = one.parentElement)
+    within.unshift(one);
   return within;
 }
 
@@ -106,7 +143,7 @@ function markOf(within) {
 
 /** Return the children of an element that have a tag. @param {Element | null} parent @param {string} tag */
 function likeIt(parent, tag) {
-  return [...parent?.children ?? []].filter((one) => one.localName === tag);
+  return [...(parent?.children ?? [])].filter((one) => one.localName === tag);
 }
 
 /** @param {Element} element */
@@ -123,7 +160,11 @@ function alike({ same, tag, name }, place) {
   return named.length === 1 ? named[0] : null;
 }
 
-/** Return what is at the end of some steps. Of rows, the last one follows the last one that is gone. @param {Element} from @param {Mark["steps"]} steps */
+/**
+ * Return what is at the end of some steps. Of rows, the last one follows the last one that is gone.
+ * @param {Element} from
+ * @param {Mark["steps"]} steps
+ */
 function walked(from, steps) {
   let at = /** @type {Element | undefined} */ (from);
   for (const [tag, before] of steps) {

@@ -8,10 +8,18 @@ import { match, page, reconsider, start, stop, useViews, viewOf } from "./router
 import * as session from "./session.js";
 
 /** @type {[string, string, string][]} */
-const OWN = [["/account", S.frame.account, "user"], ["/account/devices", S.frame.devices, "device"], ["/account/sign-ins", S.frame.logins, "log-in"]];
+const OWN = [
+  ["/account", S.frame.account, "user"],
+  ["/account/devices", S.frame.devices, "device"],
+  ["/account/sign-ins", S.frame.logins, "log-in"],
+];
 /** @type {HTMLElement} */ let list;
 /** @type {HTMLElement} */ let account;
-/** Shows the navigation over the view, or takes it away, where the screen is narrow. @type {(on: boolean) => void} */ let toggle;
+/**
+ * Shows the navigation over the view, or takes it away, where the screen is narrow.
+ * @type {(on: boolean) => void}
+ */
+let toggle;
 /** The rights of the caller, and all that the frame shows of them. */
 let [held, drawn] = ["", ""];
 /** @type {Promise<void> | null} */ let refreshing = null;
@@ -20,12 +28,27 @@ let [held, drawn] = ["", ""];
 export async function open(views) {
   useViews(views);
   const outlet = h("main", { id: "content", tabindex: "-1" });
-  const drawer = button(S.frame.open, () => toggle(true), { icon: "menu", label: true, kind: "quiet drawer", "aria-expanded": "false", "aria-controls": "side" });
+  const drawer = button(S.frame.open, () => toggle(true), {
+    icon: "menu",
+    label: true,
+    kind: "quiet drawer",
+    "aria-expanded": "false",
+    "aria-controls": "side",
+  });
   list = h("ul", { class: "nav" });
   account = h("div", { class: "account" });
-  const side = h("div", { id: "side" },
-    h("header", { class: "brand" }, link("/", mark(), S.product), button(S.frame.close, () => toggle(false), { icon: "close", label: true, kind: "quiet drawer" })),
-    h("nav", { "aria-label": S.frame.navigation }, list), account);
+  const side = h(
+    "div",
+    { id: "side" },
+    h(
+      "header",
+      { class: "brand" },
+      link("/", mark(), S.product),
+      button(S.frame.close, () => toggle(false), { icon: "close", label: true, kind: "quiet drawer" }),
+    ),
+    h("nav", { "aria-label": S.frame.navigation }, list),
+    account,
+  );
   const shade = h("div", { class: "shade", onclick: () => toggle(false) });
   toggle = (on) => {
     document.body.classList.toggle("drawn", on);
@@ -33,21 +56,41 @@ export async function open(views) {
     if (on) /** @type {HTMLElement | null} */ (side.querySelector("a, button"))?.focus();
     else if (side.contains(document.activeElement)) drawer.focus();
   };
-  side.addEventListener("click", (event) => { if (/** @type {Element} */ (event.target).closest("a")) toggle(false); });
+  side.addEventListener("click", (event) => {
+    if (/** @type {Element} */ (event.target).closest("a")) toggle(false);
+  });
   document.body.replaceChildren(
-    h("a", { class: "skip", href: "#content", onclick: (/** @type {Event} */ event) => { event.preventDefault(); outlet.focus(); } }, S.frame.skip),
+    h(
+      "a",
+      {
+        class: "skip",
+        href: "#content",
+        onclick: (/** @type {Event} */ event) => {
+          event.preventDefault();
+          outlet.focus();
+        },
+      },
+      S.frame.skip,
+    ),
     h("section", { class: "top", "aria-label": S.product }, drawer, link("/", mark(), S.product)),
     h("div", { class: "layout" }, side, shade, outlet),
-    ...document.querySelectorAll("dialog"));
+    ...document.querySelectorAll("dialog"),
+  );
   document.addEventListener("keydown", pressed);
   addEventListener("focus", returned);
   keepFocus(() => page()?.heading ?? outlet);
-  session.hooks.changed = () => { refresh().catch(() => {}); };
+  session.hooks.changed = () => {
+    refresh().catch(() => {});
+  };
   await refresh();
-  await start(outlet, (title, path) => {
-    document.title = path === "/" ? S.product : `${title} · ${S.product}`;
-    current(path);
-  }, refresh);
+  await start(
+    outlet,
+    (title, path) => {
+      document.title = path === "/" ? S.product : `${title} · ${S.product}`;
+      current(path);
+    },
+    refresh,
+  );
 }
 
 /** Take the frame away: the session has ended. */
@@ -63,7 +106,9 @@ export function close() {
 
 /** Read who the caller is and what they may do, and show the navigation for that. */
 export function refresh() {
-  refreshing ??= refreshed().finally(() => { refreshing = null; });
+  refreshing ??= refreshed().finally(() => {
+    refreshing = null;
+  });
   return refreshing;
 }
 
@@ -81,20 +126,43 @@ async function refreshed() {
   drawn = all;
   list.replaceChildren(entry("/", S.frame.home, "home"), ...items(menus));
   account.replaceChildren(
-    h("details", { class: "menu" },
-      h("summary", { "aria-label": S.frame.signedInAs(me.nickName || me.name) }, initials(me), h("span", null, h("strong", null, me.nickName || me.name), h("small", null, me.name)), icon("up")),
-      h("ul", null,
-        OWN.filter(([path]) => match(path)).map(([path, text, shown]) => h("li", null, link(path, icon(shown), text))),
+    h(
+      "details",
+      { class: "menu" },
+      h(
+        "summary",
+        { "aria-label": S.frame.signedInAs(me.nickName || me.name) },
+        initials(me),
+        h("span", null, h("strong", null, me.nickName || me.name), h("small", null, me.name)),
+        icon("up"),
+      ),
+      h(
+        "ul",
+        null,
+        OWN.filter(([path]) => match(path)).map(([path, text, shown]) =>
+          h("li", null, link(path, icon(shown), text)),
+        ),
         h("li", null, button(S.frame.shortcuts, shortcuts, { icon: "help", kind: "plain" })),
         h("li", null, theme()),
-        h("li", null, button(S.frame.signOut, async () => {
-          try {
-            await session.signOut();
-          } catch (problem) {
-            const { dialog } = await import("../parts/dialog.js");
-            dialog(S.frame.signOut, trouble(problem));
-          }
-        }, { icon: "log-out", kind: "plain" })))));
+        h(
+          "li",
+          null,
+          button(
+            S.frame.signOut,
+            async () => {
+              try {
+                await session.signOut();
+              } catch (problem) {
+                const { dialog } = await import("../parts/dialog.js");
+                dialog(S.frame.signOut, trouble(problem));
+              }
+            },
+            { icon: "log-out", kind: "plain" },
+          ),
+        ),
+      ),
+    ),
+  );
   current(location.hash.slice(1).split("?")[0] || "/");
   if (!changed) return;
   (await import("../parts/dialog.js")).tell(S.frame.changes);
@@ -114,10 +182,18 @@ function returned() {
 function items(menus) {
   return menus.flatMap((menu) => {
     const view = viewOf(menu);
-    const own = view && session.may(view.operation) ? [entry(view.pattern, menu.title, menu.icon ?? "file")] : [];
+    const own =
+      view && session.may(view.operation) ? [entry(view.pattern, menu.title, menu.icon ?? "file")] : [];
     const below = items(menu.children);
     if (own.length > 0 || below.length === 0) return [...own, ...below];
-    return [h("li", { class: "group" }, h("span", { id: `menu-${menu.id}` }, menu.title), h("ul", { "aria-labelledby": `menu-${menu.id}` }, below))];
+    return [
+      h(
+        "li",
+        { class: "group" },
+        h("span", { id: `menu-${menu.id}` }, menu.title),
+        h("ul", { "aria-labelledby": `menu-${menu.id}` }, below),
+      ),
+    ];
   });
 }
 
@@ -132,7 +208,11 @@ function current(path) {
   for (const one of list.querySelectorAll("a")) {
     one.removeAttribute("aria-current");
     const own = one.hash.slice(1);
-    if ((path === own || (own !== "/" && path.startsWith(`${own}/`))) && own.length >= (best?.hash.length ?? 1) - 1) best = one;
+    if (
+      (path === own || (own !== "/" && path.startsWith(`${own}/`))) &&
+      own.length >= (best?.hash.length ?? 1) - 1
+    )
+      best = one;
   }
   best?.setAttribute("aria-current", path === best.hash.slice(1) ? "page" : "true");
   for (const one of account.querySelectorAll("a")) {
@@ -144,21 +224,38 @@ function current(path) {
 
 /** @param {import("./session.js").Me} me */
 function initials(me) {
-  const letters = (me.nickName || me.name).split(/\s+/).slice(0, 2).map((word) => [...word][0] ?? "").join("");
+  const letters = (me.nickName || me.name)
+    .split(/\s+/)
+    .slice(0, 2)
+    .map((word) => [...word][0] ?? "")
+    .join("");
   return h("span", { class: "initials", "aria-hidden": "true" }, letters.toUpperCase());
 }
 
 function theme() {
   const chosen = document.documentElement.dataset.theme ?? "auto";
-  return h("label", { class: "theme" }, S.frame.theme, h("select", { name: "theme", value: chosen, onchange: (/** @type {Event} */ event) => {
-    const { value } = /** @type {HTMLSelectElement} */ (event.target);
-    document.documentElement.dataset.theme = value;
-    try {
-      localStorage.setItem("portcullis.theme", value);
-    } catch {
-      // A browser that stores nothing forgets the choice.
-    }
-  } }, Object.entries(S.frame.themes).map(([key, text]) => h("option", { value: key }, text))));
+  return h(
+    "label",
+    { class: "theme" },
+    S.frame.theme,
+    h(
+      "select",
+      {
+        name: "theme",
+        value: chosen,
+        onchange: (/** @type {Event} */ event) => {
+          const { value } = /** @type {HTMLSelectElement} */ (event.target);
+          document.documentElement.dataset.theme = value;
+          try {
+            localStorage.setItem("portcullis.theme", value);
+          } catch {
+            // A browser that stores nothing forgets the choice.
+          }
+        },
+      },
+      Object.entries(S.frame.themes).map(([key, text]) => h("option", { value: key }, text)),
+    ),
+  );
 }
 
 let led = false;
@@ -176,10 +273,14 @@ function pressed(event) {
   else if (after && event.key === "n") list.querySelector("a")?.focus();
   else if (event.key === "g") {
     led = true;
-    setTimeout(() => { led = false; }, 1500);
+    setTimeout(() => {
+      led = false;
+    }, 1500);
   } else if (event.key === "?") shortcuts();
   else if (event.key === "/") {
-    const first = document.querySelector("main [role=search] input, main input[type=search], main [role=search] select");
+    const first = document.querySelector(
+      "main [role=search] input, main input[type=search], main [role=search] select",
+    );
     if (!(first instanceof HTMLElement)) return;
     first.focus();
   } else return;
@@ -188,6 +289,23 @@ function pressed(event) {
 
 async function shortcuts() {
   const { dialog } = await import("../parts/dialog.js");
-  dialog(S.shortcuts.title, h("dl", { class: "definition keys" }, S.shortcuts.keys.map(([keys, text]) =>
-    h("div", null, h("dt", null, keys.split(" ").map((key) => h("kbd", null, key))), h("dd", null, text)))));
+  dialog(
+    S.shortcuts.title,
+    h(
+      "dl",
+      { class: "definition keys" },
+      S.shortcuts.keys.map(([keys, text]) =>
+        h(
+          "div",
+          null,
+          h(
+            "dt",
+            null,
+            keys.split(" ").map((key) => h("kbd", null, key)),
+          ),
+          h("dd", null, text),
+        ),
+      ),
+    ),
+  );
 }

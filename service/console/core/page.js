@@ -18,7 +18,8 @@ import * as session from "./session.js";
  * What pages ask of the router.
  * @typedef {object} Router
  * @property {(title: string, path: string) => void} announce Takes the title of a view, and its path.
- * @property {(hash: string, push: boolean) => void} readdress Changes the address only; `push` makes an entry of the history.
+ * @property {(hash: string, push: boolean) => void} readdress Changes the address only; `push` makes an entry of the
+ *   history.
  * @property {() => Promise<void>} reload Shows the view of the address again.
  * @property {() => Page | null} shown Returns the page that is shown.
  */

@@ -14,7 +14,10 @@ import * as session from "./session.js";
 /** @typedef {import("./page.js").View} View */
 /** @typedef {{view: View, params: Record<string, string>}} Match */
 
-/** Where the reader was: the focus, and how far the page was scrolled. @typedef {{focus: import("./focus.js").Mark | null, top: number}} Spot */
+/**
+ * Where the reader was: the focus, and how far the page was scrolled.
+ * @typedef {{focus: import("./focus.js").Mark | null, top: number}} Spot
+ */
 /** The spots of the entries of the history while the reader is elsewhere. @type {Map<number, Spot>} */
 const left = new Map();
 
@@ -84,7 +87,11 @@ export function match(path) {
  * @param {import("./session.js").Menu} menu
  */
 export function viewOf({ name, path }) {
-  return views.find((view) => view.menu && [name, path].some((text) => text && [view.menu, `/system/${view.menu}`, view.pattern].includes(text)));
+  return views.find(
+    (view) =>
+      view.menu &&
+      [name, path].some((text) => text && [view.menu, `/system/${view.menu}`, view.pattern].includes(text)),
+  );
 }
 
 /**
@@ -103,7 +110,9 @@ export function start(place, titled, identify) {
   hash = location.hash;
   history.replaceState({ entry }, "");
   addEventListener("hashchange", moved);
-  addEventListener("beforeunload", (event) => { if (unsaved.size) event.preventDefault(); });
+  addEventListener("beforeunload", (event) => {
+    if (unsaved.size) event.preventDefault();
+  });
   return show({ first: true });
 }
 
@@ -140,7 +149,14 @@ async function moved() {
 
 async function confirmed() {
   const { ask } = await import("../parts/dialog.js");
-  return (await ask({ title: S.frame.leave, text: S.frame.leaveText, confirm: S.frame.leaveConfirm, danger: true })) !== false;
+  return (
+    (await ask({
+      title: S.frame.leave,
+      text: S.frame.leaveText,
+      confirm: S.frame.leaveConfirm,
+      danger: true,
+    })) !== false
+  );
 }
 
 /** @param {{same?: boolean, back?: boolean, first?: boolean}} how */
@@ -154,25 +170,46 @@ async function show({ same = false, back = false } = {}) {
   leave = null;
   const [path, search = ""] = (hash.slice(1) || "/").split(/\?(.*)/s);
   const found = match(path);
-  const made = (shown = new Page(path, new URLSearchParams(search), found?.params ?? {}, controller.signal, ROUTER));
+  const made = (shown = new Page(
+    path,
+    new URLSearchParams(search),
+    found?.params ?? {},
+    controller.signal,
+    ROUTER,
+  ));
   const { signal } = made;
-  const frame = h("div", { class: "page", dataset: { path } }, made.above, h("div", { class: "head" }, made.heading, made.actions), made.body);
+  const frame = h(
+    "div",
+    { class: "page", dataset: { path } },
+    made.above,
+    h("div", { class: "head" }, made.heading, made.actions),
+    made.body,
+  );
   made.body.setAttribute("aria-busy", "true");
   const place = () => {
     if (signal.aborted || frame.isConnected) return;
     outlet.replaceChildren(frame);
     if (!same) scrollTo(0, 0);
   };
-  const late = setTimeout(() => {
-    if (made.body.childElementCount === 0) made.body.append(h("p", { class: "loading", role: "status" }, S.frame.loading));
-    place();
-  }, same ? 600 : 150);
+  const late = setTimeout(
+    () => {
+      if (made.body.childElementCount === 0)
+        made.body.append(h("p", { class: "loading", role: "status" }, S.frame.loading));
+      place();
+    },
+    same ? 600 : 150,
+  );
   try {
     if (!found) refuse(made, S.frame.nothingHere, S.frame.nothingHereText);
     else if (!(await may(found.view.operation))) {
       if (signal.aborted) return;
       made.refused = true;
-      refuse(made, S.frame.notYours, S.frame.notYoursText(found.view.operation ?? ""), button(S.frame.again, () => again(made), { icon: "refresh" }));
+      refuse(
+        made,
+        S.frame.notYours,
+        S.frame.notYoursText(found.view.operation ?? ""),
+        button(S.frame.again, () => again(made), { icon: "refresh" }),
+      );
     } else {
       const { show: view } = await loaded(found.view);
       if (signal.aborted) return;
@@ -190,7 +227,8 @@ async function show({ same = false, back = false } = {}) {
   if (signal.aborted) return;
   place();
   made.body.removeAttribute("aria-busy");
-  if (!same && !document.querySelector("dialog[open], body.drawn") && !outlet.querySelector(":focus")) made.heading.focus({ preventScroll: true });
+  if (!same && !document.querySelector("dialog[open], body.drawn") && !outlet.querySelector(":focus"))
+    made.heading.focus({ preventScroll: true });
   if (before) await comeBack(made, before);
 }
 
@@ -199,11 +237,16 @@ function spot() {
   return { focus: focusIn(outlet), top: scrollY };
 }
 
-/** Put the reader where they were once the whole view is there, unless they go elsewhere meanwhile. @param {Page} made @param {Spot} before */
+/**
+ * Put the reader where they were once the whole view is there, unless they go elsewhere meanwhile.
+ * @param {Page} made
+ * @param {Spot} before
+ */
 async function comeBack(made, { focus, top }) {
   const waiting = new AbortController();
   const signal = AbortSignal.any([made.signal, waiting.signal]);
-  for (const event of ["wheel", "touchmove", "keydown", "pointerdown"]) addEventListener(event, () => waiting.abort(), { signal, passive: true });
+  for (const event of ["wheel", "touchmove", "keydown", "pointerdown"])
+    addEventListener(event, () => waiting.abort(), { signal, passive: true });
   await made.complete();
   if (signal.aborted) return;
   waiting.abort();
@@ -211,7 +254,10 @@ async function comeBack(made, { focus, top }) {
   if (focus) focusOn(focus, outlet);
 }
 
-/** Return whether the caller may see a view; what they may do is found out anew before they are refused. @param {string | undefined} operation */
+/**
+ * Return whether the caller may see a view; what they may do is found out anew before they are refused.
+ * @param {string | undefined} operation
+ */
 async function may(operation) {
   if (!session.may(operation)) await identified();
   return session.may(operation);

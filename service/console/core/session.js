@@ -10,8 +10,26 @@ import { Problem, newKey, send } from "./api.js";
  * both tokens are empty. `user` is whose it is, once that is known.
  * @typedef {{access: string, refresh: string, until: number, since: number, user?: number | undefined}} Proof
  */
-/** @typedef {{id: number, title: string, name: string | null, path: string | null, icon: string | null, buttons: string[], children: Menu[]}} Menu */
-/** @typedef {{id: number, name: string, nickName: string, avatar: string | null, email: string | null, roles: string[], permissions: string[]}} Me */
+/**
+ * @typedef {object} Menu
+ * @property {number} id
+ * @property {string} title
+ * @property {string | null} name
+ * @property {string | null} path
+ * @property {string | null} icon
+ * @property {string[]} buttons
+ * @property {Menu[]} children
+ */
+/**
+ * @typedef {object} Me
+ * @property {number} id
+ * @property {string} name
+ * @property {string} nickName
+ * @property {string | null} avatar
+ * @property {string | null} email
+ * @property {string[]} roles
+ * @property {string[]} permissions
+ */
 
 const ASKED = 120; // ms that another tab gets to answer
 const SUPERSEDED = 3000; // ms until the tab that was faster must have shared its tokens
@@ -23,16 +41,29 @@ const EARLY = 5000; // ms before its end an access token is renewed
 /** @type {Set<() => void>} */ const waiting = new Set();
 const channel = new BroadcastChannel("portcullis");
 
-/** What the caller may send, such as `GET /api/user/{id}`. @type {Set<string>} */ export let operations = new Set();
+/** What the caller may send, such as `GET /api/user/{id}`. @type {Set<string>} */ export let operations =
+  new Set();
 /** @type {Me | null} */ export let me = null;
 /** @type {Menu[]} */ export let menus = [];
 
 /**
  * What the session asks of the page: to sign in again over what is shown (rejects when the reader gives up), to show
  * that the session was ended, to begin anew for another user, and to show rights that may have changed.
- * @type {{signIn: (problem: Problem | null) => Promise<void>, ended: () => void, restarted: () => void, changed: () => void}}
+ * @type {{
+ *   signIn: (problem: Problem | null) => Promise<void>,
+ *   ended: () => void,
+ *   restarted: () => void,
+ *   changed: () => void,
+ * }}
  */
-export const hooks = { signIn: async () => { throw new Problem(401, { code: "unauthenticated" }); }, ended() {}, restarted() {}, changed() {} };
+export const hooks = {
+  signIn: async () => {
+    throw new Problem(401, { code: "unauthenticated" });
+  },
+  ended() {},
+  restarted() {},
+  changed() {},
+};
 
 channel.onmessage = (/** @type {MessageEvent} */ { data }) => {
   if (data.kind === "ask" && proof) share();
@@ -82,7 +113,11 @@ export function end() {
  * Send a request with the session; renews tokens that have expired, and asks for a login when the session is over.
  * @type {import("../types/call.js").Call}
  */
-export const call = async (/** @type {string} */ method, /** @type {string} */ template, /** @type {any} */ options = {}) => {
+export const call = async (
+  /** @type {string} */ method,
+  /** @type {string} */ template,
+  /** @type {any} */ options = {},
+) => {
   const kept = method === "POST" ? { key: newKey(), ...options } : options; // a repetition is the same request
   for (let attempt = 0; ; attempt += 1) {
     if (!proof) await signInAgain(null);
@@ -103,12 +138,22 @@ export const call = async (/** @type {string} */ method, /** @type {string} */ t
 /** Read who the caller is, what they may call, and their menus. */
 export async function identify() {
   const used = proof;
-  const [{ data: info }, { data: own }, { data: tree }] = await Promise.all([call("GET", "/api/user/info"), call("GET", "/api/user/operations"),
-    call("GET", "/api/menu/mine")]);
+  const [{ data: info }, { data: own }, { data: tree }] = await Promise.all([
+    call("GET", "/api/user/info"),
+    call("GET", "/api/user/operations"),
+    call("GET", "/api/menu/mine"),
+  ]);
   menus = tree;
   operations = new Set(own.operations);
-  me = { id: info.userId, name: info.userName, nickName: info.nickName, avatar: info.avatar, email: info.email,
-    roles: info.roles, permissions: info.permissions };
+  me = {
+    id: info.userId,
+    name: info.userName,
+    nickName: info.nickName,
+    avatar: info.avatar,
+    email: info.email,
+    roles: info.roles,
+    permissions: info.permissions,
+  };
   if (proof && proof === used) proof.user = me.id;
 }
 
@@ -126,7 +171,8 @@ export async function whose() {
 }
 
 /**
- * Begin anew with the session that there is: what is shown, and what waits to be sent, is of another user. Never returns.
+ * Begin anew with the session that there is: what is shown, and what waits to be sent, is of another user. Never
+ * returns.
  * @returns {Promise<any>}
  */
 export function restart() {
@@ -170,7 +216,9 @@ function csrf() {
 
 /** @param {Proof | null} used The proof that was refused. */
 function renew(used) {
-  renewing ??= exclusive(() => renewed(used)).finally(() => { renewing = null; });
+  renewing ??= exclusive(() => renewed(used)).finally(() => {
+    renewing = null;
+  });
   return renewing.then((refusal) => refusal && signInAgain(refusal));
 }
 
@@ -185,8 +233,13 @@ async function renewed(used) {
   if (await newer(used.since, ASKED)) return null;
   try {
     const before = csrf();
-    const { data } = await send("POST", "/api/auth/refresh", used.access === ""
-      ? { headers: { "X-CSRF-Token": before ?? "" } } : { body: { refreshToken: used.refresh } });
+    const { data } = await send(
+      "POST",
+      "/api/auth/refresh",
+      used.access === ""
+        ? { headers: { "X-CSRF-Token": before ?? "" } }
+        : { body: { refreshToken: used.refresh } },
+    );
     obtained(data, before, used.user);
     hooks.changed();
     return null;
@@ -200,7 +253,9 @@ async function renewed(used) {
 
 /** @param {Problem | null} problem Why the session is over, if that is known. */
 function signInAgain(problem) {
-  asking ??= hooks.signIn(problem).finally(() => { asking = null; });
+  asking ??= hooks.signIn(problem).finally(() => {
+    asking = null;
+  });
   return asking;
 }
 
@@ -213,8 +268,13 @@ function signInAgain(problem) {
 function obtained(pair, before, user) {
   const now = Date.now();
   const cookies = csrf() !== before;
-  adopt({ access: cookies ? "" : pair.accessToken, refresh: cookies ? "" : pair.refreshToken, since: now, user,
-    until: now + pair.expiresIn * 1000 - Math.min(EARLY, pair.expiresIn * 100) });
+  adopt({
+    access: cookies ? "" : pair.accessToken,
+    refresh: cookies ? "" : pair.refreshToken,
+    since: now,
+    user,
+    until: now + pair.expiresIn * 1000 - Math.min(EARLY, pair.expiresIn * 100),
+  });
   share();
 }
 
@@ -237,8 +297,15 @@ function compare(own, user) {
   if (user === own) hooks.changed();
   else if (user !== undefined) restart();
   else {
-    const asked = asking ??= whose().then((found) => (found === own ? undefined : restart())).finally(() => { asking = null; });
-    asked.then(() => hooks.changed(), () => {});
+    const asked = (asking ??= whose()
+      .then((found) => (found === own ? undefined : restart()))
+      .finally(() => {
+        asking = null;
+      }));
+    asked.then(
+      () => hooks.changed(),
+      () => {},
+    );
   }
 }
 
@@ -263,14 +330,19 @@ function leave() {
 async function newer(since, patience) {
   channel.postMessage({ kind: "ask" });
   const until = performance.now() + patience;
-  while (!(proof && proof.since > since) && performance.now() < until) await change(until - performance.now());
+  while (!(proof && proof.since > since) && performance.now() < until)
+    await change(until - performance.now());
   return proof !== null && proof.since > since;
 }
 
 /** Wait until there is a new proof, for at most `patience` ms. @param {number} patience */
 export function change(patience) {
   return new Promise((resolve) => {
-    const done = () => { clearTimeout(timer); waiting.delete(done); resolve(undefined); };
+    const done = () => {
+      clearTimeout(timer);
+      waiting.delete(done);
+      resolve(undefined);
+    };
     const timer = setTimeout(done, Math.min(patience, 2 ** 31 - 1));
     waiting.add(done);
   });

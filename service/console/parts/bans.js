@@ -19,12 +19,16 @@ const DAY = 86_400; // seconds
 export async function ban(page, loginId, name) {
   const path = { loginId };
   const done = await ask({
-    title: T.title(name), text: T.text, confirm: T.confirm, danger: true,
+    title: T.title(name),
+    text: T.text,
+    confirm: T.confirm,
+    danger: true,
     extra: [
       { name: "seconds", label: T.lasts, type: "select", required: true, value: DAY, options: T.times },
       { name: "reason", label: T.reason, help: T.reasonHelp, attributes: { maxlength: 200 } },
     ],
-    act: ({ seconds, reason }) => page.call("POST", BAN, { path, body: { seconds: seconds || null, reason: reason ?? "" } }),
+    act: ({ seconds, reason }) =>
+      page.call("POST", BAN, { path, body: { seconds: seconds || null, reason: reason ?? "" } }),
   });
   if (done) tell(T.done(name), { undo: undoing(page, ["DELETE", BAN, { path }]) });
   return Boolean(done);

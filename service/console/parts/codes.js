@@ -13,7 +13,10 @@ export function covers(held, code) {
   const trailing = have.at(-1) === "*";
   const head = trailing ? have.slice(0, -1) : have;
   if (trailing ? wanted.length <= head.length : wanted.length !== head.length) return false;
-  return (trailing || head.includes("*")) && head.every((segment, place) => segment === "*" || segment === wanted[place]);
+  return (
+    (trailing || head.includes("*")) &&
+    head.every((segment, place) => segment === "*" || segment === wanted[place])
+  );
 }
 
 /** @param {string | null} code */

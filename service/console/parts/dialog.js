@@ -15,12 +15,22 @@ let made = 0;
 export function dialog(title, ...nodes) {
   const id = `dialog-${++made}`;
   const body = h("div", { class: "dialog-body" }, nodes);
-  const element = h("dialog", { "aria-labelledby": id },
-    h("div", { class: "dialog-head" }, h("h2", { id }, title), button(S.action.close, () => close(undefined), { icon: "close", label: true, kind: "quiet" })),
-    body);
+  const element = h(
+    "dialog",
+    { "aria-labelledby": id },
+    h(
+      "div",
+      { class: "dialog-head" },
+      h("h2", { id }, title),
+      button(S.action.close, () => close(undefined), { icon: "close", label: true, kind: "quiet" }),
+    ),
+    body,
+  );
   const before = document.activeElement;
   /** @type {(value: any) => void} */ let settle;
-  const closed = new Promise((resolve) => { settle = resolve; });
+  const closed = new Promise((resolve) => {
+    settle = resolve;
+  });
   /** @param {any} [value] */
   const close = (value) => {
     if (!element.isConnected) return;
@@ -29,8 +39,13 @@ export function dialog(title, ...nodes) {
     if (before instanceof HTMLElement && before.isConnected) before.focus();
     settle(value);
   };
-  element.addEventListener("click", ({ target }) => { if (/** @type {Element} */ (target).closest("a[href^='#']")) close(undefined); }); // to another view
-  element.addEventListener("cancel", (event) => { event.preventDefault(); close(undefined); });
+  element.addEventListener("click", ({ target }) => {
+    if (/** @type {Element} */ (target).closest("a[href^='#']")) close(undefined);
+  }); // to another view
+  element.addEventListener("cancel", (event) => {
+    event.preventDefault();
+    close(undefined);
+  });
   document.body.append(element);
   element.showModal();
   const first = body.querySelector("[autofocus]") ?? body.querySelector("input, select, textarea");
@@ -42,7 +57,14 @@ export function dialog(title, ...nodes) {
  * Ask before something happens; the title and the text name what will. Returns false, or the values of `extra`.
  * `extra` are fields as in `form`, or nodes that are only shown. With `act`, the dialog stays open while it runs and
  * shows its problem, so that nothing typed is lost.
- * @param {{title: string, text?: import("../core/dom.js").Child, confirm: string, danger?: boolean, extra?: any[], act?: (values: any, how: {key: string}) => Promise<any>}} question
+ * @param {{
+ *   title: string,
+ *   text?: import("../core/dom.js").Child,
+ *   confirm: string,
+ *   danger?: boolean,
+ *   extra?: any[],
+ *   act?: (values: any, how: {key: string}) => Promise<any>,
+ * }} question
  * @returns {Promise<false | Record<string, any>>}
  */
 export async function ask({ title, text, confirm, danger = false, extra = [], act }) {
@@ -52,7 +74,10 @@ export async function ask({ title, text, confirm, danger = false, extra = [], ac
     fields,
     submit: confirm,
     danger,
-    before: [typeof text === "string" ? h("p", null, text) : text, extra.filter((one) => one instanceof Node)],
+    before: [
+      typeof text === "string" ? h("p", null, text) : text,
+      extra.filter((one) => one instanceof Node),
+    ],
     save: async (values, how) => {
       await act?.(values, how);
       box.close(values);
@@ -61,7 +86,10 @@ export async function ask({ title, text, confirm, danger = false, extra = [], ac
     quiet: true,
   });
   const box = dialog(title, content);
-  if (fields.length === 0) /** @type {HTMLElement | null} */ (content.querySelector(danger ? "[data-cancel]" : "[type=submit]"))?.focus();
+  if (fields.length === 0)
+    /** @type {HTMLElement | null} */ (
+      content.querySelector(danger ? "[data-cancel]" : "[type=submit]")
+    )?.focus();
   return (await box.closed) ?? false;
 }
 
@@ -71,19 +99,30 @@ export async function ask({ title, text, confirm, danger = false, extra = [], ac
  * @param {{undo?: () => Promise<any>}} [options]
  */
 export function tell(text, { undo } = {}) {
-  const place = document.querySelector("#messages") ?? document.body.appendChild(
-    h("div", { id: "messages", role: "status", "aria-live": "polite" }));
+  const place =
+    document.querySelector("#messages") ??
+    document.body.appendChild(h("div", { id: "messages", role: "status", "aria-live": "polite" }));
   const dismiss = () => message.remove();
-  const message = h("div", { class: "message" }, h("span", null, text),
-    undo && button(S.action.undo, async () => {
-      try {
-        await undo();
-        dismiss();
-      } catch (problem) {
-        message.replaceChildren(trouble(problem));
-      }
-    }),
-    button(S.action.close, dismiss, { icon: "close", label: true, kind: "quiet" }));
+  const message = h(
+    "div",
+    { class: "message" },
+    h("span", null, text),
+    undo &&
+      button(S.action.undo, async () => {
+        try {
+          await undo();
+          dismiss();
+        } catch (problem) {
+          message.replaceChildren(trouble(problem));
+        }
+      }),
+    button(S.action.close, dismiss, { icon: "close", label: true, kind: "quiet" }),
+  );
   place.append(message);
-  setTimeout(() => { if (!message.matches(":hover, :focus-within")) dismiss(); }, undo ? 12_000 : 6000);
+  setTimeout(
+    () => {
+      if (!message.matches(":hover, :focus-within")) dismiss();
+    },
+    undo ? 12_000 : 6000,
+  );
 }

@@ -11,15 +11,50 @@ import { S } from "../strings.js";
  */
 export function changes(before, after, { all = false, label = (name) => name, text = shown } = {}) {
   const names = [...new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])];
-  const rows = names.map((name) => ({ name, was: before?.[name], is: after?.[name] }))
+  const rows = names
+    .map((name) => ({ name, was: before?.[name], is: after?.[name] }))
     .filter(({ was, is }) => all || JSON.stringify(was) !== JSON.stringify(is));
   if (rows.length === 0) return h("p", null, S.changes.none);
-  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": S.changes.member },
-    h("table", { class: "table changes" },
-      h("thead", null, h("tr", null, [S.changes.member, S.changes.before, S.changes.after].map((title) => h("th", { scope: "col" }, title)))),
-      h("tbody", null, rows.map(({ name, was, is }) => h("tr", null, h("th", { scope: "row", "data-label": S.changes.member }, label(name)),
-        h("td", { "data-label": S.changes.before }, was === undefined || was === null ? "–" : h("del", null, text(was, name))),
-        h("td", { "data-label": S.changes.after }, is === undefined || is === null ? "–" : h("ins", null, text(is, name))))))));
+  return h(
+    "div",
+    { class: "scroll", tabindex: "0", role: "region", "aria-label": S.changes.member },
+    h(
+      "table",
+      { class: "table changes" },
+      h(
+        "thead",
+        null,
+        h(
+          "tr",
+          null,
+          [S.changes.member, S.changes.before, S.changes.after].map((title) =>
+            h("th", { scope: "col" }, title),
+          ),
+        ),
+      ),
+      h(
+        "tbody",
+        null,
+        rows.map(({ name, was, is }) =>
+          h(
+            "tr",
+            null,
+            h("th", { scope: "row", "data-label": S.changes.member }, label(name)),
+            h(
+              "td",
+              { "data-label": S.changes.before },
+              was === undefined || was === null ? "–" : h("del", null, text(was, name)),
+            ),
+            h(
+              "td",
+              { "data-label": S.changes.after },
+              is === undefined || is === null ? "–" : h("ins", null, text(is, name)),
+            ),
+          ),
+        ),
+      ),
+    ),
+  );
 }
 
 /** @param {any} value */

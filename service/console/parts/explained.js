@@ -13,15 +13,33 @@ const MOST_CODES = 60;
 /** @typedef {import("../core/page.js").Page} Page */
 /** @typedef {import("../types/api").Layer} Layer */
 
-/** Return whose refusal was found, of what and where. @param {Page} page @param {import("../types/api").FoundRefusal} found */
+/**
+ * Return whose refusal was found, of what and where.
+ * @param {Page} page
+ * @param {import("../types/api").FoundRefusal} found
+ */
 export function refusalOf(page, { log, createTime, requestId, userId, userName, service, method, path }) {
   const name = userName ?? (userId === null ? T.visitor : String(userId));
   const request = h("code", null, requestId);
   return definition([
     [T.refusedTime, time(createTime)],
-    [T.refusedUser, userId !== null && page.may("GET /api/user/{id}") ? link(`/users/${userId}`, name) : name],
-    [T.refusedRequest, method === null ? T.ofService : h("code", null, `${service === OWN ? "" : `${service} `}${method} ${path}`)],
-    [S.trouble.request, requestId && (page.may("GET /api/operation-log/list") ? link(`/logs/operations?${new URLSearchParams({ requestId })}`, request) : request)],
+    [
+      T.refusedUser,
+      userId !== null && page.may("GET /api/user/{id}") ? link(`/users/${userId}`, name) : name,
+    ],
+    [
+      T.refusedRequest,
+      method === null
+        ? T.ofService
+        : h("code", null, `${service === OWN ? "" : `${service} `}${method} ${path}`),
+    ],
+    [
+      S.trouble.request,
+      requestId &&
+        (page.may("GET /api/operation-log/list")
+          ? link(`/logs/operations?${new URLSearchParams({ requestId })}`, request)
+          : request),
+    ],
     [T.foundIn, T.foundLogs[log]],
   ]);
 }
@@ -30,8 +48,27 @@ export function refusalOf(page, { log, createTime, requestId, userId, userName, 
 export function subjectStep(query, { permissions, userStatus, refusal }) {
   const [user, role] = [query.get("userName") ?? refusal?.userName, query.get("roleCode")];
   const held = permissions ?? [];
-  return h("li", { class: "info" }, h("h3", null, user ? T.user(user) : role ? T.role(role) : permissions ? T.holder : T.visitor, " ", userStatus && badge(S.users.statuses[userStatus] ?? userStatus, userStatus === "enabled" ? "good" : "bad")),
-    permissions && h("p", null, refusal?.log === "decision-log" ? T.held : T.holds, " ", held.length ? codes(held.slice(0, MOST_CODES)) : T.holdsNothing, held.length > MOST_CODES && ` … ${held.length - MOST_CODES}`));
+  return h(
+    "li",
+    { class: "info" },
+    h(
+      "h3",
+      null,
+      user ? T.user(user) : role ? T.role(role) : permissions ? T.holder : T.visitor,
+      " ",
+      userStatus &&
+        badge(S.users.statuses[userStatus] ?? userStatus, userStatus === "enabled" ? "good" : "bad"),
+    ),
+    permissions &&
+      h(
+        "p",
+        null,
+        refusal?.log === "decision-log" ? T.held : T.holds,
+        " ",
+        held.length ? codes(held.slice(0, MOST_CODES)) : T.holdsNothing,
+        held.length > MOST_CODES && ` … ${held.length - MOST_CODES}`,
+      ),
+  );
 }
 
 /**
@@ -42,28 +79,107 @@ export function subjectStep(query, { permissions, userStatus, refusal }) {
  */
 export function layerStep(page, layer, note) {
   const first = [...layer.lines].sort((a, b) => Number(b === layer.line) - Number(a === layer.line));
-  return h("li", { class: layer.allowed ? "good" : "bad" },
-    h("h3", null, T.layers[layer.layer] ?? layer.layer, " ", badge(layer.allowed ? T.allowed : T.denied, layer.allowed ? "good" : "bad")),
+  return h(
+    "li",
+    { class: layer.allowed ? "good" : "bad" },
+    h(
+      "h3",
+      null,
+      T.layers[layer.layer] ?? layer.layer,
+      " ",
+      badge(layer.allowed ? T.allowed : T.denied, layer.allowed ? "good" : "bad"),
+    ),
     note && h("p", null, note),
-    h("p", null, T.asks, " ", h("code", null, layer.object), ". ", T.objectNotes[layer.object], " ", T.reasons[layer.reason]),
-    layer.lines.length ? h("ul", { class: "lines", "aria-label": T.linesOf },
-      first.slice(0, MOST_LINES).map((line) => h("li", line === layer.line ? { class: "decides" } : null, h("code", null, line), line === layer.line && [" ", badge(T.deciding, "good")])),
-      first.length > MOST_LINES && h("li", null, T.moreLines(first.length - MOST_LINES))) : h("p", null, T.noLines),
+    h(
+      "p",
+      null,
+      T.asks,
+      " ",
+      h("code", null, layer.object),
+      ". ",
+      T.objectNotes[layer.object],
+      " ",
+      T.reasons[layer.reason],
+    ),
+    layer.lines.length
+      ? h(
+          "ul",
+          { class: "lines", "aria-label": T.linesOf },
+          first
+            .slice(0, MOST_LINES)
+            .map((line) =>
+              h(
+                "li",
+                line === layer.line ? { class: "decides" } : null,
+                h("code", null, line),
+                line === layer.line && [" ", badge(T.deciding, "good")],
+              ),
+            ),
+          first.length > MOST_LINES && h("li", null, T.moreLines(first.length - MOST_LINES)),
+        )
+      : h("p", null, T.noLines),
     layer.rows.length > 0 && h("p", null, layer.rows.map((row) => T.rows[row] ?? row).join(", "), "."),
-    layer.fired.length > 0 && h("ul", null, layer.fired.map(({ code, predicate, origins }) => h("li", null, h("code", null, code), ` ${T.rows[predicate] ?? predicate}`,
-      origins.length > 0 && [` ${T.from} `, origins.map(({ roleCode, buttonId, buttonTitle }, place) => [place > 0 && "; ", T.fromRole(roleCode), " (", page.may("GET /api/menu/{id}") ? link(`/menus/${buttonId}`, buttonTitle) : buttonTitle, ")"])]))),
+    layer.fired.length > 0 &&
+      h(
+        "ul",
+        null,
+        layer.fired.map(({ code, predicate, origins }) =>
+          h(
+            "li",
+            null,
+            h("code", null, code),
+            ` ${T.rows[predicate] ?? predicate}`,
+            origins.length > 0 && [
+              ` ${T.from} `,
+              origins.map(({ roleCode, buttonId, buttonTitle }, place) => [
+                place > 0 && "; ",
+                T.fromRole(roleCode),
+                " (",
+                page.may("GET /api/menu/{id}") ? link(`/menus/${buttonId}`, buttonTitle) : buttonTitle,
+                ")",
+              ]),
+            ],
+          ),
+        ),
+      ),
     layer.wouldOpen && opening(page, layer.wouldOpen),
-    h("p", { class: "request" }, T.id, " ", h("code", null, layer.decisionId)));
+    h("p", { class: "request" }, T.id, " ", h("code", null, layer.decisionId)),
+  );
 }
 
 /** @param {Page} page @param {import("../types/api").Opening} found */
 function opening(page, { permissions, roles, buttons, disabledButtons }) {
-  if (!permissions.length && !roles.length && !buttons.length && !disabledButtons.length) return h("p", null, T.wouldNothing);
-  const some = (/** @type {readonly any[]} */ all, /** @type {(one: any) => import("../core/dom.js").Child} */ shown) => all.length > 0 && [all.slice(0, MOST_LINES).map((one) => [shown(one), " "]), all.length > MOST_LINES && `… ${all.length - MOST_LINES}`];
-  return h("div", { class: "would" }, h("h4", null, T.wouldOpen), definition([
-    [T.wouldCodes, some(permissions, (code) => h("code", null, code)) || null],
-    [T.wouldRoles, some(roles, (role) => (page.may("GET /api/role/list") ? link(`/roles?roleCode=${encodeURIComponent(role)}`, role) : badge(role))) || null],
-    [T.wouldButtons, some(buttons, ({ id, title }) => (page.may("GET /api/menu/{id}") ? link(`/menus/${id}`, title) : title)) || null],
-    [T.disabledButtons, some(disabledButtons, (code) => h("code", null, code)) || null],
-  ]));
+  if (!permissions.length && !roles.length && !buttons.length && !disabledButtons.length)
+    return h("p", null, T.wouldNothing);
+  const some = (
+    /** @type {readonly any[]} */ all,
+    /** @type {(one: any) => import("../core/dom.js").Child} */ shown,
+  ) =>
+    all.length > 0 && [
+      all.slice(0, MOST_LINES).map((one) => [shown(one), " "]),
+      all.length > MOST_LINES && `… ${all.length - MOST_LINES}`,
+    ];
+  return h(
+    "div",
+    { class: "would" },
+    h("h4", null, T.wouldOpen),
+    definition([
+      [T.wouldCodes, some(permissions, (code) => h("code", null, code)) || null],
+      [
+        T.wouldRoles,
+        some(roles, (role) =>
+          page.may("GET /api/role/list")
+            ? link(`/roles?roleCode=${encodeURIComponent(role)}`, role)
+            : badge(role),
+        ) || null,
+      ],
+      [
+        T.wouldButtons,
+        some(buttons, ({ id, title }) =>
+          page.may("GET /api/menu/{id}") ? link(`/menus/${id}`, title) : title,
+        ) || null,
+      ],
+      [T.disabledButtons, some(disabledButtons, (code) => h("code", null, code)) || null],
+    ]),
+  );
 }

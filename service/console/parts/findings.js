@@ -10,7 +10,22 @@ const KINDS = Object.keys(S.doctor.states);
 /** Return the findings, the worst first. @param {CheckFinding[]} items */
 export function findingList(items) {
   const sorted = [...items].sort((one, other) => KINDS.indexOf(one.state) - KINDS.indexOf(other.state));
-  return h("ul", { class: "findings" }, sorted.map(({ check, state, message, remedy }) => h("li", null,
-    badge(S.doctor.states[state] ?? state, state === "ok" ? "good" : state === "fault" ? "bad" : "warn"),
-    h("div", null, h("strong", null, check.replaceAll("-", " ")), ` ${message}`, remedy && h("small", null, remedy)))));
+  return h(
+    "ul",
+    { class: "findings" },
+    sorted.map(({ check, state, message, remedy }) =>
+      h(
+        "li",
+        null,
+        badge(S.doctor.states[state] ?? state, state === "ok" ? "good" : state === "fault" ? "bad" : "warn"),
+        h(
+          "div",
+          null,
+          h("strong", null, check.replaceAll("-", " ")),
+          ` ${message}`,
+          remedy && h("small", null, remedy),
+        ),
+      ),
+    ),
+  );
 }

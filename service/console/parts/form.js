@@ -14,11 +14,13 @@ import { requested, trouble } from "./trouble.js";
  * @property {string} [type]
  * @property {boolean} [required]
  * @property {boolean} [readonly]
- * @property {(string | [any, string])[]} [options] Values, or values with their text; a select that is not required gets an empty one.
+ * @property {(string | [any, string])[]} [options] Values, or values with their text; a select that is not required
+ *   gets an empty one.
  * @property {string} [unset] The text of that empty one.
  * @property {string} [help]
  * @property {any} [value]
- * @property {Record<string, any>} [attributes] Further attributes of the control, such as `autocomplete` or `maxlength`.
+ * @property {Record<string, any>} [attributes] Further attributes of the control, such as `autocomplete` or
+ *   `maxlength`.
  * @property {{element: HTMLElement, get: () => any, set?: (value: any) => void}} [control]
  * @property {(value: any) => string | null | undefined} [check] Returns what is wrong with a value.
  */
@@ -26,7 +28,8 @@ import { requested, trouble } from "./trouble.js";
  * @typedef {object} Config
  * @property {Field[]} fields
  * @property {string} [submit] The text of the button; by default Save.
- * @property {(values: Record<string, any>, how: {key: string, form: Form}) => any} save Values by name: text, numbers, lists; null for what is empty. `key` is an `Idempotency-Key` for these values.
+ * @property {(values: Record<string, any>, how: {key: string, form: Form}) => any} save
+ *   Values by name: text, numbers, lists; null for what is empty. `key` is an `Idempotency-Key` for these values.
  * @property {() => void} [cancel]
  * @property {boolean} [danger]
  * @property {boolean} [quiet] Leaving it unsaved needs no question.
@@ -36,13 +39,28 @@ import { requested, trouble } from "./trouble.js";
 /**
  * A form as an element, with what its owner may do. `values` reads, `fill` writes, `refuse` shows a problem, `clean`
  * says that everything is saved.
- * @typedef {HTMLFormElement & {values: () => Record<string, any>, fill: (values: Record<string, any>) => void, refuse: (problem: unknown) => void, clean: () => void, notes: HTMLElement}} Form
+ * @typedef {HTMLFormElement & {
+ *   values: () => Record<string, any>,
+ *   fill: (values: Record<string, any>) => void,
+ *   refuse: (problem: unknown) => void,
+ *   clean: () => void,
+ *   notes: HTMLElement,
+ * }} Form
  */
 
 let made = 0;
 
 /** @param {Config} config @returns {Form} */
-export function form({ fields, submit = S.action.save, save, cancel, danger = false, quiet = false, before, after }) {
+export function form({
+  fields,
+  submit = S.action.save,
+  save,
+  cancel,
+  danger = false,
+  quiet = false,
+  before,
+  after,
+}) {
   const shown = fields.map(row);
   const notes = h("div", { class: "notes" });
   const ok = button(submit, null, { type: "submit", kind: danger ? "danger" : "primary" });
@@ -52,55 +70,86 @@ export function form({ fields, submit = S.action.save, save, cancel, danger = fa
     key = newKey();
     if (!quiet) unsaved.add(element);
   };
-  const element = /** @type {Form} */ (/** @type {unknown} */ (h("form", {
-    class: "form",
-    novalidate: true,
-    oninput: mark,
-    onchange: mark,
-    onsubmit: async (/** @type {Event} */ event) => {
-      event.preventDefault();
-      if (busy) return;
-      notes.replaceChildren();
-      const faults = shown.flatMap(({ field, get, fault }) => {
-        const value = get();
-        const bare = value === null || value === "" || (Array.isArray(value) && value.length === 0);
-        const message = (field.required && bare && S.form.missing) || (!bare && field.check?.(value)) || "";
-        fault(message);
-        return message ? [{ field: field.name, message }] : [];
-      });
-      if (faults.length > 0) return focusFirst();
-      busy = true;
-      ok.setAttribute("aria-busy", "true");
-      try {
-        await save(element.values(), { key, form: element });
-        element.clean();
-      } catch (problem) {
-        element.refuse(problem);
-      } finally {
-        busy = false;
-        ok.removeAttribute("aria-busy");
-      }
-    },
-  }, before, shown.map((one) => one.element), after, notes,
-  h("div", { class: "buttons" }, ok, cancel && button(S.action.cancel, cancel, { "data-cancel": true })))));
+  const element = /** @type {Form} */ (
+    /** @type {unknown} */ (
+      h(
+        "form",
+        {
+          class: "form",
+          novalidate: true,
+          oninput: mark,
+          onchange: mark,
+          onsubmit: async (/** @type {Event} */ event) => {
+            event.preventDefault();
+            if (busy) return;
+            notes.replaceChildren();
+            const faults = shown.flatMap(({ field, get, fault }) => {
+              const value = get();
+              const bare = value === null || value === "" || (Array.isArray(value) && value.length === 0);
+              const message =
+                (field.required && bare && S.form.missing) || (!bare && field.check?.(value)) || "";
+              fault(message);
+              return message ? [{ field: field.name, message }] : [];
+            });
+            if (faults.length > 0) return focusFirst();
+            busy = true;
+            ok.setAttribute("aria-busy", "true");
+            try {
+              await save(element.values(), { key, form: element });
+              element.clean();
+            } catch (problem) {
+              element.refuse(problem);
+            } finally {
+              busy = false;
+              ok.removeAttribute("aria-busy");
+            }
+          },
+        },
+        before,
+        shown.map((one) => one.element),
+        after,
+        notes,
+        h(
+          "div",
+          { class: "buttons" },
+          ok,
+          cancel && button(S.action.cancel, cancel, { "data-cancel": true }),
+        ),
+      )
+    )
+  );
 
-  const focusFirst = () => /** @type {HTMLElement | null} */ (element.querySelector("[aria-invalid=true]"))?.focus();
+  const focusFirst = () =>
+    /** @type {HTMLElement | null} */ (element.querySelector("[aria-invalid=true]"))?.focus();
   element.notes = notes;
   element.values = () => Object.fromEntries(shown.map(({ field, get }) => [field.name, get()]));
   element.fill = (values) => {
     for (const { field, set } of shown) if (field.name in values) set(values[field.name]);
   };
-  element.clean = () => { unsaved.delete(element); };
+  element.clean = () => {
+    unsaved.delete(element);
+  };
   element.refuse = (problem) => {
     if (problem instanceof DOMException && problem.name === "AbortError") return;
     if (problem instanceof Problem && problem.violations.length > 0) {
       const rest = problem.violations.filter(({ field, message }) => {
-        const at = shown.find((one) => one.field.name === field) ?? shown.find((one) => field?.startsWith(`${one.field.name}[`) || field?.startsWith(`${one.field.name}.`));
+        const at =
+          shown.find((one) => one.field.name === field) ??
+          shown.find(
+            (one) => field?.startsWith(`${one.field.name}[`) || field?.startsWith(`${one.field.name}.`),
+          );
         at?.fault(message);
         return !at;
       });
       if (rest.length === 0) {
-        notes.replaceChildren(h("div", { role: "alert" }, h("p", { class: "fault" }, S.form.faults(problem.violations.length)), requested(problem)));
+        notes.replaceChildren(
+          h(
+            "div",
+            { role: "alert" },
+            h("p", { class: "fault" }, S.form.faults(problem.violations.length)),
+            requested(problem),
+          ),
+        );
         return focusFirst();
       }
     }
@@ -134,13 +183,33 @@ function row(field) {
   control.addEventListener("input", () => fault(""));
   let element;
   if (field.type === "check") {
-    element = h("div", { class: "field check" }, h("label", { for: control.id }, control, " ", field.label), help, told);
+    element = h(
+      "div",
+      { class: "field check" },
+      h("label", { for: control.id }, control, " ", field.label),
+      help,
+      told,
+    );
   } else if (group || field.control) {
     control.setAttribute("aria-labelledby", `${id}-label`);
     if (group) control.setAttribute("role", "group");
-    element = h("div", { class: "field" }, h("span", { class: `label ${needed}`, id: `${id}-label` }, field.label), help, control, told);
+    element = h(
+      "div",
+      { class: "field" },
+      h("span", { class: `label ${needed}`, id: `${id}-label` }, field.label),
+      help,
+      control,
+      told,
+    );
   } else {
-    element = h("div", { class: "field" }, h("label", { for: control.id, class: needed }, field.label), help, control, told);
+    element = h(
+      "div",
+      { class: "field" },
+      h("label", { for: control.id, class: needed }, field.label),
+      help,
+      control,
+      told,
+    );
   }
   return { field, element, get, set: set ?? (() => {}), fault };
 }
@@ -148,32 +217,83 @@ function row(field) {
 /** @param {Field} field @param {string} id */
 function controlOf(field, id) {
   const { name, type = "text", value, required, readonly, attributes = {} } = field;
-  const options = (field.options ?? []).map((one) => /** @type {[any, string]} */ (Array.isArray(one) ? one : [one, String(one)]));
+  const options = (field.options ?? []).map(
+    (one) => /** @type {[any, string]} */ (Array.isArray(one) ? one : [one, String(one)]),
+  );
   if (type === "checks") {
-    const boxes = options.map(([key, text]) => ({ key, box: h("input", { type: "checkbox", name, checked: value?.includes(key) ?? false }), text }));
+    const boxes = options.map(([key, text]) => ({
+      key,
+      box: h("input", { type: "checkbox", name, checked: value?.includes(key) ?? false }),
+      text,
+    }));
     return {
-      element: h("div", { class: "checks", tabindex: "-1" }, boxes.map(({ box, text }) => h("label", null, box, " ", text))),
+      element: h(
+        "div",
+        { class: "checks", tabindex: "-1" },
+        boxes.map(({ box, text }) => h("label", null, box, " ", text)),
+      ),
       get: () => boxes.filter(({ box }) => box.checked).map(({ key }) => key),
-      set: (/** @type {any[]} */ chosen) => { for (const { key, box } of boxes) box.checked = chosen?.includes(key) ?? false; },
+      set: (/** @type {any[]} */ chosen) => {
+        for (const { key, box } of boxes) box.checked = chosen?.includes(key) ?? false;
+      },
     };
   }
   if (type === "check") {
-    const box = h("input", { type: "checkbox", name, id, checked: Boolean(value), disabled: readonly, ...attributes });
-    return { element: box, get: () => box.checked, set: (/** @type {any} */ on) => { box.checked = Boolean(on); } };
+    const box = h("input", {
+      type: "checkbox",
+      name,
+      id,
+      checked: Boolean(value),
+      disabled: readonly,
+      ...attributes,
+    });
+    return {
+      element: box,
+      get: () => box.checked,
+      set: (/** @type {any} */ on) => {
+        box.checked = Boolean(on);
+      },
+    };
   }
   if (type === "select") {
-    const all = required ? options : /** @type {[any, string][]} */ ([[null, field.unset ?? S.form.notSet], ...options]);
-    const index = (/** @type {any} */ wanted) => String(Math.max(0, all.findIndex(([key]) => key === (wanted ?? null))));
-    const select = h("select", { name, id, disabled: readonly, ...attributes, value: index(value) }, all.map(([, text], place) => h("option", { value: String(place) }, text)));
-    return { element: select, get: () => all[Number(select.value)]?.[0] ?? null, set: (/** @type {any} */ chosen) => { select.value = index(chosen); } };
+    const all = required
+      ? options
+      : /** @type {[any, string][]} */ ([[null, field.unset ?? S.form.notSet], ...options]);
+    const index = (/** @type {any} */ wanted) =>
+      String(
+        Math.max(
+          0,
+          all.findIndex(([key]) => key === (wanted ?? null)),
+        ),
+      );
+    const select = h(
+      "select",
+      { name, id, disabled: readonly, ...attributes, value: index(value) },
+      all.map(([, text], place) => h("option", { value: String(place) }, text)),
+    );
+    return {
+      element: select,
+      get: () => all[Number(select.value)]?.[0] ?? null,
+      set: (/** @type {any} */ chosen) => {
+        select.value = index(chosen);
+      },
+    };
   }
   if (type === "textarea") {
     const area = h("textarea", { name, id, rows: "4", readonly, ...attributes, value: value ?? "" });
-    return { element: area, get: () => area.value || null, set: (/** @type {any} */ text) => { area.value = text ?? ""; } };
+    return {
+      element: area,
+      get: () => area.value || null,
+      set: (/** @type {any} */ text) => {
+        area.value = text ?? "";
+      },
+    };
   }
   const kind = type === "datetime" ? "datetime-local" : type;
   const input = h("input", { type: kind, name, id, readonly, autocomplete: "off", ...attributes });
-  const set = (/** @type {any} */ given) => { if (type !== "file") input.value = type === "datetime" ? local(given) : String(given ?? ""); };
+  const set = (/** @type {any} */ given) => {
+    if (type !== "file") input.value = type === "datetime" ? local(given) : String(given ?? "");
+  };
   set(value);
   return {
     element: input,
@@ -211,7 +331,8 @@ export async function merging({ read, write, form: config, pick, saved, editor, 
   let { data, etag } = await read();
   let base = pick(data);
   const made = config(data);
-  const told = (/** @type {string} */ name, /** @type {any} */ value) => text?.(name, value) ?? optionText(made.fields, name, value);
+  const told = (/** @type {string} */ name, /** @type {any} */ value) =>
+    text?.(name, value) ?? optionText(made.fields, name, value);
   const element = form({
     ...made,
     save: async (values, how) => {
@@ -230,25 +351,70 @@ export async function merging({ read, write, form: config, pick, saved, editor, 
     },
   });
 
-  /** @param {Record<string, any>} mine @param {Record<string, any>} theirs @param {string | null} who @param {Problem} problem */
+  /**
+   * @param {Record<string, any>} mine
+   * @param {Record<string, any>} theirs
+   * @param {string | null} who
+   * @param {Problem} problem
+   */
   function show(mine, theirs, who, problem) {
     const names = Object.keys(mine).filter((name) => name in theirs);
-    const same = (/** @type {any} */ a, /** @type {any} */ b) => JSON.stringify(a ?? null) === JSON.stringify(b ?? null);
+    const same = (/** @type {any} */ a, /** @type {any} */ b) =>
+      JSON.stringify(a ?? null) === JSON.stringify(b ?? null);
     const changed = names.filter((name) => !same(theirs[name], base[name]));
     const both = changed.filter((name) => !same(mine[name], base[name]) && !same(mine[name], theirs[name]));
-    element.fill(Object.fromEntries(changed.filter((name) => same(mine[name], base[name])).map((name) => [name, theirs[name]])));
+    element.fill(
+      Object.fromEntries(
+        changed.filter((name) => same(mine[name], base[name])).map((name) => [name, theirs[name]]),
+      ),
+    );
     const label = (/** @type {string} */ name) => made.fields.find((one) => one.name === name)?.label ?? name;
-    element.notes.replaceChildren(h("section", { class: "merge", tabindex: "-1", role: "alert" },
-      h("h2", null, who ? S.form.meanwhileBy(who) : S.form.meanwhile),
-      h("p", null, S.form.meanwhileText),
-      h("dl", { class: "definition" }, changed.map((name) => h("div", null, h("dt", null, label(name)), both.includes(name)
-        ? h("dd", null, h("fieldset", null, h("legend", { class: "hidden" }, label(name)), ["mine", "theirs"].map((side) => {
-          const value = side === "mine" ? mine[name] : theirs[name];
-          return h("label", null, h("input", { type: "radio", name: `merge-${name}`, checked: side === "mine",
-            onchange: () => element.fill({ [name]: value }) }), ` ${side === "mine" ? S.form.mine : S.form.theirs}: `, h("q", null, told(name, value)));
-        })))
-        : h("dd", null, `${S.form.theirs}: `, h("q", null, told(name, theirs[name])))))),
-      requested(problem)));
+    element.notes.replaceChildren(
+      h(
+        "section",
+        { class: "merge", tabindex: "-1", role: "alert" },
+        h("h2", null, who ? S.form.meanwhileBy(who) : S.form.meanwhile),
+        h("p", null, S.form.meanwhileText),
+        h(
+          "dl",
+          { class: "definition" },
+          changed.map((name) =>
+            h(
+              "div",
+              null,
+              h("dt", null, label(name)),
+              both.includes(name)
+                ? h(
+                    "dd",
+                    null,
+                    h(
+                      "fieldset",
+                      null,
+                      h("legend", { class: "hidden" }, label(name)),
+                      ["mine", "theirs"].map((side) => {
+                        const value = side === "mine" ? mine[name] : theirs[name];
+                        return h(
+                          "label",
+                          null,
+                          h("input", {
+                            type: "radio",
+                            name: `merge-${name}`,
+                            checked: side === "mine",
+                            onchange: () => element.fill({ [name]: value }),
+                          }),
+                          ` ${side === "mine" ? S.form.mine : S.form.theirs}: `,
+                          h("q", null, told(name, value)),
+                        );
+                      }),
+                    ),
+                  )
+                : h("dd", null, `${S.form.theirs}: `, h("q", null, told(name, theirs[name]))),
+            ),
+          ),
+        ),
+        requested(problem),
+      ),
+    );
     /** @type {HTMLElement} */ (element.notes.firstElementChild).focus();
   }
   return element;

@@ -30,7 +30,10 @@ export function lines(load, first, nothing) {
   let number = 1;
   /** @param {Lines} found */
   const put = ({ addedLines, removedLines, truncated }) => {
-    list.append(...(removedLines ?? []).map((line) => one("del", "−", T.removed, line)), ...(addedLines ?? []).map((line) => one("ins", "+", T.added, line)));
+    list.append(
+      ...(removedLines ?? []).map((line) => one("del", "−", T.removed, line)),
+      ...(addedLines ?? []).map((line) => one("ins", "+", T.added, line)),
+    );
     more.replaceChildren(...(truncated ? [h("span", null, T.moreFollow), button(T.nextLines, next)] : []));
   };
   const next = async () => {
@@ -50,7 +53,18 @@ export const FIRST = { page: 1, size: SIZE };
 
 /** @param {"ins" | "del"} tag @param {string} sign @param {string} word @param {string} line */
 function one(tag, sign, word, line) {
-  return h("li", null, h(tag, null, h("span", { "aria-hidden": "true" }, sign), h("span", { class: "hidden" }, word), " ", h("code", null, line)));
+  return h(
+    "li",
+    null,
+    h(
+      tag,
+      null,
+      h("span", { "aria-hidden": "true" }, sign),
+      h("span", { class: "hidden" }, word),
+      " ",
+      h("code", null, line),
+    ),
+  );
 }
 
 /**
@@ -60,14 +74,24 @@ function one(tag, sign, word, line) {
 export async function access(load) {
   const first = await load({ page: 1, accessSize: ENTRIES });
   const most = Math.max(...Object.values(first.totals));
-  const shown = h("div", { class: "impact" }, !first.totals.gains && !first.totals.loses && h("p", null, S.preview.nothing));
+  const shown = h(
+    "div",
+    { class: "impact" },
+    !first.totals.gains && !first.totals.loses && h("p", null, S.preview.nothing),
+  );
   const more = h("div", { class: "actions" });
   let number = 1;
   /** @param {Access} found */
   const put = ({ gains, loses, callers }) => {
-    const parts = [side(S.preview.gains, gains, "good"), side(S.preview.loses, loses, "bad"), callers.length > 0 && possible(callers, first.totals.callers)];
+    const parts = [
+      side(S.preview.gains, gains, "good"),
+      side(S.preview.loses, loses, "bad"),
+      callers.length > 0 && possible(callers, first.totals.callers),
+    ];
     for (const part of parts) if (part) merge(shown, part);
-    more.replaceChildren(...(number * ENTRIES < most ? [h("span", null, T.moreEntries), button(T.nextEntries, next)] : []));
+    more.replaceChildren(
+      ...(number * ENTRIES < most ? [h("span", null, T.moreEntries), button(T.nextEntries, next)] : []),
+    );
   };
   const next = async () => {
     try {
@@ -82,18 +106,42 @@ export async function access(load) {
   return h("div", null, shown, more);
 }
 
-/** Add a part to what is shown; where its kind is there already, only its entries. @param {HTMLElement} shown @param {HTMLElement} part */
+/**
+ * Add a part to what is shown; where its kind is there already, only its entries.
+ * @param {HTMLElement} shown
+ * @param {HTMLElement} part
+ */
 function merge(shown, part) {
-  const there = [...shown.children].find((one) => one.className === part.className && one.tagName === part.tagName);
+  const there = [...shown.children].find(
+    (one) => one.className === part.className && one.tagName === part.tagName,
+  );
   if (!there) shown.append(part);
-  else if (part instanceof HTMLDetailsElement) there.querySelector("tbody")?.append(...part.querySelectorAll("tbody tr"));
+  else if (part instanceof HTMLDetailsElement)
+    there.querySelector("tbody")?.append(...part.querySelectorAll("tbody tr"));
   else there.append(...part.querySelectorAll(":scope > details"));
 }
 
 /** Return for which possible callers requests differ. @param {DifferingRequest[]} callers @param {number} total */
 function possible(callers, total) {
-  const caller = (/** @type {Caller | null} */ found) => found && (found.codes.length ? found.codes.map((code) => [h("code", null, code), " "]) : badge(found.loggedIn ? T.loginCaller : T.visitorCaller));
-  return h("details", { class: "possible" }, h("summary", null, T.anyCaller, ` (${total.toLocaleString()})`), h("p", null, T.callerText),
-    table(T.anyCaller, [T.what, T.layer, T.callerGains, T.callerLoses], callers.map((each) => [
-      h("code", null, each.name), each.layer ? T.layers[each.layer] : "", caller(each.gains), caller(each.loses)])));
+  const caller = (/** @type {Caller | null} */ found) =>
+    found &&
+    (found.codes.length
+      ? found.codes.map((code) => [h("code", null, code), " "])
+      : badge(found.loggedIn ? T.loginCaller : T.visitorCaller));
+  return h(
+    "details",
+    { class: "possible" },
+    h("summary", null, T.anyCaller, ` (${total.toLocaleString()})`),
+    h("p", null, T.callerText),
+    table(
+      T.anyCaller,
+      [T.what, T.layer, T.callerGains, T.callerLoses],
+      callers.map((each) => [
+        h("code", null, each.name),
+        each.layer ? T.layers[each.layer] : "",
+        caller(each.gains),
+        caller(each.loses),
+      ]),
+    ),
+  );
 }

@@ -45,7 +45,8 @@ export function following(page, ask, reload) {
     } catch (problem) {
       pause = Math.min(LONGEST, pause * 2); // the list itself shows what is wrong when it is read again
       // A restored database gives ids again: the list says where its log ends.
-      if (problem instanceof Problem && problem.violations.some(({ field }) => field === "after")) await reload();
+      if (problem instanceof Problem && problem.violations.some(({ field }) => field === "after"))
+        await reload();
     }
     wait();
   }
@@ -55,13 +56,17 @@ export function following(page, ask, reload) {
     if (on && !page.signal.aborted) timer = setTimeout(look, pause);
   }
 
-  const toggle = button(S.live.follow, () => {
-    on = !on;
-    toggle.setAttribute("aria-pressed", String(on));
-    page.setQuery({ follow: on ? "true" : null }, { show: false });
-    if (on) reload();
-    wait();
-  }, { icon: "activity", "aria-pressed": String(on) });
+  const toggle = button(
+    S.live.follow,
+    () => {
+      on = !on;
+      toggle.setAttribute("aria-pressed", String(on));
+      page.setQuery({ follow: on ? "true" : null }, { show: false });
+      if (on) reload();
+      wait();
+    },
+    { icon: "activity", "aria-pressed": String(on) },
+  );
   wait();
   return { toggle, read, filters: () => filters };
 }

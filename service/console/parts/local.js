@@ -5,7 +5,8 @@
  * Return what loads a page of `records`.
  * @template R
  * @param {R[]} records
- * @param {(query: Record<string, any>) => (record: R) => boolean} filter Makes of the filters of the address what a record must fulfil.
+ * @param {(query: Record<string, any>) => (record: R) => boolean} filter Makes of the filters of the
+ *   address what a record must fulfil.
  */
 export function local(records, filter) {
   return async (/** @type {Record<string, any>} */ query) => {

@@ -14,11 +14,16 @@ export function repeated(one) {
   return one.repetitions !== null && ` ${S.operations.times(one.repetitions)}`;
 }
 
-/** Return the address of the view that explains the decision of an entry; a refusal is found by its id. @param {any} one */
+/**
+ * Return the address of the view that explains the decision of an entry; a refusal is found by its id.
+ * @param {any} one
+ */
 export function explainAddress(one) {
   const { userName, method, url: path, decision, decisionId, policyRevision: revision } = one;
   if (decision === "deny") return `/policy/explain?${new URLSearchParams({ decisionId })}`;
-  const known = Object.entries({ userName, method, path, decisionId, revision }).filter(([, value]) => value !== null && value !== undefined);
+  const known = Object.entries({ userName, method, path, decisionId, revision }).filter(
+    ([, value]) => value !== null && value !== undefined,
+  );
   return `/policy/explain?${new URLSearchParams(known.map(([name, value]) => [name, String(value)]))}`;
 }
 
@@ -27,7 +32,11 @@ export function sessionEvents() {
   const T = S.logins;
   return [
     { title: T.event, cell: (one) => T.events[one.event] ?? one.event },
-    { title: T.outcome, cell: (one) => badge(T.outcomes[one.outcome] ?? one.outcome, one.outcome === "success" ? "good" : "bad") },
+    {
+      title: T.outcome,
+      cell: (one) =>
+        badge(T.outcomes[one.outcome] ?? one.outcome, one.outcome === "success" ? "good" : "bad"),
+    },
     { title: T.reason, cell: (one) => one.reason },
     { title: T.device, cell: (one) => one.device },
     { title: T.address, cell: (one) => one.loginIp },

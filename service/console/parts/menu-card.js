@@ -28,7 +28,8 @@ export async function menuCard(page, forest, place, move) {
   const isButton = menu.menuType === "Button";
   const edits = page.may("PATCH /api/menu/{id}");
   return [
-    card(menu.title,
+    card(
+      menu.title,
       definition([
         [T.type, T.types[menu.menuType]],
         [T.below, place.parent ? pathOf(place.parent).join(" › ") : T.top],
@@ -41,15 +42,22 @@ export async function menuCard(page, forest, place, move) {
         [T.sort, String(menu.sort)],
         [T.updated, edited(menu)],
       ]),
-      h("div", { class: "actions" },
+      h(
+        "div",
+        { class: "actions" },
         edits && linkButton(`/menus/${menu.id}/edit`, S.action.edit, { icon: "edit" }),
         edits && button(T.moveTo, move),
         edits && button(menu.enabled ? T.disable : T.enable, () => setEnabled(page, menu)),
-        !isButton && page.may("POST /api/menu") && [
-          linkButton(`/menus/new?type=Menu&parent=${menu.id}`, T.addMenu, { icon: "plus" }),
-          linkButton(`/menus/new?type=Button&parent=${menu.id}`, T.addButton, { icon: "plus" })],
-        page.may("DELETE /api/menu/{id}") && button(S.action.delete, () => remove(page, menu), { kind: "danger", icon: "trash" })),
-      related(page, entries(menu.authMark === null ? `menu:${menu.title}` : `button:${menu.authMark}`))),
+        !isButton &&
+          page.may("POST /api/menu") && [
+            linkButton(`/menus/new?type=Menu&parent=${menu.id}`, T.addMenu, { icon: "plus" }),
+            linkButton(`/menus/new?type=Button&parent=${menu.id}`, T.addButton, { icon: "plus" }),
+          ],
+        page.may("DELETE /api/menu/{id}") &&
+          button(S.action.delete, () => remove(page, menu), { kind: "danger", icon: "trash" }),
+      ),
+      related(page, entries(menu.authMark === null ? `menu:${menu.title}` : `button:${menu.authMark}`)),
+    ),
     isWildcard(menu.authMark) && card(T.covers, codes(covered(forest, place))),
     isButton && card(T.opens, await resources(page, menu)),
   ];
@@ -57,8 +65,18 @@ export async function menuCard(page, forest, place, move) {
 
 /** @param {Place[]} places */
 function codes(places) {
-  return h("details", null, h("summary", null, T.coversCount(places.length)),
-    h("ul", null, places.map(({ menu }) => h("li", null, link(`/menus/${menu.id}`, menu.title), " ", h("code", null, menu.authMark)))));
+  return h(
+    "details",
+    null,
+    h("summary", null, T.coversCount(places.length)),
+    h(
+      "ul",
+      null,
+      places.map(({ menu }) =>
+        h("li", null, link(`/menus/${menu.id}`, menu.title), " ", h("code", null, menu.authMark)),
+      ),
+    ),
+  );
 }
 
 /** @param {Page} page @param {Menu} menu */
@@ -68,10 +86,18 @@ function setEnabled(page, menu) {
   const title = on ? T.enableTitle(menu.title) : T.disableTitle(menu.title);
   const text = menu.menuType === "Menu" ? T.menuStateText : on ? T.enableText : T.disableText;
   return attempt(title, async () => {
-    const done = await previewed({ title, text, confirm: on ? T.enable : T.disable, danger: !on,
-      write: (dryRun) => page.call("PATCH", ONE, { path, body: { enabled: on }, ifMatch: `"${menu.version}"`, dryRun }) });
+    const done = await previewed({
+      title,
+      text,
+      confirm: on ? T.enable : T.disable,
+      danger: !on,
+      write: (dryRun) =>
+        page.call("PATCH", ONE, { path, body: { enabled: on }, ifMatch: `"${menu.version}"`, dryRun }),
+    });
     if (!done) return;
-    tell(on ? T.enabled(menu.title) : T.disabled(menu.title), { undo: undoing(page, ["PATCH", ONE, { path, body: { enabled: !on }, ifMatch: done.etag }]) });
+    tell(on ? T.enabled(menu.title) : T.disabled(menu.title), {
+      undo: undoing(page, ["PATCH", ONE, { path, body: { enabled: !on }, ifMatch: done.etag }]),
+    });
     await page.reload();
   });
 }
@@ -80,8 +106,14 @@ function setEnabled(page, menu) {
 function remove(page, menu) {
   const title = T.deleteTitle(menu.title);
   return attempt(title, async () => {
-    const done = await previewed({ title, text: T.deleteText, confirm: T.deleteConfirm, danger: true,
-      write: (dryRun) => page.call("DELETE", ONE, { path: { id: menu.id }, ifMatch: `"${menu.version}"`, dryRun }) });
+    const done = await previewed({
+      title,
+      text: T.deleteText,
+      confirm: T.deleteConfirm,
+      danger: true,
+      write: (dryRun) =>
+        page.call("DELETE", ONE, { path: { id: menu.id }, ifMatch: `"${menu.version}"`, dryRun }),
+    });
     if (!done) return;
     tell(T.deleted(menu.title));
     page.go("/menus");
@@ -94,29 +126,80 @@ async function resources(page, menu) {
   const { data, etag } = await page.call("GET", BOUND, { path });
   const binds = page.may("PUT /api/menu/{id}/resources");
   /** @param {string} title @param {string} confirm @param {number[]} resourceIds @param {string} done */
-  const bind = (title, confirm, resourceIds, done) => attempt(title, async () => {
-    const saved = await previewed({ title, text: T.bindText, confirm,
-      write: (dryRun) => page.call("PUT", BOUND, { path, body: { resourceIds }, ifMatch: etag, dryRun }) });
-    if (!saved) return;
-    tell(done, { undo: undoing(page, ["PUT", BOUND, { path, body: { resourceIds: data.resourceIds }, ifMatch: saved.etag }]) });
-    await page.reload();
-  });
+  const bind = (title, confirm, resourceIds, done) =>
+    attempt(title, async () => {
+      const saved = await previewed({
+        title,
+        text: T.bindText,
+        confirm,
+        write: (dryRun) => page.call("PUT", BOUND, { path, body: { resourceIds }, ifMatch: etag, dryRun }),
+      });
+      if (!saved) return;
+      tell(done, {
+        undo: undoing(page, [
+          "PUT",
+          BOUND,
+          { path, body: { resourceIds: data.resourceIds }, ifMatch: saved.etag },
+        ]),
+      });
+      await page.reload();
+    });
   const shown = data.resources.map((/** @type {Resource} */ one) => [
     page.may("GET /api/resource/{id}") ? link(`/resources/${one.id}`, one.resourceName) : one.resourceName,
-    [h("code", null, `${one.method} ${one.path}`), one.service !== OWN && [" ", badge(one.service, "info")], !one.enabled && [" ", badge(T.disabledState, "warn")]],
-    ...(binds ? [button(T.unbind, () => bind(T.unbindTitle(one.resourceName), T.unbind, data.resourceIds.filter((/** @type {number} */ id) => id !== one.id), T.unbound(one.resourceName)),
-      { "aria-label": T.unbindOne(one.resourceName) })] : []),
+    [
+      h("code", null, `${one.method} ${one.path}`),
+      one.service !== OWN && [" ", badge(one.service, "info")],
+      !one.enabled && [" ", badge(T.disabledState, "warn")],
+    ],
+    ...(binds
+      ? [
+          button(
+            T.unbind,
+            () =>
+              bind(
+                T.unbindTitle(one.resourceName),
+                T.unbind,
+                data.resourceIds.filter((/** @type {number} */ id) => id !== one.id),
+                T.unbound(one.resourceName),
+              ),
+            { "aria-label": T.unbindOne(one.resourceName) },
+          ),
+        ]
+      : []),
   ]);
   return [
-    shown.length ? table(T.opens, [T.resource, T.request, ...(binds ? [""] : [])], shown) : empty(T.opensNothing),
-    binds && page.may("GET /api/resource/list") && h("div", { class: "actions" }, button(T.bind, async () => {
-      const found = await choose(page, data.resourceIds);
-      if (found) await bind(T.bindTitle(found.resourceName), T.bindConfirm, [...data.resourceIds, found.id], T.bound(found.resourceName));
-    }, { icon: "link" })),
+    shown.length
+      ? table(T.opens, [T.resource, T.request, ...(binds ? [""] : [])], shown)
+      : empty(T.opensNothing),
+    binds &&
+      page.may("GET /api/resource/list") &&
+      h(
+        "div",
+        { class: "actions" },
+        button(
+          T.bind,
+          async () => {
+            const found = await choose(page, data.resourceIds);
+            if (found)
+              await bind(
+                T.bindTitle(found.resourceName),
+                T.bindConfirm,
+                [...data.resourceIds, found.id],
+                T.bound(found.resourceName),
+              );
+          },
+          { icon: "link" },
+        ),
+      ),
   ];
 }
 
-/** Let the reader look for a resource; undefined if none is chosen. @param {Page} page @param {number[]} bound @returns {Promise<Resource | undefined>} */
+/**
+ * Let the reader look for a resource; undefined if none is chosen.
+ * @param {Page} page
+ * @param {number[]} bound
+ * @returns {Promise<Resource | undefined>}
+ */
 async function choose(page, bound) {
   const list = h("div", { "aria-live": "polite" });
   let turn = 0;
@@ -124,17 +207,38 @@ async function choose(page, bound) {
   const find = async () => {
     const mine = ++turn;
     try {
-      const { data } = await page.call("GET", "/api/resource/list", { query: { path: wanted.value.trim(), size: MOST_FOUND, sort: "path" } });
+      const { data } = await page.call("GET", "/api/resource/list", {
+        query: { path: wanted.value.trim(), size: MOST_FOUND, sort: "path" },
+      });
       if (mine !== turn) return;
       const free = data.items.filter((/** @type {Resource} */ one) => !bound.includes(one.id));
-      list.replaceChildren(free.length ? h("ul", { class: "choices" }, free.map((/** @type {Resource} */ one) => h("li", null,
-        button(`${one.method} ${one.path}`, () => box.close(one), { kind: "quiet" }), " ", one.resourceName))) : empty(S.table.noMatch),
-      data.total > MOST_FOUND ? h("p", null, T.moreFound(data.total)) : "");
+      list.replaceChildren(
+        free.length
+          ? h(
+              "ul",
+              { class: "choices" },
+              free.map((/** @type {Resource} */ one) =>
+                h(
+                  "li",
+                  null,
+                  button(`${one.method} ${one.path}`, () => box.close(one), { kind: "quiet" }),
+                  " ",
+                  one.resourceName,
+                ),
+              ),
+            )
+          : empty(S.table.noMatch),
+        data.total > MOST_FOUND ? h("p", null, T.moreFound(data.total)) : "",
+      );
     } catch (problem) {
       if (mine === turn) list.replaceChildren(trouble(problem, find));
     }
   };
-  const box = dialog(T.bind, h("div", { class: "field" }, h("label", { for: "resource-search" }, T.findResource), wanted), list);
+  const box = dialog(
+    T.bind,
+    h("div", { class: "field" }, h("label", { for: "resource-search" }, T.findResource), wanted),
+    list,
+  );
   find();
   return box.closed;
 }

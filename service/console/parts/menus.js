@@ -13,10 +13,11 @@ const SIZE = 200;
  * @returns {Promise<Menu[]>}
  */
 export async function readMenus(page) {
-  const read = async (/** @type {number} */ number) => (await page.call("GET", "/api/menu/list", { query: { page: number, size: SIZE } })).data;
+  const read = async (/** @type {number} */ number) =>
+    (await page.call("GET", "/api/menu/list", { query: { page: number, size: SIZE } })).data;
   const first = await read(1);
   const others = Array.from({ length: Math.ceil(first.total / SIZE) - 1 }, (_, index) => read(index + 2));
-  return [first, ...await Promise.all(others)].flatMap(({ items }) => items);
+  return [first, ...(await Promise.all(others))].flatMap(({ items }) => items);
 }
 
 /** The tree, each list of children in the order of `sort`. */
@@ -76,7 +77,10 @@ export class Choice {
   }
 
   refresh() {
-    this.codes = this.forest.buttons.filter(({ menu }) => this.ids.has(menu.id)).map(({ menu }) => menu.authMark ?? "").sort();
+    this.codes = this.forest.buttons
+      .filter(({ menu }) => this.ids.has(menu.id))
+      .map(({ menu }) => menu.authMark ?? "")
+      .sort();
     this.wildcards = this.codes.filter(isWildcard);
   }
 
@@ -120,7 +124,9 @@ export class Choice {
 
 /** Return the Buttons of a forest that the code of a place covers. @param {Forest} forest @param {Place} place */
 export function covered(forest, { menu }) {
-  return forest.buttons.filter((one) => one.menu.id !== menu.id && covers(menu.authMark ?? "", one.menu.authMark ?? ""));
+  return forest.buttons.filter(
+    (one) => one.menu.id !== menu.id && covers(menu.authMark ?? "", one.menu.authMark ?? ""),
+  );
 }
 
 /**

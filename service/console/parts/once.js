@@ -6,14 +6,25 @@ import { dialog } from "./dialog.js";
 
 /** @param {string} title @param {string} about @param {string} text */
 export function once(title, about, text) {
-  const field = h("input", { type: "text", readonly: true, value: text, "aria-label": title, class: "code", onfocus: () => field.select() });
-  const copy = button(S.action.copy, async () => {
-    try {
-      await navigator.clipboard.writeText(text);
-      copy.textContent = S.action.copied;
-    } catch {
-      field.select(); // without a secure context, the reader copies
-    }
-  }, { kind: "primary" });
+  const field = h("input", {
+    type: "text",
+    readonly: true,
+    value: text,
+    "aria-label": title,
+    class: "code",
+    onfocus: () => field.select(),
+  });
+  const copy = button(
+    S.action.copy,
+    async () => {
+      try {
+        await navigator.clipboard.writeText(text);
+        copy.textContent = S.action.copied;
+      } catch {
+        field.select(); // without a secure context, the reader copies
+      }
+    },
+    { kind: "primary" },
+  );
   return dialog(title, h("p", null, about), field, h("div", { class: "buttons" }, copy)).closed;
 }

@@ -27,7 +27,12 @@ export function shapeOf(path) {
  */
 export function operationsOf(document, service, base) {
   const { openapi, swagger, paths } = document ?? {};
-  if (!paths || typeof paths !== "object" || (!String(openapi ?? "").startsWith("3.") && String(swagger) !== "2.0")) throw new Unreadable(T.noDocument);
+  if (
+    !paths ||
+    typeof paths !== "object" ||
+    (!String(openapi ?? "").startsWith("3.") && String(swagger) !== "2.0")
+  )
+    throw new Unreadable(T.noDocument);
   const prefix = base === null ? baseOf(document) : base.replace(/\/+$/, "");
   /** @type {Candidate[]} */ const operations = [];
   /** @type {{operation: string, reason: string}[]} */ const unusable = [];
@@ -40,8 +45,10 @@ export function operationsOf(document, service, base) {
       const path = `${prefix}${template}`.replace(/\{([^{}/]*)\}/g, (_, name) => `{${parameter(name)}}`);
       const reason = refusal(method, prefix, path, operation.servers ?? item.servers);
       const key = `${method} ${shapeOf(path)}`;
-      if (reason || seen.has(key)) unusable.push({ operation: `${method} ${template}`, reason: reason ?? T.reasons.twice });
-      else operations.push({ ...suggested(service, method, path), method, path, service, ...named(operation) });
+      if (reason || seen.has(key))
+        unusable.push({ operation: `${method} ${template}`, reason: reason ?? T.reasons.twice });
+      else
+        operations.push({ ...suggested(service, method, path), method, path, service, ...named(operation) });
       seen.add(key);
     }
   }
@@ -50,7 +57,12 @@ export function operationsOf(document, service, base) {
 
 /** @param {any} operation */
 function named({ summary, operationId }) {
-  const resourceName = String(summary || operationId || "").replace(/\p{Cc}/gu, " ").split(/\s+/).join(" ").trim().slice(0, 128);
+  const resourceName = String(summary || operationId || "")
+    .replace(/\p{Cc}/gu, " ")
+    .split(/\s+/)
+    .join(" ")
+    .trim()
+    .slice(0, 128);
   return resourceName ? { resourceName } : {};
 }
 
@@ -58,14 +70,19 @@ function named({ summary, operationId }) {
 function baseOf({ swagger, basePath, servers }) {
   if (swagger) return String(basePath ?? "").replace(/\/+$/, "");
   const bases = new Set((servers ?? []).map(pathOf));
-  if (bases.size > 1 || [...bases].some((one) => one.includes("{"))) throw new Unreadable(T.severalBases([...bases].join(", ")));
+  if (bases.size > 1 || [...bases].some((one) => one.includes("{")))
+    throw new Unreadable(T.severalBases([...bases].join(", ")));
   return [...bases][0] ?? "";
 }
 
 /** @param {any} server */
 function pathOf(server) {
   const url = String(server?.url ?? "");
-  return url.replace(/^[a-z][a-z0-9+.-]*:/i, "").replace(/^\/\/[^/?#]*/, "").replace(/[?#].*$/s, "").replace(/\/+$/, "");
+  return url
+    .replace(/^[a-z][a-z0-9+.-]*:/i, "")
+    .replace(/^\/\/[^/?#]*/, "")
+    .replace(/[?#].*$/s, "")
+    .replace(/\/+$/, "");
 }
 
 /** @param {string} method @param {string} prefix @param {string} path @param {any[] | undefined} servers */
@@ -76,7 +93,9 @@ function refusal(method, prefix, path, servers) {
   const segments = path.split("/").slice(1);
   if (segments.at(-1) === "") segments.pop();
   if (segments.some((one) => /[{}]/.test(one) && !/^\{[^{}]*\}$/.test(one))) return T.reasons.whole;
-  return path.startsWith("/") && segments.every((one) => SEGMENT.test(one) && one !== "." && one !== "..") ? null : T.reasons.path;
+  return path.startsWith("/") && segments.every((one) => SEGMENT.test(one) && one !== "." && one !== "..")
+    ? null
+    : T.reasons.path;
 }
 
 /** @param {string} name */

@@ -15,23 +15,39 @@ const ONE = "/api/opening/{id}";
 /** @typedef {import("../core/page.js").Page} Page */
 /** @typedef {import("../types/api").ServiceOpening} Opening */
 
-/** Return the openings of a service, with what the caller may do about them. @param {Page} page @param {string} service */
+/**
+ * Return the openings of a service, with what the caller may do about them.
+ * @param {Page} page
+ * @param {string} service
+ */
 export function openings(page, service) {
   const list = listing(page, {
     caption: T.openings,
     filters: [{ name: "code", label: T.whom, type: "select", options: Object.entries(T.words) }],
     columns: [
-      { title: T.what, cell: (one) => {
-        const text = nameOf(one);
-        return one.resourceId && page.may("GET /api/resource/{id}") ? link(`/resources/${one.resourceId}`, text) : text;
-      } },
-      { title: T.whom, sort: "code", cell: (one) => badge(T.words[one.code], one.code === "@anyone" ? "warn" : "info") },
+      {
+        title: T.what,
+        cell: (one) => {
+          const text = nameOf(one);
+          return one.resourceId && page.may("GET /api/resource/{id}")
+            ? link(`/resources/${one.resourceId}`, text)
+            : text;
+        },
+      },
+      {
+        title: T.whom,
+        sort: "code",
+        cell: (one) => badge(T.words[one.code], one.code === "@anyone" ? "warn" : "info"),
+      },
       { title: T.created, cell: (one) => time(one.createTime) },
     ],
-    buttons: (one) => page.may("DELETE /api/opening/{id}") && button(T.close, () => close(page, one), { "aria-label": T.closeOne(nameOf(one)) }),
+    buttons: (one) =>
+      page.may("DELETE /api/opening/{id}") &&
+      button(T.close, () => close(page, one), { "aria-label": T.closeOne(nameOf(one)) }),
     actions: [page.may("POST /api/opening") && button(T.open, () => open(page, service), { icon: "plus" })],
     empty: empty(T.noOpenings),
-    load: async (query) => (await page.call("GET", "/api/opening/list", { query: { ...query, service } })).data,
+    load: async (query) =>
+      (await page.call("GET", "/api/opening/list", { query: { ...query, service } })).data,
   });
   return list;
 }
@@ -46,28 +62,54 @@ async function open(page, service) {
   const known = h("datalist", { id: "requests" });
   let timer = 0;
   const suggest = async (/** @type {string} */ text) => {
-    const { data } = await page.call("GET", "/api/resource/list", { query: { ...asked(text), service, size: 20, sort: "path" } });
+    const { data } = await page.call("GET", "/api/resource/list", {
+      query: { ...asked(text), service, size: 20, sort: "path" },
+    });
     known.replaceChildren(...data.items.map((one) => h("option", { value: `${one.method} ${one.path}` })));
   };
   const type = (/** @type {Event} */ event) => {
     clearTimeout(timer);
     const { value } = /** @type {HTMLInputElement} */ (event.target);
-    timer = setTimeout(() => { suggest(value).catch(() => known.replaceChildren()); }, 250);
+    timer = setTimeout(() => {
+      suggest(value).catch(() => known.replaceChildren());
+    }, 250);
   };
   /** @type {any} */ let done;
   await ask({
     title: T.openTitle(service),
     text: T.openText,
     confirm: S.resources.preview,
-    extra: [known,
-      { name: "resourceId", label: T.request, help: T.requestHelp, attributes: { spellcheck: "false", autocapitalize: "none", ...(page.may("GET /api/resource/list") ? { list: known.id, oninput: type } : {}) } },
-      { name: "code", label: T.whom, type: "select", required: true, value: "@login", options: Object.entries(T.words) }],
+    extra: [
+      known,
+      {
+        name: "resourceId",
+        label: T.request,
+        help: T.requestHelp,
+        attributes: {
+          spellcheck: "false",
+          autocapitalize: "none",
+          ...(page.may("GET /api/resource/list") ? { list: known.id, oninput: type } : {}),
+        },
+      },
+      {
+        name: "code",
+        label: T.whom,
+        type: "select",
+        required: true,
+        value: "@login",
+        options: Object.entries(T.words),
+      },
+    ],
     act: async ({ resourceId: request, code }) => {
       const body = { service, code, resourceId: request && (await resourceOf(page, service, request)) };
       const key = newKey();
-      done = await agreed({ title: T.openConfirmTitle(request ?? T.unregistered), confirm: T.open, danger: code === "@anyone",
+      done = await agreed({
+        title: T.openConfirmTitle(request ?? T.unregistered),
+        confirm: T.open,
+        danger: code === "@anyone",
         text: code === "@anyone" ? T.anyoneText : T.loginText,
-        write: (dryRun) => page.call("POST", ALL, { body, dryRun, key }) });
+        write: (dryRun) => page.call("POST", ALL, { body, dryRun, key }),
+      });
     },
   });
   if (!done) return;
@@ -88,12 +130,17 @@ function asked(text) {
 async function resourceOf(page, service, request) {
   const { method, path } = asked(request);
   for (let number = 1, left = true; left; number += 1) {
-    const { data } = await page.call("GET", "/api/resource/list", { query: { service, method, path, page: number, size: 200, sort: "path" } });
+    const { data } = await page.call("GET", "/api/resource/list", {
+      query: { service, method, path, page: number, size: 200, sort: "path" },
+    });
     const found = data.items.filter((one) => one.path === path);
     if (found.length === 1) return found[0].id;
     left = found.length === 0 && number * 200 < data.total;
   }
-  throw new Problem(422, { code: "validation_failed", errors: [{ field: "resourceId", message: T.noResource(service) }] });
+  throw new Problem(422, {
+    code: "validation_failed",
+    errors: [{ field: "resourceId", message: T.noResource(service) }],
+  });
 }
 
 /** @param {Page} page @param {Opening} opening */
@@ -102,8 +149,13 @@ function close(page, opening) {
   const name = nameOf(opening);
   const title = T.closeTitle(name);
   return attempt(title, async () => {
-    const done = await previewed({ title, text: T.closeText, confirm: T.closeConfirm, danger: true,
-      write: (dryRun) => page.call("DELETE", ONE, { path: { id }, dryRun }) });
+    const done = await previewed({
+      title,
+      text: T.closeText,
+      confirm: T.closeConfirm,
+      danger: true,
+      write: (dryRun) => page.call("DELETE", ONE, { path: { id }, dryRun }),
+    });
     if (!done) return;
     tell(T.closed(name), { undo: undoing(page, ["POST", ALL, { body: { service, resourceId, code } }]) });
     await page.reload();

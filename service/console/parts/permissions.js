@@ -25,9 +25,19 @@ const GIVEN = "/api/role/{id}/permissions";
  */
 export async function permissions(page, path) {
   const [{ data: given, etag }, menus] = await Promise.all([
-    page.call("GET", GIVEN, { path }), page.may("GET /api/menu/list") ? readMenus(page) : null]);
+    page.call("GET", GIVEN, { path }),
+    page.may("GET /api/menu/list") ? readMenus(page) : null,
+  ]);
   // Without the tree there are still the codes.
-  if (!menus) return () => (given.permissions.length ? h("ul", null, given.permissions.map((/** @type {string} */ code) => h("li", null, h("code", null, code)))) : empty(T.nothing));
+  if (!menus)
+    return () =>
+      given.permissions.length
+        ? h(
+            "ul",
+            null,
+            given.permissions.map((/** @type {string} */ code) => h("li", null, h("code", null, code))),
+          )
+        : empty(T.nothing);
   return (role) => new Editor(page, path, role, new Forest(menus), given.menuIds, etag).element;
 }
 
@@ -42,7 +52,14 @@ function below(node) {
 
 /** The tree with its search, and what follows from a choice. */
 class Editor {
-  /** @param {Page} page @param {{id: string}} path @param {Role} role @param {Forest} forest @param {number[]} given @param {string | null} etag */
+  /**
+   * @param {Page} page
+   * @param {{id: string}} path
+   * @param {Role} role
+   * @param {Forest} forest
+   * @param {number[]} given
+   * @param {string | null} etag
+   */
   constructor(page, path, role, forest, given, etag) {
     this.page = page;
     this.path = path;
@@ -60,13 +77,24 @@ class Editor {
       children: (node) => below(node),
       key: (node) => (node.page ? `page-${node.page.menu.id}` : node.menu.id),
       checked: (node) => (node.page ? this.choice.ids.has(node.page.menu.id) : this.choice.state(node)),
-      check: this.editable ? (node) => this.changed(() => (node.page ? this.choice.toggleAlone(node.page) : this.choice.toggle(node))) : undefined,
+      check: this.editable
+        ? (node) =>
+            this.changed(() => (node.page ? this.choice.toggleAlone(node.page) : this.choice.toggle(node)))
+        : undefined,
       label: (node) => (node.page ? h("em", null, T.page) : this.label(node)),
     });
-    const search = searching(this.tree, T.search, ({ menu }, wanted) => Boolean(menu?.title.toLowerCase().includes(wanted) || menu?.authMark?.includes(wanted)));
-    this.element = h("div", { class: "permissions" },
+    const search = searching(this.tree, T.search, ({ menu }, wanted) =>
+      Boolean(menu?.title.toLowerCase().includes(wanted) || menu?.authMark?.includes(wanted)),
+    );
+    this.element = h(
+      "div",
+      { class: "permissions" },
       h("p", null, T.help),
-      search, this.tree, this.summary, this.notes);
+      search,
+      this.tree,
+      this.summary,
+      this.notes,
+    );
     this.told();
   }
 
@@ -77,9 +105,14 @@ class Editor {
     if (menu.menuType === "Menu") return [menu.title, off];
     const wildcard = isWildcard(menu.authMark);
     const by = this.choice.ids.has(menu.id) ? null : this.choice.coveredBy(place);
-    return [menu.title, " ", h("code", null, menu.authMark), off,
+    return [
+      menu.title,
+      " ",
+      h("code", null, menu.authMark),
+      off,
       wildcard && [" ", badge(T.covers(covered(this.forest, place).length), "info")],
-      by && [" ", badge(T.coveredBy(by), "good")]];
+      by && [" ", badge(T.coveredBy(by), "good")],
+    ];
   }
 
   /** @param {() => void} change */
@@ -102,21 +135,45 @@ class Editor {
     unsaved[dirty ? "add" : "delete"](this);
     const { codes } = this.choice;
     const wild = codes.filter(isWildcard);
-    this.summary.replaceChildren(...[
-      h("p", null, codes.length ? T.summary(codes.length) : T.nothing, wild.length > 0 && [" ", T.wild, " ", wild.map((code) => [h("code", null, code), " "])]),
-      dirty && this.names(T.adds, added, "good"),
-      dirty && this.names(T.takes, removed, "bad"),
-      dirty && h("div", { class: "actions" },
-        button(T.preview, () => this.save(), { kind: "primary" }),
-        button(T.back, () => this.changed(() => { this.choice = new Choice(this.forest, this.stored.ids); }))),
-    ].filter((one) => one instanceof Node));
+    this.summary.replaceChildren(
+      ...[
+        h(
+          "p",
+          null,
+          codes.length ? T.summary(codes.length) : T.nothing,
+          wild.length > 0 && [" ", T.wild, " ", wild.map((code) => [h("code", null, code), " "])],
+        ),
+        dirty && this.names(T.adds, added, "good"),
+        dirty && this.names(T.takes, removed, "bad"),
+        dirty &&
+          h(
+            "div",
+            { class: "actions" },
+            button(T.preview, () => this.save(), { kind: "primary" }),
+            button(T.back, () =>
+              this.changed(() => {
+                this.choice = new Choice(this.forest, this.stored.ids);
+              }),
+            ),
+          ),
+      ].filter((one) => one instanceof Node),
+    );
   }
 
   /** @param {string} title @param {number[]} ids @param {string} kind */
   names(title, ids, kind) {
     if (!ids.length) return null;
-    const names = ids.map((id) => this.forest.places.get(id)?.menu).map((menu) => menu?.authMark ?? menu?.title ?? "").sort();
-    return h("p", { class: "difference" }, title, " ", names.map((name) => [badge(name, kind), " "]));
+    const names = ids
+      .map((id) => this.forest.places.get(id)?.menu)
+      .map((menu) => menu?.authMark ?? menu?.title ?? "")
+      .sort();
+    return h(
+      "p",
+      { class: "difference" },
+      title,
+      " ",
+      names.map((name) => [badge(name, kind), " "]),
+    );
   }
 
   save() {
@@ -127,13 +184,21 @@ class Editor {
       const { added, removed } = this.difference;
       try {
         const done = await previewed({
-          title, confirm: T.save,
+          title,
+          confirm: T.save,
           text: h("div", null, this.names(T.adds, added, "good"), this.names(T.takes, removed, "bad")),
-          write: (dryRun) => this.page.call("PUT", GIVEN, { path: this.path, body: { menuIds }, ifMatch: this.etag, dryRun }),
+          write: (dryRun) =>
+            this.page.call("PUT", GIVEN, { path: this.path, body: { menuIds }, ifMatch: this.etag, dryRun }),
         });
         if (!done) return;
         unsaved.delete(this);
-        tell(T.saved(roleName), { undo: undoing(this.page, ["PUT", GIVEN, { path: this.path, body: { menuIds: [...this.stored.ids] }, ifMatch: done.etag }]) });
+        tell(T.saved(roleName), {
+          undo: undoing(this.page, [
+            "PUT",
+            GIVEN,
+            { path: this.path, body: { menuIds: [...this.stored.ids] }, ifMatch: done.etag },
+          ]),
+        });
         await this.page.reload();
       } catch (problem) {
         if (!(problem instanceof Problem) || problem.status !== 412) throw problem;
@@ -142,21 +207,37 @@ class Editor {
     });
   }
 
-  /** Somebody else has saved meanwhile: what they changed is taken over, and what the reader changed stays. @param {Problem} problem */
+  /**
+   * Somebody else has saved meanwhile: what they changed is taken over, and what the reader changed stays.
+   * @param {Problem} problem
+   */
   async merge(problem) {
     const { added, removed } = this.difference;
     const [{ data, etag }, { data: role }] = await Promise.all([
-      this.page.call("GET", GIVEN, { path: this.path }), this.page.call("GET", "/api/role/{id}", { path: this.path })]);
+      this.page.call("GET", GIVEN, { path: this.path }),
+      this.page.call("GET", "/api/role/{id}", { path: this.path }),
+    ]);
     const theirs = new Choice(this.forest, data.menuIds);
     const before = this.stored;
     const gained = [...theirs.ids].filter((id) => !before.ids.has(id));
     const lost = [...before.ids].filter((id) => !theirs.ids.has(id));
     this.stored = theirs;
     this.etag = etag;
-    this.choice = new Choice(this.forest, [...theirs.ids, ...added].filter((id) => !removed.includes(id)));
-    this.notes.replaceChildren(h("section", { class: "merge", tabindex: "-1", role: "alert" },
-      h("h2", null, role.updatedBy ? S.form.meanwhileBy(role.updatedBy) : S.form.meanwhile), h("p", null, T.meanwhile), this.names(T.theyAdded, gained, "good"), this.names(T.theyTook, lost, "bad"),
-      requested(problem)));
+    this.choice = new Choice(
+      this.forest,
+      [...theirs.ids, ...added].filter((id) => !removed.includes(id)),
+    );
+    this.notes.replaceChildren(
+      h(
+        "section",
+        { class: "merge", tabindex: "-1", role: "alert" },
+        h("h2", null, role.updatedBy ? S.form.meanwhileBy(role.updatedBy) : S.form.meanwhile),
+        h("p", null, T.meanwhile),
+        this.names(T.theyAdded, gained, "good"),
+        this.names(T.theyTook, lost, "bad"),
+        requested(problem),
+      ),
+    );
     this.tree.redraw();
     this.told();
     /** @type {HTMLElement} */ (this.notes.firstElementChild).focus();

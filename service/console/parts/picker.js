@@ -14,17 +14,37 @@ const SEARCHED = 8;
 export function picker(options, chosen) {
   const rows = options.map(({ key, text, note }) => {
     const box = h("input", { type: "checkbox", checked: chosen.includes(key) });
-    return { key, box, text: text.toLowerCase(), element: h("label", null, box, " ", text, note && [" ", h("small", null, note)]) };
+    return {
+      key,
+      box,
+      text: text.toLowerCase(),
+      element: h("label", null, box, " ", text, note && [" ", h("small", null, note)]),
+    };
   });
-  const search = h("input", { type: "search", "aria-label": S.action.search, placeholder: S.action.search, oninput: (/** @type {Event} */ event) => {
-    event.stopPropagation(); // to look for something changes nothing
-    const wanted = search.value.toLowerCase();
-    for (const row of rows) row.element.hidden = !row.text.includes(wanted);
-  } });
+  const search = h("input", {
+    type: "search",
+    "aria-label": S.action.search,
+    placeholder: S.action.search,
+    oninput: (/** @type {Event} */ event) => {
+      event.stopPropagation(); // to look for something changes nothing
+      const wanted = search.value.toLowerCase();
+      for (const row of rows) row.element.hidden = !row.text.includes(wanted);
+    },
+  });
   return {
-    element: h("div", { class: "picker", role: "group", tabindex: "-1" }, rows.length > SEARCHED && search,
-      h("div", { class: "checks" }, rows.map((row) => row.element))),
+    element: h(
+      "div",
+      { class: "picker", role: "group", tabindex: "-1" },
+      rows.length > SEARCHED && search,
+      h(
+        "div",
+        { class: "checks" },
+        rows.map((row) => row.element),
+      ),
+    ),
     get: () => rows.filter(({ box }) => box.checked).map(({ key }) => key),
-    set: (keys) => { for (const { key, box } of rows) box.checked = keys.includes(key); },
+    set: (keys) => {
+      for (const { key, box } of rows) box.checked = keys.includes(key);
+    },
   };
 }

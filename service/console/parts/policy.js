@@ -7,22 +7,37 @@ import { S } from "../strings.js";
 import { trouble } from "./trouble.js";
 
 const T = S.policy;
-const TABS = /** @type {[string, keyof typeof T.tab][]} */ ([["/policy", "model"], ["/policy/explain", "explain"], ["/policy/who", "who"], ["/policy/what", "what"],
-  ["/policy/matrix", "matrix"], ["/policy/openings", "openings"], ["/policy/revisions", "revisions"], ["/policy/findings", "findings"]]);
+const TABS = /** @type {[string, keyof typeof T.tab][]} */ ([
+  ["/policy", "model"],
+  ["/policy/explain", "explain"],
+  ["/policy/who", "who"],
+  ["/policy/what", "what"],
+  ["/policy/matrix", "matrix"],
+  ["/policy/openings", "openings"],
+  ["/policy/revisions", "revisions"],
+  ["/policy/findings", "findings"],
+]);
 
 /** @typedef {import("../core/page.js").Page} Page */
 
 /** Return the way to the views of the policy that the caller may see. @param {Page} page @param {string} [current] */
 export function tabs(page, current = page.path) {
   const offered = TABS.filter(([path]) => page.may(match(path)?.view.operation ?? ""));
-  return h("nav", { class: "tabs", "aria-label": T.tabs }, offered.map(([path, name]) => {
-    const one = link(path, T.tab[name]);
-    if (path === current) one.setAttribute("aria-current", "page");
-    return one;
-  }));
+  return h(
+    "nav",
+    { class: "tabs", "aria-label": T.tabs },
+    offered.map(([path, name]) => {
+      const one = link(path, T.tab[name]);
+      if (path === current) one.setAttribute("aria-current", "page");
+      return one;
+    }),
+  );
 }
 
-/** Return the words of a line: layer, object and code. @param {string} line `p, endpoint, GET /api/user, system:user:create` */
+/**
+ * Return the words of a line: layer, object and code.
+ * @param {string} line `p, endpoint, GET /api/user, system:user:create`
+ */
 export function partsOf(line) {
   const [, layer = "", ...rest] = line.split(", ");
   return { layer, code: rest.pop() ?? "", object: rest.join(", ") };
@@ -40,7 +55,9 @@ export function requestOf(object) {
 
 /** Return the address of an explanation; empty values are left out. @param {Record<string, any>} question */
 export function explaining(question) {
-  const given = Object.entries(question).filter(([, value]) => value !== null && value !== undefined && value !== "");
+  const given = Object.entries(question).filter(
+    ([, value]) => value !== null && value !== undefined && value !== "",
+  );
   return `/policy/explain?${new URLSearchParams(given)}`;
 }
 
@@ -55,24 +72,38 @@ export function why(page, question, name) {
   return one;
 }
 
-/** Return an object of the policy, with the way to who may send it if it is a request. @param {Page} page @param {string} object */
+/**
+ * Return an object of the policy, with the way to who may send it if it is a request.
+ * @param {Page} page
+ * @param {string} object
+ */
 export function objectOf(page, object) {
   const request = page.may("GET /api/policy/who") ? requestOf(object) : null;
   const text = h("code", null, object);
   return request ? link(`/policy/who?${new URLSearchParams(request)}`, text) : text;
 }
 
-/** Return why a layer lets pass: the line, and the held codes that match it. @param {import("../types/api").PassedLayer | null} layer */
+/**
+ * Return why a layer lets pass: the line, and the held codes that match it.
+ * @param {import("../types/api").PassedLayer | null} layer
+ */
 export function passedBy(layer) {
   if (!layer?.line) return null;
   const { code } = partsOf(layer.line);
   const held = layer.fired.filter((one) => one.code !== code);
-  return [h("code", null, code), held.length > 0 && [h("small", null, ` ${T.by} `), held.map((one) => h("code", null, one.code))]];
+  return [
+    h("code", null, code),
+    held.length > 0 && [h("small", null, ` ${T.by} `), held.map((one) => h("code", null, one.code))],
+  ];
 }
 
 /** @param {readonly string[]} codes */
 export function codes(codes) {
-  return h("span", { class: "badges" }, codes.map((code) => h("code", null, code)));
+  return h(
+    "span",
+    { class: "badges" },
+    codes.map((code) => h("code", null, code)),
+  );
 }
 
 /** Return the options of a select of methods. */
@@ -84,7 +115,9 @@ export const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"];
  * @param {Record<string, any>} query Empty values are left out.
  */
 export function asking(page, query) {
-  const given = Object.entries(query).filter(([, value]) => value !== null && value !== undefined && value !== "");
+  const given = Object.entries(query).filter(
+    ([, value]) => value !== null && value !== undefined && value !== "",
+  );
   const address = `${page.path}?${new URLSearchParams(given)}`;
   return address === location.hash.slice(1) ? page.reload() : page.go(address);
 }
@@ -120,7 +153,7 @@ export function answering(page, form, place, work) {
 export function after(first, load) {
   /** @type {T | null} */ let kept = first;
   return async (/** @type {Record<string, any>} */ query) => {
-    const found = kept ?? await load(query);
+    const found = kept ?? (await load(query));
     kept = null;
     return found;
   };

@@ -18,7 +18,8 @@ const MOST = 200;
  * @param {string} change.title
  * @param {string} change.confirm What the button that saves says.
  * @param {import("../core/dom.js").Child} [change.text] What to say before what is gained and lost.
- * @param {(found: import("../types/api").DryRunAnswer) => import("../core/dom.js").Child} [change.more] What else to show of the dry run's answer.
+ * @param {(found: import("../types/api").DryRunAnswer) => import("../core/dom.js").Child} [change.more]
+ *   What else to show of the dry run's answer.
  * @param {boolean} [change.danger]
  * @param {(dryRun: boolean) => Promise<any>} change.write Sends the request, or its dry run.
  * @returns {Promise<any>} The answer of the write; false if the reader did not agree.
@@ -35,7 +36,13 @@ export async function previewed({ title, confirm, text, more, danger, write }) {
       changed = problem;
     }
   };
-  await ask({ title, text: h("div", null, text && h("p", null, text), more?.(data), impact(data)), confirm, danger, act });
+  await ask({
+    title,
+    text: h("div", null, text && h("p", null, text), more?.(data), impact(data)),
+    confirm,
+    danger,
+    act,
+  });
   if (changed) throw changed;
   return answer;
 }
@@ -53,25 +60,53 @@ export async function agreed(change) {
 
 /** Return what a dry run has answered, for people. @param {import("../types/api").DryRunAnswer} found */
 export function impact({ gains, loses, keptOut, sessions, warnings }) {
-  return h("div", { class: "impact" },
+  return h(
+    "div",
+    { class: "impact" },
     warnings.map((warning) => h("p", { class: "note warn" }, warning)),
     !gains.length && !loses.length && h("p", null, S.preview.nothing),
     side(S.preview.gains, gains, "good"),
     side(S.preview.loses, loses, "bad"),
     keptOut.users > 0 && h("p", { class: "note" }, S.preview.keptOut(keptOut.users, keptOut.userNames)),
-    h("p", null, S.preview.sessions(sessions)));
+    h("p", null, S.preview.sessions(sessions)),
+  );
 }
 
-/** Return what roles gain or lose. @param {string} title @param {AccessChange[]} changes @param {string} kind good or bad. */
+/**
+ * Return what roles gain or lose.
+ * @param {string} title
+ * @param {AccessChange[]} changes
+ * @param {string} kind good or bad.
+ */
 export function side(title, changes, kind) {
   if (!changes.length) return null;
   const short = changes.length === 1 && changes[0].access.length <= 12;
-  return h("section", { class: `side ${kind}` }, h("h3", null, title), changes.map((one) =>
-    folded(short, h("summary", null, one.roleCode === null ? S.preview.noRole : h("code", null, one.roleCode), " ",
-      S.preview.counts(one.users, one.total ?? one.access.length)), () => requests(one))));
+  return h(
+    "section",
+    { class: `side ${kind}` },
+    h("h3", null, title),
+    changes.map((one) =>
+      folded(
+        short,
+        h(
+          "summary",
+          null,
+          one.roleCode === null ? S.preview.noRole : h("code", null, one.roleCode),
+          " ",
+          S.preview.counts(one.users, one.total ?? one.access.length),
+        ),
+        () => requests(one),
+      ),
+    ),
+  );
 }
 
-/** Return what is folded below a summary, and made when it is opened. @param {boolean} open @param {HTMLElement} summary @param {() => Node[]} make */
+/**
+ * Return what is folded below a summary, and made when it is opened.
+ * @param {boolean} open
+ * @param {HTMLElement} summary
+ * @param {() => Node[]} make
+ */
 function folded(open, summary, make) {
   const details = h("details", { open }, summary, open && make());
   if (!open) details.addEventListener("toggle", () => details.append(...make()), { once: true });
@@ -82,8 +117,14 @@ function folded(open, summary, make) {
 function requests({ access, total = access.length }) {
   const shown = access.slice(0, MOST);
   const left = total - shown.length;
-  return [h("ul", { class: "requests" }, shown.map((request) => h("li", null, h("code", null, request)))),
-    ...(left > 0 ? [h("p", { class: "help" }, S.preview.more(left))] : [])];
+  return [
+    h(
+      "ul",
+      { class: "requests" },
+      shown.map((request) => h("li", null, h("code", null, request))),
+    ),
+    ...(left > 0 ? [h("p", { class: "help" }, S.preview.more(left))] : []),
+  ];
 }
 
 /**
@@ -101,14 +142,15 @@ export async function attempt(title, work) {
 }
 
 /**
- * Return what takes a change back, for `tell`: it sends requests one after the other, whichever view is shown by then, and
- * shows the view of the change anew if it still is.
+ * Return what takes a change back, for `tell`: it sends requests one after the other, whichever view is shown by then,
+ * and shows the view of the change anew if it still is.
  * @param {import("../core/page.js").Page} page The view of the change.
  * @param {...[method: string, template: string, options: import("../core/api.js").Options]} requests
  */
 export function undoing(page, ...requests) {
   return async () => {
-    for (const [method, template, options] of requests) await page.call(method, template, { ...options, signal: undefined });
+    for (const [method, template, options] of requests)
+      await page.call(method, template, { ...options, signal: undefined });
     await page.reloadIfShown();
   };
 }

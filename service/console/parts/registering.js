@@ -1,5 +1,7 @@
 // @ts-check
-/** Registers several resources: each is checked by a dry run, shown with its outcome, and saved when the reader agrees. */
+/**
+ * Registers several resources: each is checked by a dry run, shown with its outcome, and saved when the reader agrees.
+ */
 import { badge, button, h, link } from "../core/dom.js";
 import { Problem, newKey } from "../core/api.js";
 import { S } from "../strings.js";
@@ -8,7 +10,16 @@ import { trouble } from "./trouble.js";
 const T = S.resources;
 
 /** @typedef {{resourceName: string, resourceCode: string, method: string, path: string, service: string}} Candidate */
-/** @typedef {{candidate: Candidate, state: string, note: import("../core/dom.js").Child, key: string, box: HTMLInputElement, inputs: Record<string, HTMLInputElement>, outcome: HTMLElement}} Row */
+/**
+ * @typedef {object} Row
+ * @property {Candidate} candidate
+ * @property {string} state
+ * @property {import("../core/dom.js").Child} note
+ * @property {string} key
+ * @property {HTMLInputElement} box
+ * @property {Record<string, HTMLInputElement>} inputs
+ * @property {HTMLElement} outcome
+ */
 
 /**
  * Return a table of candidates, whose names and codes can be edited, and the buttons that check and register them.
@@ -17,7 +28,13 @@ const T = S.resources;
  * @param {{disabled?: boolean}} [options] `disabled`: register them disabled, unless the reader says otherwise.
  */
 export function registering(page, candidates, { disabled = false } = {}) {
-  const off = h("input", { type: "checkbox", checked: disabled, onchange: () => { for (const row of rows) reset(row); } });
+  const off = h("input", {
+    type: "checkbox",
+    checked: disabled,
+    onchange: () => {
+      for (const row of rows) reset(row);
+    },
+  });
   const status = h("p", { role: "status" });
   const actions = h("div", { class: "actions" });
   const rows = candidates.map(rowOf);
@@ -29,10 +46,20 @@ export function registering(page, candidates, { disabled = false } = {}) {
     const changed = () => reset(row);
     const input = (/** @type {"resourceName" | "resourceCode"} */ name, /** @type {string} */ label) =>
       h("input", { value: candidate[name], "aria-label": `${label}, ${request}`, oninput: changed });
-    /** @type {Row} */ const row = { candidate, state: "open", note: null, key: newKey(),
-      box: h("input", { type: "checkbox", checked: true, "aria-label": T.registerOne(request), onchange: () => told() }),
+    /** @type {Row} */ const row = {
+      candidate,
+      state: "open",
+      note: null,
+      key: newKey(),
+      box: h("input", {
+        type: "checkbox",
+        checked: true,
+        "aria-label": T.registerOne(request),
+        onchange: () => told(),
+      }),
       inputs: { resourceName: input("resourceName", T.name), resourceCode: input("resourceCode", T.code) },
-      outcome: h("td", { "data-label": T.outcome }) };
+      outcome: h("td", { "data-label": T.outcome }),
+    };
     return row;
   }
 
@@ -47,23 +74,34 @@ export function registering(page, candidates, { disabled = false } = {}) {
   /** @param {Row} row @param {string} state @param {import("../core/dom.js").Child} [note] */
   function mark(row, state, note = null) {
     Object.assign(row, { state, note });
-    const kind = /** @type {Record<string, string>} */ ({ fits: "info", saved: "good", refused: "bad" })[state] ?? "";
+    const kind =
+      /** @type {Record<string, string>} */ ({ fits: "info", saved: "good", refused: "bad" })[state] ?? "";
     row.outcome.replaceChildren(badge(T.outcomes[state], kind), ...(note ? [h("div", null, note)] : []));
     if (state === "saved") for (const one of [row.box, ...Object.values(row.inputs)]) one.disabled = true;
   }
 
-  const wanted = (/** @type {string[]} */ ...states) => rows.filter(({ box, state }) => box.checked && states.includes(state));
+  const wanted = (/** @type {string[]} */ ...states) =>
+    rows.filter(({ box, state }) => box.checked && states.includes(state));
 
   function told() {
     if (busy) return;
     const unchecked = wanted("open", "refused");
     const ready = wanted("fits");
     const focus = actions.contains(document.activeElement);
-    actions.replaceChildren(...[
-      unchecked.length > 0 && button(T.check(unchecked.length), () => each(unchecked, "checking", check), { kind: ready.length ? "" : "primary" }),
-      ready.length > 0 && button(T.save(ready.length), () => each(ready, "saving", save), { kind: "primary" }),
-    ].filter((one) => one instanceof Node));
-    if (focus) /** @type {HTMLElement | null} */ (actions.querySelector(".primary") ?? actions.querySelector("button"))?.focus();
+    actions.replaceChildren(
+      ...[
+        unchecked.length > 0 &&
+          button(T.check(unchecked.length), () => each(unchecked, "checking", check), {
+            kind: ready.length ? "" : "primary",
+          }),
+        ready.length > 0 &&
+          button(T.save(ready.length), () => each(ready, "saving", save), { kind: "primary" }),
+      ].filter((one) => one instanceof Node),
+    );
+    if (focus)
+      /** @type {HTMLElement | null} */ (
+        actions.querySelector(".primary") ?? actions.querySelector("button")
+      )?.focus();
   }
 
   /** @param {Row[]} chosen @param {string} state @param {(row: Row) => Promise<void>} work */
@@ -78,7 +116,13 @@ export function registering(page, candidates, { disabled = false } = {}) {
           await work(row);
         } catch (problem) {
           if (page.signal.aborted) return;
-          mark(row, "refused", problem instanceof Problem && problem.status >= 400 && problem.status < 500 ? refusal(problem) : trouble(problem));
+          mark(
+            row,
+            "refused",
+            problem instanceof Problem && problem.status >= 400 && problem.status < 500
+              ? refusal(problem)
+              : trouble(problem),
+          );
         }
       }
     } finally {
@@ -86,19 +130,34 @@ export function registering(page, candidates, { disabled = false } = {}) {
     }
     const refused = chosen.filter((row) => row.state === "refused").length;
     const saved = chosen.filter((row) => row.state === "saved").length;
-    status.textContent = state === "saving" ? (refused ? T.someLeft(refused) : T.allDone(saved)) : refused ? T.refusedSome(refused) : "";
+    status.textContent =
+      state === "saving"
+        ? refused
+          ? T.someLeft(refused)
+          : T.allDone(saved)
+        : refused
+          ? T.refusedSome(refused)
+          : "";
     told();
   }
 
   /** @param {Row} row */
   function body({ candidate, inputs }) {
-    return /** @type {any} */ ({ ...candidate, enabled: !off.checked, resourceName: inputs.resourceName.value.trim(), resourceCode: inputs.resourceCode.value.trim() });
+    return /** @type {any} */ ({
+      ...candidate,
+      enabled: !off.checked,
+      resourceName: inputs.resourceName.value.trim(),
+      resourceCode: inputs.resourceCode.value.trim(),
+    });
   }
 
   /** @param {Row} row */
   async function check(row) {
     const { data } = await page.call("POST", "/api/resource", { body: body(row), dryRun: true });
-    mark(row, "fits", [data.warnings.map((/** @type {string} */ warning) => h("p", null, warning)), T.gainsLoses(data.gains.length, data.loses.length)]);
+    mark(row, "fits", [
+      data.warnings.map((/** @type {string} */ warning) => h("p", null, warning)),
+      T.gainsLoses(data.gains.length, data.loses.length),
+    ]);
   }
 
   /** @param {Row} row */
@@ -109,18 +168,54 @@ export function registering(page, candidates, { disabled = false } = {}) {
 
   for (const row of rows) mark(row, "open");
   told();
-  return h("div", { class: "listing" },
+  return h(
+    "div",
+    { class: "listing" },
     h("p", null, h("label", null, off, " ", T.asDisabled)),
-    h("div", { class: "scroll", role: "region", "aria-label": T.candidates, tabindex: "0" }, h("table", { class: "table" },
-      h("caption", { class: "hidden" }, T.candidates),
-      h("thead", null, h("tr", null, [T.request, T.name, T.code, T.outcome].map((title) => h("th", { scope: "col" }, title)))),
-      h("tbody", null, rows.map(({ candidate, box, inputs, outcome }) => h("tr", null,
-        h("th", { scope: "row", "data-label": T.request }, h("label", null, box, " ", h("code", null, `${candidate.method} ${candidate.path}`))),
-        h("td", { "data-label": T.name }, inputs.resourceName), h("td", { "data-label": T.code }, inputs.resourceCode), outcome))))),
-    status, actions);
+    h(
+      "div",
+      { class: "scroll", role: "region", "aria-label": T.candidates, tabindex: "0" },
+      h(
+        "table",
+        { class: "table" },
+        h("caption", { class: "hidden" }, T.candidates),
+        h(
+          "thead",
+          null,
+          h(
+            "tr",
+            null,
+            [T.request, T.name, T.code, T.outcome].map((title) => h("th", { scope: "col" }, title)),
+          ),
+        ),
+        h(
+          "tbody",
+          null,
+          rows.map(({ candidate, box, inputs, outcome }) =>
+            h(
+              "tr",
+              null,
+              h(
+                "th",
+                { scope: "row", "data-label": T.request },
+                h("label", null, box, " ", h("code", null, `${candidate.method} ${candidate.path}`)),
+              ),
+              h("td", { "data-label": T.name }, inputs.resourceName),
+              h("td", { "data-label": T.code }, inputs.resourceCode),
+              outcome,
+            ),
+          ),
+        ),
+      ),
+    ),
+    status,
+    actions,
+  );
 }
 
 /** @param {Problem} problem */
 function refusal({ title, detail, violations }) {
-  return violations.length ? violations.map(({ field, message }) => h("p", null, h("strong", null, field), " ", message)) : h("p", null, detail || title);
+  return violations.length
+    ? violations.map(({ field, message }) => h("p", null, h("strong", null, field), " ", message))
+    : h("p", null, detail || title);
 }

@@ -12,7 +12,14 @@ const T = S.related;
  */
 export function related(page, ...links) {
   const offered = links.filter(([operation]) => page.may(operation));
-  return offered.length > 0 && h("nav", { class: "actions", "aria-label": T.title }, offered.map(([, href, text, icon]) => linkButton(href, text, { icon })));
+  return (
+    offered.length > 0 &&
+    h(
+      "nav",
+      { class: "actions", "aria-label": T.title },
+      offered.map(([, href, text, icon]) => linkButton(href, text, { icon })),
+    )
+  );
 }
 
 /**
@@ -21,10 +28,24 @@ export function related(page, ...links) {
  * @returns {[string, string, string, string]}
  */
 export function entries(target) {
-  return ["GET /api/operation-log/list", `/logs/operations?${new URLSearchParams({ target })}`, T.entries, "activity"];
+  return [
+    "GET /api/operation-log/list",
+    `/logs/operations?${new URLSearchParams({ target })}`,
+    T.entries,
+    "activity",
+  ];
 }
 
-/** Return the link to what a user or a role may do. @param {{userName: string} | {roleCode: string}} subject @returns {[string, string, string, string]} */
+/**
+ * Return the link to what a user or a role may do.
+ * @param {{userName: string} | {roleCode: string}} subject
+ * @returns {[string, string, string, string]}
+ */
 export function what(subject) {
-  return ["GET /api/policy/what", `/policy/what?${new URLSearchParams(subject)}`, "userName" in subject ? T.whatUser : T.whatRole, "scale"];
+  return [
+    "GET /api/policy/what",
+    `/policy/what?${new URLSearchParams(subject)}`,
+    "userName" in subject ? T.whatUser : T.whatRole,
+    "scale",
+  ];
 }

@@ -18,9 +18,16 @@ export const OWN = "portcullis";
  */
 export async function serviceOptions(page) {
   if (!page.may("GET /api/service/list")) return null;
-  const { data } = await page.call("GET", "/api/service/list", { query: { size: MOST_OPTIONS, sort: "name" } });
+  const { data } = await page.call("GET", "/api/service/list", {
+    query: { size: MOST_OPTIONS, sort: "name" },
+  });
   if (data.total > MOST_OPTIONS) return null;
-  return [[OWN, T.own], ...data.items.map((/** @type {{name: string}} */ { name }) => /** @type {[string, string]} */ ([name, name])).filter((/** @type {[string, string]} */ [name]) => name !== OWN)];
+  return [
+    [OWN, T.own],
+    ...data.items
+      .map((/** @type {{name: string}} */ { name }) => /** @type {[string, string]} */ ([name, name]))
+      .filter((/** @type {[string, string]} */ [name]) => name !== OWN),
+  ];
 }
 
 /**
@@ -36,15 +43,58 @@ export function bindingOf({ resource, resourceCodes }) {
 
 /** Return the coverage in numbers, each a way to its routes. @param {import("../types/api").Coverage} coverage */
 export function glance({ routes, unroutedTotal }) {
-  /** @param {string} title @param {string} name @param {Record<string, string>} words @param {(route: RouteGuard) => string} key */
-  const group = (title, name, words, key) => h("div", null, h("h2", null, title), h("ul", { class: "counts" }, Object.entries(words).map(([value, text]) => {
-    const n = routes.filter((one) => key(one) === value).length;
-    return n > 0 && h("li", null, link(`/resources/coverage?${name}=${value}`, h("strong", null, n.toLocaleString()), " ", text));
-  })));
-  return h("div", { class: "cards" },
+  /**
+   * @param {string} title
+   * @param {string} name
+   * @param {Record<string, string>} words
+   * @param {(route: RouteGuard) => string} key
+   */
+  const group = (title, name, words, key) =>
+    h(
+      "div",
+      null,
+      h("h2", null, title),
+      h(
+        "ul",
+        { class: "counts" },
+        Object.entries(words).map(([value, text]) => {
+          const n = routes.filter((one) => key(one) === value).length;
+          return (
+            n > 0 &&
+            h(
+              "li",
+              null,
+              link(`/resources/coverage?${name}=${value}`, h("strong", null, n.toLocaleString()), " ", text),
+            )
+          );
+        }),
+      ),
+    );
+  return h(
+    "div",
+    { class: "cards" },
     group(T.endpointLayer, "guard", T.guards, (one) => one.guard),
-    h("div", null, group(T.resourceLayer, "binding", T.bindings, bindingOf),
-      unroutedTotal > 0 && h("ul", { class: "counts" }, h("li", null, link("/resources/coverage?show=lost", h("strong", null, unroutedTotal.toLocaleString()), " ", T.lost)))));
+    h(
+      "div",
+      null,
+      group(T.resourceLayer, "binding", T.bindings, bindingOf),
+      unroutedTotal > 0 &&
+        h(
+          "ul",
+          { class: "counts" },
+          h(
+            "li",
+            null,
+            link(
+              "/resources/coverage?show=lost",
+              h("strong", null, unroutedTotal.toLocaleString()),
+              " ",
+              T.lost,
+            ),
+          ),
+        ),
+    ),
+  );
 }
 
 /**
@@ -52,6 +102,10 @@ export function glance({ routes, unroutedTotal }) {
  * @param {string} service @param {string} method @param {string} path
  */
 export function suggested(service, method, path) {
-  const words = [...(service === OWN ? [] : [service]), method.toLowerCase(), ...(path.match(/[A-Za-z0-9_-]+/g) ?? [])];
+  const words = [
+    ...(service === OWN ? [] : [service]),
+    method.toLowerCase(),
+    ...(path.match(/[A-Za-z0-9_-]+/g) ?? []),
+  ];
   return { resourceName: `${method} ${path}`.slice(0, 128), resourceCode: words.join(".").slice(0, 64) };
 }

@@ -9,9 +9,47 @@ import { h } from "../core/dom.js";
  * @param {import("../core/dom.js").Child[][]} rows
  */
 export function table(caption, titles, rows) {
-  return h("div", { class: "listing" }, h("div", { class: "scroll", role: "region", "aria-label": caption, tabindex: "0" },
-    h("table", { class: "table" }, h("caption", { class: "hidden" }, caption),
-      h("thead", null, h("tr", null, titles.map((title) => (title ? h("th", { scope: "col" }, title) : h("td"))))),
-      h("tbody", null, rows.map((cells) => h("tr", null, cells.map((cell, place) =>
-        h(place ? "td" : "th", { class: titles[place] ? null : "row-actions", "data-label": titles[place] || null, scope: place ? null : "row" }, cell))))))));
+  return h(
+    "div",
+    { class: "listing" },
+    h(
+      "div",
+      { class: "scroll", role: "region", "aria-label": caption, tabindex: "0" },
+      h(
+        "table",
+        { class: "table" },
+        h("caption", { class: "hidden" }, caption),
+        h(
+          "thead",
+          null,
+          h(
+            "tr",
+            null,
+            titles.map((title) => (title ? h("th", { scope: "col" }, title) : h("td"))),
+          ),
+        ),
+        h(
+          "tbody",
+          null,
+          rows.map((cells) =>
+            h(
+              "tr",
+              null,
+              cells.map((cell, place) =>
+                h(
+                  place ? "td" : "th",
+                  {
+                    class: titles[place] ? null : "row-actions",
+                    "data-label": titles[place] || null,
+                    scope: place ? null : "row",
+                  },
+                  cell,
+                ),
+              ),
+            ),
+          ),
+        ),
+      ),
+    ),
+  );
 }

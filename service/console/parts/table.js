@@ -4,22 +4,54 @@ import { button, empty, h, icon, link, pieces } from "../core/dom.js";
 import { S } from "../strings.js";
 import { trouble } from "./trouble.js";
 
-/** The page before one that has a cursor, by that cursor. @type {Map<string, {page: string | null, cursor: string | null}>} */
+/**
+ * The page before one that has a cursor, by that cursor.
+ * @type {Map<string, {page: string | null, cursor: string | null}>}
+ */
 const before = new Map();
 
-/** @typedef {{title: string, cell: (row: any) => import("../core/dom.js").Child, sort?: string, kind?: string}} Column `sort` is a key of the server; `kind` may be number. */
-/** @typedef {{name: string, label: string, type?: string, options?: (string | [string, string])[], unset?: string, value?: string, more?: boolean}} Filter `unset` says what a select without a choice means. */
+/**
+ * @typedef {object} Column
+ * @property {string} title
+ * @property {(row: any) => import("../core/dom.js").Child} cell
+ * @property {string} [sort] A key of the server.
+ * @property {string} [kind] May be number.
+ */
+
+/**
+ * @typedef {object} Filter
+ * @property {string} name
+ * @property {string} label
+ * @property {string} [type] Text, select, date or check.
+ * @property {(string | [string, string])[]} [options]
+ * @property {string} [unset] What a select without a choice means.
+ * @property {string} [value]
+ * @property {boolean} [more] Whether it is folded away while no such filter is set.
+ */
+
+/**
+ * @typedef {object} Part A part of a list.
+ * @property {any[]} items
+ * @property {number | null} [total]
+ * @property {number} [page]
+ * @property {number} [size]
+ * @property {string | null} [nextCursor]
+ * @property {boolean} [totalIsExact]
+ */
+
 /**
  * @typedef {object} Listing
  * @property {string} caption
  * @property {Column[]} columns
- * @property {Filter[]} [filters] `type` is text, select, date or check; those with `more` are folded away while none is set.
- * @property {(query: Record<string, any>) => Promise<{items: any[], total?: number | null, page?: number, size?: number, nextCursor?: string | null, totalIsExact?: boolean}>} load Gets the filters, `sort`, `page` or `cursor`, and `size`.
+ * @property {Filter[]} [filters]
+ * @property {(query: Record<string, any>) => Promise<Part>} load Gets the filters, `sort`, `page` or `cursor`, and
+ *   `size`.
  * @property {(row: any) => string | null} [row] The address of a row; its first cell becomes a link.
  * @property {import("../core/dom.js").Child[]} [actions]
  * @property {import("../core/dom.js").Child} [empty] What stands where there is nothing at all.
  * @property {(row: any) => import("../core/dom.js").Child} [buttons] Actions of one row, in a last column.
- * @property {(row: any) => any} [select] The key of a row, null for one that can't be chosen; then rows have a box, and `chosen` gets the keys.
+ * @property {(row: any) => any} [select] The key of a row, null for one that can't be chosen; then rows have a
+ *   box, and `chosen` gets the keys.
  * @property {(keys: Set<any>) => void} [chosen]
  * @property {number} [size]
  * @property {number} [most] The most rows of a page that the reader may choose.
@@ -27,22 +59,41 @@ const before = new Map();
  */
 
 /**
- * Return a list of a view that loads itself, with `reload()` and, while rows are shown, `rows()`. Its filters are those of
- * the view's address.
+ * Return a list of a view that loads itself, with `reload()` and, while rows are shown, `rows()`. Its filters are those
+ * of the view's address.
  * @param {import("../core/page.js").Page} page
  * @param {Listing} config
  * @returns {HTMLElement & {reload: () => Promise<void>, rows: () => any[]}}
  */
 export function listing(page, config) {
-  const { caption, columns, filters = [], load, row, actions = [], buttons, select, chosen, size = 20, most = 200 } = config;
+  const {
+    caption,
+    columns,
+    filters = [],
+    load,
+    row,
+    actions = [],
+    buttons,
+    select,
+    chosen,
+    size = 20,
+    most = 200,
+  } = config;
   const keys = new Set();
   /** @type {any[]} */ let rows = [];
   let turn = 0;
   const body = h("tbody");
   const head = h("tr");
-  const table = h("table", { class: "table" }, h("caption", { class: "hidden" }, caption), h("thead", null, head), body);
+  const table = h(
+    "table",
+    { class: "table" },
+    h("caption", { class: "hidden" }, caption),
+    h("thead", null, head),
+    body,
+  );
   const place = h("div", { class: "scroll", role: "region", "aria-label": caption }, table);
-  new ResizeObserver(() => { // what scrolls can be scrolled by the keyboard
+  new ResizeObserver(() => {
+    // what scrolls can be scrolled by the keyboard
     if (place.scrollWidth > place.clientWidth) place.tabIndex = 0;
     else place.removeAttribute("tabindex");
   }).observe(place);
@@ -50,16 +101,25 @@ export function listing(page, config) {
   const status = h("p", { class: "hidden", role: "status" });
 
   const filtered = () => filters.some(({ name }) => page.query.has(name));
-  const clear = button(S.action.reset, () => {
-    const controls = /** @type {NodeListOf<HTMLInputElement | HTMLSelectElement>} */ (bar?.querySelectorAll("[role=search] input, [role=search] select"));
-    for (const control of controls) {
-      if (control instanceof HTMLInputElement && control.type === "checkbox") control.checked = false;
-      else control.value = "";
-    }
-    controls[0].focus();
-    return set(Object.fromEntries(filters.map(({ name }) => [name, null])));
-  }, { kind: "quiet", hidden: true });
-  const bar = filters.length > 0 || actions.length > 0 ? h("div", { class: "bar" }, search(), h("div", { class: "actions" }, actions)) : null;
+  const clear = button(
+    S.action.reset,
+    () => {
+      const controls = /** @type {NodeListOf<HTMLInputElement | HTMLSelectElement>} */ (
+        bar?.querySelectorAll("[role=search] input, [role=search] select")
+      );
+      for (const control of controls) {
+        if (control instanceof HTMLInputElement && control.type === "checkbox") control.checked = false;
+        else control.value = "";
+      }
+      controls[0].focus();
+      return set(Object.fromEntries(filters.map(({ name }) => [name, null])));
+    },
+    { kind: "quiet", hidden: true },
+  );
+  const bar =
+    filters.length > 0 || actions.length > 0
+      ? h("div", { class: "bar" }, search(), h("div", { class: "actions" }, actions))
+      : null;
 
   /** @param {Record<string, any>} changes @param {{push?: boolean}} [options] */
   function set(changes, { push = false } = {}) {
@@ -87,63 +147,138 @@ export function listing(page, config) {
       let read = () => control.value.trim();
       if (filter.type === "select") {
         const options = (filter.options ?? []).map((one) => (Array.isArray(one) ? one : [one, one]));
-        control = h("select", { name: filter.name, onchange: apply, value }, h("option", { value: "" }, filter.unset ?? S.table.all),
-          options.map(([key, text]) => h("option", { value: key }, text)));
+        control = h(
+          "select",
+          { name: filter.name, onchange: apply, value },
+          h("option", { value: "" }, filter.unset ?? S.table.all),
+          options.map(([key, text]) => h("option", { value: key }, text)),
+        );
       } else if (filter.type === "check") {
-        const box = h("input", { type: "checkbox", name: filter.name, checked: value === "true", onchange: apply });
+        const box = h("input", {
+          type: "checkbox",
+          name: filter.name,
+          checked: value === "true",
+          onchange: apply,
+        });
         read = () => (box.checked ? "true" : "");
         return h("label", { class: "filter check" }, box, " ", label);
       } else if (filter.type === "date") {
-        control = h("input", { type: "datetime-local", name: filter.name, onchange: apply, value: localTime(value) });
+        control = h("input", {
+          type: "datetime-local",
+          name: filter.name,
+          onchange: apply,
+          value: localTime(value),
+        });
         read = () => (control.value ? new Date(control.value).toISOString() : "");
       } else {
-        control = h("input", { type: "search", name: filter.name, value, autocomplete: "off", onchange: apply,
-          oninput: () => { clearTimeout(timer); timer = setTimeout(apply, 350); } });
+        control = h("input", {
+          type: "search",
+          name: filter.name,
+          value,
+          autocomplete: "off",
+          onchange: apply,
+          oninput: () => {
+            clearTimeout(timer);
+            timer = setTimeout(apply, 350);
+          },
+        });
       }
       return h("label", { class: "filter" }, h("span", null, label), control);
     });
     const more = controls.filter((_, place) => filters[place].more);
     const opened = filters.some((one) => one.more && page.query.has(one.name));
     const narrow = matchMedia("(width < 40rem)").matches && !filtered();
-    return h("details", { class: "narrowing", open: !narrow }, h("summary", null, S.table.filters), h("form", { class: "filters", role: "search", "aria-label": caption, onsubmit: (/** @type {Event} */ event) => { event.preventDefault(); refresh(); } },
-      controls.filter((one) => !more.includes(one)),
-      more.length > 0 && h("details", { class: "more", open: opened }, h("summary", null, S.table.more), h("div", { class: "filters" }, more)),
-      clear));
+    return h(
+      "details",
+      { class: "narrowing", open: !narrow },
+      h("summary", null, S.table.filters),
+      h(
+        "form",
+        {
+          class: "filters",
+          role: "search",
+          "aria-label": caption,
+          onsubmit: (/** @type {Event} */ event) => {
+            event.preventDefault();
+            refresh();
+          },
+        },
+        controls.filter((one) => !more.includes(one)),
+        more.length > 0 &&
+          h(
+            "details",
+            { class: "more", open: opened },
+            h("summary", null, S.table.more),
+            h("div", { class: "filters" }, more),
+          ),
+        clear,
+      ),
+    );
   }
 
   function heads() {
     const sorted = page.query.get("sort") ?? config.sort ?? "";
-    head.replaceChildren(...pieces([
-      select && h("th", { class: "box", scope: "col" }, h("span", { class: "hidden" }, S.action.more)),
-      columns.map(({ title, sort, kind }) => {
-        const on = sort && sorted.replace(/^-/, "") === sort;
-        const down = on && sorted.startsWith("-");
-        return h("th", { scope: "col", class: kind, "aria-sort": on ? (down ? "descending" : "ascending") : null },
-          sort ? button(title, () => set({ sort: on && !down ? `-${sort}` : sort }), { kind: "sort", "data-key": `sort-${sort}`, "aria-label": S.table.sortBy(title) }) : title,
-          on && icon(down ? "down" : "up"));
-      }),
-      buttons && h("th", { scope: "col" }, h("span", { class: "hidden" }, S.table.actions)),
-    ]));
+    head.replaceChildren(
+      ...pieces([
+        select && h("th", { class: "box", scope: "col" }, h("span", { class: "hidden" }, S.action.more)),
+        columns.map(({ title, sort, kind }) => {
+          const on = sort && sorted.replace(/^-/, "") === sort;
+          const down = on && sorted.startsWith("-");
+          return h(
+            "th",
+            { scope: "col", class: kind, "aria-sort": on ? (down ? "descending" : "ascending") : null },
+            sort
+              ? button(title, () => set({ sort: on && !down ? `-${sort}` : sort }), {
+                  kind: "sort",
+                  "data-key": `sort-${sort}`,
+                  "aria-label": S.table.sortBy(title),
+                })
+              : title,
+            on && icon(down ? "down" : "up"),
+          );
+        }),
+        buttons && h("th", { scope: "col" }, h("span", { class: "hidden" }, S.table.actions)),
+      ]),
+    );
   }
 
   /** @param {any} item */
   function line(item) {
     const href = row?.(item);
     const key = select?.(item) ?? null;
-    const box = key !== null && h("input", { type: "checkbox", checked: keys.has(key), onchange: (/** @type {Event} */ event) => {
-      const on = /** @type {HTMLInputElement} */ (event.target).checked;
-      keys[on ? "add" : "delete"](key);
-      chosen?.(keys);
-    } });
+    const box =
+      key !== null &&
+      h("input", {
+        type: "checkbox",
+        checked: keys.has(key),
+        onchange: (/** @type {Event} */ event) => {
+          const on = /** @type {HTMLInputElement} */ (event.target).checked;
+          keys[on ? "add" : "delete"](key);
+          chosen?.(keys);
+        },
+      });
     const cells = columns.map(({ title, cell, kind }, index) => {
       const content = pieces([cell(item)]);
-      if (index === 0 && box) box.setAttribute("aria-label", content.map((one) => (typeof one === "string" ? one : one.textContent)).join(" "));
+      if (index === 0 && box)
+        box.setAttribute(
+          "aria-label",
+          content.map((one) => (typeof one === "string" ? one : one.textContent)).join(" "),
+        );
       const shown = index === 0 && href ? link(href, content) : content;
       // On a narrow screen a cell is a grid: what it holds is one item of it.
-      return h(index === 0 ? "th" : "td", { "data-label": title, class: kind, scope: index === 0 ? "row" : null },
-        Array.isArray(shown) && shown.length > 1 ? h("div", null, shown) : shown);
+      return h(
+        index === 0 ? "th" : "td",
+        { "data-label": title, class: kind, scope: index === 0 ? "row" : null },
+        Array.isArray(shown) && shown.length > 1 ? h("div", null, shown) : shown,
+      );
     });
-    return h("tr", null, select && h("td", { class: "box" }, box), cells, buttons && h("td", { class: "row-actions" }, buttons(item)));
+    return h(
+      "tr",
+      null,
+      select && h("td", { class: "box" }, box),
+      cells,
+      buttons && h("td", { class: "row-actions" }, buttons(item)),
+    );
   }
 
   /** @param {any} found */
@@ -153,21 +288,58 @@ export function listing(page, config) {
     const total = found.total ?? undefined; // null: a page by cursor counts nothing
     const cursor = page.query.get("cursor");
     const more = cursor || total === undefined ? Boolean(found.nextCursor) : at * long < total;
-    const text = total === undefined || cursor ? S.table.rows(found.items.length)
-      : S.table.range(Math.min(total, (at - 1) * long + 1), Math.min(total, at * long), found.totalIsExact === false ? S.table.atLeast(total) : total.toLocaleString());
+    const text =
+      total === undefined || cursor
+        ? S.table.rows(found.items.length)
+        : S.table.range(
+            Math.min(total, (at - 1) * long + 1),
+            Math.min(total, at * long),
+            found.totalIsExact === false ? S.table.atLeast(total) : total.toLocaleString(),
+          );
     status.textContent = text;
     const next = () => {
-      if (!((cursor || total === undefined || at * long >= 10_000) && found.nextCursor)) return turnTo({ page: at + 1 });
+      if (!((cursor || total === undefined || at * long >= 10_000) && found.nextCursor))
+        return turnTo({ page: at + 1 });
       before.set(found.nextCursor, { page: page.query.get("page"), cursor });
       return turnTo({ cursor: found.nextCursor });
     };
-    const back = () => turnTo(cursor ? before.get(cursor) ?? {} : { page: at > 2 ? at - 1 : null });
+    const back = () => turnTo(cursor ? (before.get(cursor) ?? {}) : { page: at > 2 ? at - 1 : null });
     pager.replaceChildren(
       h("span", { class: "range" }, text),
-      h("label", null, S.table.size, " ", h("select", { name: "size", value: String(long), onchange: (/** @type {Event} */ event) => set({ size: /** @type {HTMLSelectElement} */ (event.target).value }) },
-        [...new Set([10, 20, 50, 100, 200, long])].filter((count) => count <= most).sort((a, b) => a - b).map((count) => h("option", { value: String(count) }, count)))),
-      button(S.action.previous, back, { icon: "left", label: true, kind: "quiet", disabled: at <= 1 && !cursor, "data-key": "previous" }),
-      button(S.action.next, next, { icon: "right", label: true, kind: "quiet", disabled: !more, "data-key": "next" }));
+      h(
+        "label",
+        null,
+        S.table.size,
+        " ",
+        h(
+          "select",
+          {
+            name: "size",
+            value: String(long),
+            onchange: (/** @type {Event} */ event) =>
+              set({ size: /** @type {HTMLSelectElement} */ (event.target).value }),
+          },
+          [...new Set([10, 20, 50, 100, 200, long])]
+            .filter((count) => count <= most)
+            .sort((a, b) => a - b)
+            .map((count) => h("option", { value: String(count) }, count)),
+        ),
+      ),
+      button(S.action.previous, back, {
+        icon: "left",
+        label: true,
+        kind: "quiet",
+        disabled: at <= 1 && !cursor,
+        "data-key": "previous",
+      }),
+      button(S.action.next, next, {
+        icon: "right",
+        label: true,
+        kind: "quiet",
+        disabled: !more,
+        "data-key": "next",
+      }),
+    );
     pager.hidden = !cursor && at === 1 && (total ?? Infinity) <= Math.min(10, long);
   }
 
@@ -183,8 +355,15 @@ export function listing(page, config) {
       heads();
       body.replaceChildren(...rows.map(line));
       clear.hidden = !filtered();
-      place.replaceChildren(rows.length > 0 ? table : filtered() ? empty(S.table.noMatch)
-        : config.empty instanceof Node ? config.empty : empty(String(config.empty || S.table.none)));
+      place.replaceChildren(
+        rows.length > 0
+          ? table
+          : filtered()
+            ? empty(S.table.noMatch)
+            : config.empty instanceof Node
+              ? config.empty
+              : empty(String(config.empty || S.table.none)),
+      );
       pages(found);
     } catch (problem) {
       if (mine === turn && !page.signal.aborted) place.replaceChildren(trouble(problem, refresh));
@@ -193,7 +372,10 @@ export function listing(page, config) {
     }
   }
 
-  const element = Object.assign(h("div", { class: "listing" }, bar, place, status, pager), { reload: refresh, rows: () => rows });
+  const element = Object.assign(h("div", { class: "listing" }, bar, place, status, pager), {
+    reload: refresh,
+    rows: () => rows,
+  });
   place.append(h("p", { class: "loading" }, S.frame.loading));
   element.dataset.loading = "";
   page.during(refresh());

@@ -6,7 +6,12 @@ import { S } from "../strings.js";
 const FULL = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 const EXACT = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
 const AGO = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
-const STEPS = /** @type {[number, Intl.RelativeTimeFormatUnit][]} */ ([[60, "second"], [60, "minute"], [24, "hour"], [7, "day"]]);
+const STEPS = /** @type {[number, Intl.RelativeTimeFormatUnit][]} */ ([
+  [60, "second"],
+  [60, "minute"],
+  [24, "hour"],
+  [7, "day"],
+]);
 
 /**
  * Return a time, or nothing for none.
@@ -16,11 +21,17 @@ const STEPS = /** @type {[number, Intl.RelativeTimeFormatUnit][]} */ ([[60, "sec
 export function time(iso, { ago = false } = {}) {
   if (!iso) return null;
   const date = new Date(iso);
-  return h("time", { datetime: iso, tabindex: "0", class: "time", title: exact(iso), "data-exact": exact(iso) },
-    (ago && since(date)) || FULL.format(date));
+  return h(
+    "time",
+    { datetime: iso, tabindex: "0", class: "time", title: exact(iso), "data-exact": exact(iso) },
+    (ago && since(date)) || FULL.format(date),
+  );
 }
 
-/** Return when a record was changed, and by whom if that is known. @param {{updateTime: string, updatedBy: string | null}} record */
+/**
+ * Return when a record was changed, and by whom if that is known.
+ * @param {{updateTime: string, updatedBy: string | null}} record
+ */
 export function edited({ updateTime, updatedBy }) {
   return [time(updateTime), updatedBy && [" ", S.form.by(updatedBy)]];
 }

@@ -8,7 +8,11 @@ import { requested, trouble } from "./trouble.js";
 import { table } from "./rows.js";
 
 const T = S.transfer;
-const TYPES = /** @type {Record<string, string>} */ ({ csv: "text/csv", json: "application/json", jsonl: "application/jsonl" });
+const TYPES = /** @type {Record<string, string>} */ ({
+  csv: "text/csv",
+  json: "application/json",
+  jsonl: "application/jsonl",
+});
 
 /**
  * Return a button that asks for a format and downloads the table.
@@ -18,18 +22,38 @@ const TYPES = /** @type {Record<string, string>} */ ({ csv: "text/csv", json: "a
  * @param {{filters?: () => Record<string, any>, text?: string}} [limits] What the file is limited to, and what says so.
  */
 export function exporting(page, template, name, { filters = () => ({}), text = T.exportText } = {}) {
-  return button(T.export, () => {
-    const box = dialog(T.exportTitle, h("p", null, text), h("div", { class: "actions" },
-      Object.keys(TYPES).map((format) => button(T.formats[format], async () => {
-        try {
-          const { data } = await page.call("GET", template, { query: { ...filters(), format }, raw: true });
-          save(await data.blob(), `${name}.${format}`);
-          box.close();
-        } catch (problem) {
-          box.body.append(trouble(problem));
-        }
-      }, { icon: "download" }))));
-  }, { icon: "download" });
+  return button(
+    T.export,
+    () => {
+      const box = dialog(
+        T.exportTitle,
+        h("p", null, text),
+        h(
+          "div",
+          { class: "actions" },
+          Object.keys(TYPES).map((format) =>
+            button(
+              T.formats[format],
+              async () => {
+                try {
+                  const { data } = await page.call("GET", template, {
+                    query: { ...filters(), format },
+                    raw: true,
+                  });
+                  save(await data.blob(), `${name}.${format}`);
+                  box.close();
+                } catch (problem) {
+                  box.body.append(trouble(problem));
+                }
+              },
+              { icon: "download" },
+            ),
+          ),
+        ),
+      );
+    },
+    { icon: "download" },
+  );
 }
 
 /** Let the reader save a file. @param {Blob} blob @param {string} name */
@@ -49,8 +73,12 @@ export function save(blob, name) {
  */
 export function importing(page, { template, help, back }) {
   const result = h("div", { "aria-live": "polite" });
-  const chosen = h("input", { type: "file", id: "table", accept: ".csv,.json,.jsonl,text/csv,application/json,application/jsonl",
-    onchange: () => tried() });
+  const chosen = h("input", {
+    type: "file",
+    id: "table",
+    accept: ".csv,.json,.jsonl,text/csv,application/json,application/jsonl",
+    onchange: () => tried(),
+  });
   /** @param {boolean} dryRun */
   const sent = (dryRun) => {
     const file = /** @type {File} */ (chosen.files?.[0]);
@@ -81,25 +109,48 @@ export function importing(page, { template, help, back }) {
 
 /** @param {import("../types/api").ImportReport} found @param {() => any} saved */
 function report({ created, updated, unchanged, rows }, saved) {
-  return h("div", null,
+  return h(
+    "div",
+    null,
     h("p", null, T.would(created, updated, unchanged)),
-    rows.length > 0 && table(T.rowsCaption, [T.row, T.name, T.outcome, T.changes], rows.map((one) => [
-      String(one.row), one.name, badge(T.outcomes[one.outcome], one.outcome === "created" ? "good" : "info"),
-      [one.changes.join(", "), one.note && h("p", null, one.note)]])),
-    rows.length > 0 && h("div", { class: "actions" }, button(T.save(rows.length), saved, { kind: "primary" })));
+    rows.length > 0 &&
+      table(
+        T.rowsCaption,
+        [T.row, T.name, T.outcome, T.changes],
+        rows.map((one) => [
+          String(one.row),
+          one.name,
+          badge(T.outcomes[one.outcome], one.outcome === "created" ? "good" : "info"),
+          [one.changes.join(", "), one.note && h("p", null, one.note)],
+        ]),
+      ),
+    rows.length > 0 &&
+      h("div", { class: "actions" }, button(T.save(rows.length), saved, { kind: "primary" })),
+  );
 }
 
 /** @param {unknown} problem @param {() => any} again */
 function refusal(problem, again) {
-  if (!(problem instanceof Problem) || problem.status !== 422 || !problem.violations.some((one) => one.row)) return trouble(problem, again);
+  if (!(problem instanceof Problem) || problem.status !== 422 || !problem.violations.some((one) => one.row))
+    return trouble(problem, again);
   const all = problem.document.errorCount ?? problem.violations.length;
-  return h("div", null,
+  return h(
+    "div",
+    null,
     h("p", { class: "note bad", role: "alert" }, icon("warn"), " ", T.faults(all)),
     all > problem.violations.length && h("p", null, T.more(problem.violations.length)),
-    table(T.faultsCaption, [T.row, T.field, T.fault], problem.violations.map((one) => [
-      String(one.row ?? ""), h("code", null, one.field), [one.message, lacking(one)]])),
+    table(
+      T.faultsCaption,
+      [T.row, T.field, T.fault],
+      problem.violations.map((one) => [
+        String(one.row ?? ""),
+        h("code", null, one.field),
+        [one.message, lacking(one)],
+      ]),
+    ),
     h("p", null, T.again),
-    requested(problem));
+    requested(problem),
+  );
 }
 
 /** @param {any} fault */

@@ -14,7 +14,8 @@ const MOST = 300;
  * @property {(node: any) => import("../core/dom.js").Child} label
  * @property {(node: any) => any} [key] By default the `id` of a node.
  * @property {Set<any>} [selected] Keys; nodes then have a box. The tree changes this set.
- * @property {(node: any) => boolean | "mixed"} [checked] Whether the box of a node is on, in place of `selected`: for boxes that say something of the nodes below.
+ * @property {(node: any) => boolean | "mixed"} [checked] Whether the box of a node is on, in place of
+ *   `selected`: for boxes that say something of the nodes below.
  * @property {(node: any) => void} [check] Turns such a box on or off; without it, boxes only show.
  * @property {(node: any) => boolean} [selectable] Which nodes have a box; by default all.
  * @property {(node: any, on: boolean) => void} [onselect] After a node was selected or not any more.
@@ -62,28 +63,56 @@ export function tree(config) {
     const opened = below.length > 0 && (open.has(key) || Boolean(config.shows));
     const box = (config.selected || config.checked) && (config.selectable?.(node) ?? true);
     const on = box && (config.checked ? config.checked(node) : config.selected?.has(key));
-    const row = h("div", { class: "tree-row", ...config.attributes?.(node) },
-      h("span", { class: "twist", onclick: (/** @type {Event} */ event) => { event.stopPropagation(); toggle(node); } }, below.length > 0 && icon(opened ? "down" : "right")),
-      box && h("span", { class: `tick ${on ? "on" : ""}`, "aria-hidden": "true" }, on && icon(on === "mixed" ? "minus" : "check")),
-      h("span", { class: "tree-label" }, pieces([config.label(node)])));
-    const element = h("li", {
-      role: "treeitem",
-      tabindex: "-1",
-      "data-key": `tree-${key}`,
-      "aria-level": level,
-      "aria-expanded": below.length > 0 ? String(opened) : null,
-      "aria-checked": box ? String(on || false) : null,
-      "aria-disabled": box && config.checked && !config.check ? "true" : null,
-      "aria-selected": boxes ? null : String(config.current === key),
-      onclick: (/** @type {Event} */ event) => {
-        event.stopPropagation();
-        active = key;
-        if (box) choose(node);
-        else if (config.onopen) config.onopen(node);
-        else toggle(node);
-        focusOn(key);
+    const row = h(
+      "div",
+      { class: "tree-row", ...config.attributes?.(node) },
+      h(
+        "span",
+        {
+          class: "twist",
+          onclick: (/** @type {Event} */ event) => {
+            event.stopPropagation();
+            toggle(node);
+          },
+        },
+        below.length > 0 && icon(opened ? "down" : "right"),
+      ),
+      box &&
+        h(
+          "span",
+          { class: `tick ${on ? "on" : ""}`, "aria-hidden": "true" },
+          on && icon(on === "mixed" ? "minus" : "check"),
+        ),
+      h("span", { class: "tree-label" }, pieces([config.label(node)])),
+    );
+    const element = h(
+      "li",
+      {
+        role: "treeitem",
+        tabindex: "-1",
+        "data-key": `tree-${key}`,
+        "aria-level": level,
+        "aria-expanded": below.length > 0 ? String(opened) : null,
+        "aria-checked": box ? String(on || false) : null,
+        "aria-disabled": box && config.checked && !config.check ? "true" : null,
+        "aria-selected": boxes ? null : String(config.current === key),
+        onclick: (/** @type {Event} */ event) => {
+          event.stopPropagation();
+          active = key;
+          if (box) choose(node);
+          else if (config.onopen) config.onopen(node);
+          else toggle(node);
+          focusOn(key);
+        },
       },
-    }, row, opened && h("ul", { role: "group" }, below.map((one) => item(one, level + 1))));
+      row,
+      opened &&
+        h(
+          "ul",
+          { role: "group" },
+          below.map((one) => item(one, level + 1)),
+        ),
+    );
     nodes.set(element, node);
     return element;
   }
@@ -154,21 +183,41 @@ export function tree(config) {
     else if (event.key === "ArrowUp") go(visible[index - 1]);
     else if (event.key === "Home") go(visible[0]);
     else if (event.key === "End") go(visible.at(-1));
-    else if (event.key === "ArrowRight") expanded === "false" ? toggle(node, true) : expanded && go(visible[index + 1]);
-    else if (event.key === "ArrowLeft") expanded === "true" ? toggle(node, false) : go(at.parentElement?.closest("[role=treeitem]"));
+    else if (event.key === "ArrowRight")
+      expanded === "false" ? toggle(node, true) : expanded && go(visible[index + 1]);
+    else if (event.key === "ArrowLeft")
+      expanded === "true" ? toggle(node, false) : go(at.parentElement?.closest("[role=treeitem]"));
     else if (event.key === " " && at.hasAttribute("aria-checked")) choose(node);
-    else if (event.key === "Enter" || event.key === " ") at.hasAttribute("aria-checked") && event.key === "Enter" ? choose(node) : config.onopen ? config.onopen(node) : toggle(node);
+    else if (event.key === "Enter" || event.key === " ")
+      at.hasAttribute("aria-checked") && event.key === "Enter"
+        ? choose(node)
+        : config.onopen
+          ? config.onopen(node)
+          : toggle(node);
     else if (event.key.length === 1 && event.key !== "?" && event.key !== "/") {
       const from = [...visible.slice(index + 1), ...visible.slice(0, index + 1)];
-      go(from.find((one) => one.querySelector(".tree-label")?.textContent?.toLowerCase().startsWith(event.key.toLowerCase())));
+      go(
+        from.find((one) =>
+          one.querySelector(".tree-label")?.textContent?.toLowerCase().startsWith(event.key.toLowerCase()),
+        ),
+      );
       return event.stopPropagation();
     } else return;
     event.preventDefault();
     event.stopPropagation();
   }
 
-  const element = Object.assign(h("ul", { class: "tree", role: "tree", "aria-label": config.name,
-    "aria-multiselectable": boxes ? "true" : null, onkeydown: typed, onfocusin: entered }), { redraw, focusOn });
+  const element = Object.assign(
+    h("ul", {
+      class: "tree",
+      role: "tree",
+      "aria-label": config.name,
+      "aria-multiselectable": boxes ? "true" : null,
+      onkeydown: typed,
+      onfocusin: entered,
+    }),
+    { redraw, focusOn },
+  );
   redraw();
   return element;
 }
@@ -181,11 +230,16 @@ export function tree(config) {
  */
 export function searching(shown, label, fits) {
   const note = h("p", { class: "help", role: "status" });
-  const field = h("input", { type: "search", "aria-label": label, placeholder: label, oninput: (/** @type {Event} */ event) => {
-    event.stopPropagation(); // to look for something changes nothing
-    const wanted = field.value.trim().toLowerCase();
-    const more = shown.redraw({ shows: wanted ? (node) => fits(node, wanted) : undefined });
-    note.textContent = more ? S.tree.cut(MOST) : "";
-  } });
+  const field = h("input", {
+    type: "search",
+    "aria-label": label,
+    placeholder: label,
+    oninput: (/** @type {Event} */ event) => {
+      event.stopPropagation(); // to look for something changes nothing
+      const wanted = field.value.trim().toLowerCase();
+      const more = shown.redraw({ shows: wanted ? (node) => fits(node, wanted) : undefined });
+      note.textContent = more ? S.tree.cut(MOST) : "";
+    },
+  });
   return h("div", { class: "bar" }, field, note);
 }

@@ -27,8 +27,19 @@ export function trouble(problem, retry) {
     detail && detail !== problem.title && h("p", null, detail),
     document.until && h("p", null, S.trouble.bannedUntil(new Date(document.until).toLocaleString())),
     codes && h("p", null, document.needed === "all" ? S.trouble.needsAll(codes) : S.trouble.needsAny(codes)),
-    problem.violations.length > 0 && h("ul", null, problem.violations.map((one) =>
-      h("li", null, [one.row && `${one.row}: `, one.field && h("strong", null, one.field), " ", one.message]))),
+    problem.violations.length > 0 &&
+      h(
+        "ul",
+        null,
+        problem.violations.map((one) =>
+          h("li", null, [
+            one.row && `${one.row}: `,
+            one.field && h("strong", null, one.field),
+            " ",
+            one.message,
+          ]),
+        ),
+      ),
     conflicts(document),
     problem.retryAfter !== undefined && again && h("p", null, S.trouble.wait(problem.retryAfter)),
     repeat && again && h("p", null, button(S.action.retry, repeat, { icon: "refresh" })),
@@ -36,27 +47,69 @@ export function trouble(problem, retry) {
   ]);
 }
 
-/** Return the ids of the request that was refused and of the decision, by which the logs have it, and how; null for what has none. @param {unknown} problem */
+/**
+ * Return the ids of the request that was refused and of the decision, by which the logs have it, and how; null for what
+ * has none.
+ * @param {unknown} problem
+ */
 export function requested(problem) {
   if (!(problem instanceof Problem) || !problem.requestId) return null;
   const { decisionId } = problem.document;
   const decision = decisionId && h("code", null, decisionId);
-  return h("p", { class: "request" }, `${S.trouble.request} `, h("code", null, problem.requestId), ` · ${problem.status} ${problem.code}`,
-    decision && [` · ${S.trouble.decision} `, may("POST /api/policy/explain") && may("GET /api/operation-log/{id}") ? link(`/policy/explain?${new URLSearchParams({ decisionId })}`, decision) : decision]);
+  return h(
+    "p",
+    { class: "request" },
+    `${S.trouble.request} `,
+    h("code", null, problem.requestId),
+    ` · ${problem.status} ${problem.code}`,
+    decision && [
+      ` · ${S.trouble.decision} `,
+      may("POST /api/policy/explain") && may("GET /api/operation-log/{id}")
+        ? link(`/policy/explain?${new URLSearchParams({ decisionId })}`, decision)
+        : decision,
+    ],
+  );
 }
 
-/** Return what stands against a change: what uses a record, what it would close, which statements it would break. @param {Record<string, any>} document */
+/**
+ * Return what stands against a change: what uses a record, what it would close, which statements it would break.
+ * @param {Record<string, any>} document
+ */
 function conflicts(document) {
-  const counts = /** @type {Record<string, number>} */ ({ users: document.userCount, children: document.childCount, roles: document.roleCount, resources: document.resourceCount });
-  const lists = Object.entries(S.trouble.conflicts).filter(([name]) => document[name]?.length).map(([name, title]) =>
-    h("p", null, h("strong", null, title), ": ", document[name].join(", "), counts[name] > document[name].length && S.trouble.andMore(counts[name] - document[name].length)));
-  const broken = (document.brokenInvariants ?? []).map((/** @type {{name: string, reason: string, finding: string}} */ one) =>
-    h("p", null, h("strong", null, one.name), ": ", one.finding, " (", one.reason, ")"));
-  const lost = (document.cannotReturn ?? []).map((/** @type {{name: string, reason: string}} */ one) => h("li", null, h("strong", null, one.name), ": ", one.reason));
+  const counts = /** @type {Record<string, number>} */ ({
+    users: document.userCount,
+    children: document.childCount,
+    roles: document.roleCount,
+    resources: document.resourceCount,
+  });
+  const lists = Object.entries(S.trouble.conflicts)
+    .filter(([name]) => document[name]?.length)
+    .map(([name, title]) =>
+      h(
+        "p",
+        null,
+        h("strong", null, title),
+        ": ",
+        document[name].join(", "),
+        counts[name] > document[name].length && S.trouble.andMore(counts[name] - document[name].length),
+      ),
+    );
+  const broken = (document.brokenInvariants ?? []).map(
+    (/** @type {{name: string, reason: string, finding: string}} */ one) =>
+      h("p", null, h("strong", null, one.name), ": ", one.finding, " (", one.reason, ")"),
+  );
+  const lost = (document.cannotReturn ?? []).map((/** @type {{name: string, reason: string}} */ one) =>
+    h("li", null, h("strong", null, one.name), ": ", one.reason),
+  );
   return [lists, broken, lost.length > 0 && h("ul", null, lost)];
 }
 
 /** @param {string} kind @param {string} title @param {import("../core/dom.js").Child[]} children */
 function box(kind, title, children) {
-  return h("div", { class: `trouble ${kind}`, role: "alert" }, icon("warn"), h("div", null, h("strong", null, title), children));
+  return h(
+    "div",
+    { class: `trouble ${kind}`, role: "alert" },
+    icon("warn"),
+    h("div", null, h("strong", null, title), children),
+  );
 }

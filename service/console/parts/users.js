@@ -10,10 +10,13 @@ const MOST_OPTIONS = 200;
 
 /** Return whether a user may log in, in badges. @param {User} user */
 export function stateOf({ status, ban, kind }) {
-  return h("span", { class: "badges" },
+  return h(
+    "span",
+    { class: "badges" },
     badge(T.statuses[status], status === "enabled" ? "good" : "warn"),
     ban && badge(T.bannedBadge, "bad"),
-    kind === "service" && badge(T.kinds.service, "info"));
+    kind === "service" && badge(T.kinds.service, "info"),
+  );
 }
 
 /**
@@ -23,8 +26,12 @@ export function stateOf({ status, ban, kind }) {
  */
 export async function roleOptions(page) {
   if (!page.may("GET /api/role/list")) return null;
-  const { data } = await page.call("GET", "/api/role/list", { query: { size: MOST_OPTIONS, sort: "roleName" } });
-  return data.total > MOST_OPTIONS ? null : data.items.map((/** @type {import("../types/api").Role} */ one) => [one.roleCode, one.roleName]);
+  const { data } = await page.call("GET", "/api/role/list", {
+    query: { size: MOST_OPTIONS, sort: "roleName" },
+  });
+  return data.total > MOST_OPTIONS
+    ? null
+    : data.items.map((/** @type {import("../types/api").Role} */ one) => [one.roleCode, one.roleName]);
 }
 
 /**
@@ -35,7 +42,9 @@ export async function roleOptions(page) {
 export async function allRoles(page) {
   const found = [];
   for (let number = 1, total = 1; found.length < total; number += 1) {
-    const { data } = await page.call("GET", "/api/role/list", { query: { page: number, size: 200, sort: "roleName" } });
+    const { data } = await page.call("GET", "/api/role/list", {
+      query: { page: number, size: 200, sort: "roleName" },
+    });
     total = data.items.length ? data.total : 0;
     found.push(...data.items);
   }

@@ -5,11 +5,16 @@ import type { Answer, Options } from "../core/api.js";
 /** The types of an operation: unknown ones where method or template is no literal, never where there is none. */
 type Operation<M extends string, T extends string> = `${M} ${T}` extends keyof Operations
   ? Operations[`${M} ${T}`]
-  : string extends M ? Loose : string extends T ? Loose : never;
+  : string extends M
+    ? Loose
+    : string extends T
+      ? Loose
+      : never;
 type Loose = { path: any; query: any; body: any; answer: any; dry: any };
 
 /** A template that belongs to the method. */
-type Template<M extends string, T extends string> = T & ([Operation<M, T>] extends [never] ? "is no operation" : unknown);
+type Template<M extends string, T extends string> = T &
+  ([Operation<M, T>] extends [never] ? "is no operation" : unknown);
 
 type Asked<O> = O extends { path: infer P; query: infer Q; body: infer B }
   ? Omit<Options, "path" | "query" | "body"> & {
@@ -21,10 +26,19 @@ type Asked<O> = O extends { path: infer P; query: infer Q; body: infer B }
 type Of<O, N extends string> = O extends Record<N, infer V> ? V : never;
 
 export interface Call {
-  <M extends string, T extends string>(method: M, template: Template<M, T>, options: Asked<Operation<M, T>> & { raw: true }):
-    Promise<Omit<Answer, "data"> & { data: Response }>;
-  <M extends string, T extends string>(method: M, template: Template<M, T>, options: Asked<Operation<M, T>> & { dryRun: true }):
-    Promise<Omit<Answer, "data"> & { data: Of<Operation<M, T>, "dry"> }>;
-  <M extends string, T extends string>(method: M, template: Template<M, T>, options?: Asked<Operation<M, T>>):
-    Promise<Omit<Answer, "data"> & { data: Of<Operation<M, T>, "answer"> }>;
+  <M extends string, T extends string>(
+    method: M,
+    template: Template<M, T>,
+    options: Asked<Operation<M, T>> & { raw: true },
+  ): Promise<Omit<Answer, "data"> & { data: Response }>;
+  <M extends string, T extends string>(
+    method: M,
+    template: Template<M, T>,
+    options: Asked<Operation<M, T>> & { dryRun: true },
+  ): Promise<Omit<Answer, "data"> & { data: Of<Operation<M, T>, "dry"> }>;
+  <M extends string, T extends string>(
+    method: M,
+    template: Template<M, T>,
+    options?: Asked<Operation<M, T>>,
+  ): Promise<Omit<Answer, "data"> & { data: Of<Operation<M, T>, "answer"> }>;
 }

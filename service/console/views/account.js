@@ -17,10 +17,34 @@ export async function show(page) {
     pick: (data) => Object.fromEntries(MEMBERS.map((name) => [name, data[name]])),
     form: (data) => ({
       fields: [
-        { name: "nickName", label: T.nickName, required: true, value: data.nickName, attributes: { autocomplete: "nickname", maxlength: 64 } },
-        { name: "email", label: T.email, type: "email", value: data.email, attributes: { autocomplete: "email" } },
-        { name: "phone", label: T.phone, type: "tel", value: data.phone, attributes: { autocomplete: "tel" } },
-        { name: "gender", label: T.gender, type: "select", value: data.gender, options: Object.entries(T.genders) },
+        {
+          name: "nickName",
+          label: T.nickName,
+          required: true,
+          value: data.nickName,
+          attributes: { autocomplete: "nickname", maxlength: 64 },
+        },
+        {
+          name: "email",
+          label: T.email,
+          type: "email",
+          value: data.email,
+          attributes: { autocomplete: "email" },
+        },
+        {
+          name: "phone",
+          label: T.phone,
+          type: "tel",
+          value: data.phone,
+          attributes: { autocomplete: "tel" },
+        },
+        {
+          name: "gender",
+          label: T.gender,
+          type: "select",
+          value: data.gender,
+          options: Object.entries(T.genders),
+        },
         { name: "avatar", label: T.avatar, value: data.avatar, help: T.avatarHelp },
       ],
     }),
@@ -29,18 +53,44 @@ export async function show(page) {
       await page.reload();
     },
   });
-  page.put(h("div", { class: "cards" }, card(T.profile, profile), card(T.password, h("p", { class: "help" }, T.passwordText), password(page))));
+  page.put(
+    h(
+      "div",
+      { class: "cards" },
+      card(T.profile, profile),
+      card(T.password, h("p", { class: "help" }, T.passwordText), password(page)),
+    ),
+  );
 }
 
 /** @param {import("../core/page.js").Page} page */
 function password(page) {
   const made = form({
-    before: h("input", { type: "text", autocomplete: "username", value: page.me.name, hidden: true }), // for password managers
+    // For password managers.
+    before: h("input", { type: "text", autocomplete: "username", value: page.me.name, hidden: true }),
     fields: [
-      { name: "currentPassword", label: T.current, type: "password", required: true, attributes: { autocomplete: "current-password" } },
-      { name: "newPassword", label: T.fresh, type: "password", required: true, attributes: { autocomplete: "new-password" } },
-      { name: "repeated", label: T.repeat, type: "password", required: true, attributes: { autocomplete: "new-password" },
-        check: (value) => (value === made.values().newPassword ? null : T.differs) },
+      {
+        name: "currentPassword",
+        label: T.current,
+        type: "password",
+        required: true,
+        attributes: { autocomplete: "current-password" },
+      },
+      {
+        name: "newPassword",
+        label: T.fresh,
+        type: "password",
+        required: true,
+        attributes: { autocomplete: "new-password" },
+      },
+      {
+        name: "repeated",
+        label: T.repeat,
+        type: "password",
+        required: true,
+        attributes: { autocomplete: "new-password" },
+        check: (value) => (value === made.values().newPassword ? null : T.differs),
+      },
     ],
     submit: T.change,
     save: async ({ currentPassword, newPassword }) => {

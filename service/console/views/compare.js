@@ -17,8 +17,22 @@ export async function show(page) {
   page.title(from && to ? T.compareTitle(from, to) : T.compare);
   const shown = form({
     fields: [
-      { name: "from", label: T.compareFrom, type: "number", required: true, value: from || null, attributes: { min: 1 } },
-      { name: "to", label: T.compareTo, type: "number", required: true, value: to || null, attributes: { min: 1 } },
+      {
+        name: "from",
+        label: T.compareFrom,
+        type: "number",
+        required: true,
+        value: from || null,
+        attributes: { min: 1 },
+      },
+      {
+        name: "to",
+        label: T.compareTo,
+        type: "number",
+        required: true,
+        value: to || null,
+        attributes: { min: 1 },
+      },
     ],
     submit: T.compare,
     quiet: true,
@@ -33,11 +47,13 @@ export async function show(page) {
 
 /** @param {import("../core/page.js").Page} page @param {number} from @param {number} to */
 async function difference(page, from, to) {
-  const read = async (/** @type {any} */ part) => (await page.call("GET", "/api/policy/diff", { query: { from, to, ...part } })).data;
+  const read = async (/** @type {any} */ part) =>
+    (await page.call("GET", "/api/policy/diff", { query: { from, to, ...part } })).data;
   const first = await read(FIRST);
   const impact = h("div", { "aria-live": "polite" });
   const told = async () => {
-    const part = async (/** @type {any} */ query) => /** @type {import("../types/api").Access} */ ((await read({ ...query, size: 1, access: true })).access);
+    const part = async (/** @type {any} */ query) =>
+      /** @type {import("../types/api").Access} */ ((await read({ ...query, size: 1, access: true })).access);
     try {
       impact.replaceChildren(await access(part));
     } catch (problem) {
@@ -46,5 +62,8 @@ async function difference(page, from, to) {
   };
   if (page.query.get("access") === "true") await told();
   else impact.append(button(T.showImpact, told));
-  return [card(T.changesTitle, lines(read, first, T.sameLines)), card(T.impactTitle, h("p", null, T.impactText), impact)];
+  return [
+    card(T.changesTitle, lines(read, first, T.sameLines)),
+    card(T.impactTitle, h("p", null, T.impactText), impact),
+  ];
 }

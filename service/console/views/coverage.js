@@ -20,39 +20,101 @@ export async function show(page) {
   const registers = page.may("POST /api/resource");
   page.crumbs(["/resources", T.title]);
   /** @type {Set<string>} */ let keys = new Set();
-  const register = button(T.registerChosen(0), () => page.go(`/resources/register?requests=${encodeURIComponent([...keys].join("\n"))}`), { kind: "primary", icon: "plus", disabled: true });
+  const register = button(
+    T.registerChosen(0),
+    () => page.go(`/resources/register?requests=${encodeURIComponent([...keys].join("\n"))}`),
+    { kind: "primary", icon: "plus", disabled: true },
+  );
   page.title(T.coverageTitle, registers && register);
-  const free = (/** @type {RouteGuard} */ route) => route.guard !== "outside" && bindingOf(route) === "unregistered";
-  if (page.query.get("show") === "lost") return page.put(card("", glance(data)), card(T.lost, h("p", null, T.lostText), lost(page)));
-  page.put(card("", h("p", null, T.coverageText), glance(data)), listing(page, {
-    caption: T.coverageCaption,
-    filters: [
-      { name: "guard", label: T.guard, type: "select", options: Object.entries(T.guards) },
-      { name: "binding", label: T.binding, type: "select", options: Object.entries(T.bindings) },
-      { name: "path", label: T.request },
-    ],
-    columns: [
-      { title: T.request, cell: (one) => h("code", null, `${one.method} ${one.path}`) },
-      { title: T.guard, cell: (one) => h("span", { class: "badges" }, badge(T.guards[one.guard], one.guard === "permission" ? "good" : one.guard === "login" ? "info" : "warn"),
-        one.guard === "permission" && one.required.map((/** @type {string} */ code) => h("code", null, code))) },
-      { title: T.binding, cell: (one) => h("span", { class: "badges" }, badge(T.bindings[bindingOf(one)], bindingOf(one) === "bound" ? "good" : bindingOf(one) === "closed" ? "bad" : ""),
-        bindingOf(one) === "bound" && one.resourceCodes.map((/** @type {string} */ code) => h("code", null, code)),
-        one.resource && !one.resource.startsWith("@") && one.resource !== `${one.method} ${one.path}` && h("small", null, `${T.decides} `, h("code", null, one.resource))) },
-    ],
-    buttons: (one) => [
-      page.may("GET /api/policy/who") && one.guard !== "outside" && link(`/policy/who?${new URLSearchParams({ method: one.method, path: one.path })}`, T.who),
-      registers && free(one) && [" ", linkButton(`/resources/new?${new URLSearchParams({ method: one.method, path: one.path })}`, T.register, { kind: "quiet" })]],
-    select: registers ? (one) => (free(one) ? `${one.method} ${one.path}` : null) : undefined,
-    chosen: (chosen) => {
-      keys = chosen;
-      register.disabled = keys.size === 0;
-      register.replaceChildren(icon("plus"), T.registerChosen(keys.size));
-    },
-    load: local(data.routes, ({ guard, binding, path = "" }) => (/** @type {RouteGuard} */ one) =>
-      (!guard || one.guard === guard) && (!binding || bindingOf(one) === binding) && `${one.method} ${one.path}`.toLowerCase().includes(path.toLowerCase())),
-  }), data.unroutedTotal > 0 && card(T.lost, h("p", null, T.lostText),
-    table(T.lost, [T.request, ""], data.unrouted.map((/** @type {string} */ one) => [h("code", null, one), resource(one)])),
-    data.unroutedTotal > FIRST && link("/resources/coverage?show=lost", T.allLost(data.unroutedTotal))));
+  const free = (/** @type {RouteGuard} */ route) =>
+    route.guard !== "outside" && bindingOf(route) === "unregistered";
+  if (page.query.get("show") === "lost")
+    return page.put(card("", glance(data)), card(T.lost, h("p", null, T.lostText), lost(page)));
+  page.put(
+    card("", h("p", null, T.coverageText), glance(data)),
+    listing(page, {
+      caption: T.coverageCaption,
+      filters: [
+        { name: "guard", label: T.guard, type: "select", options: Object.entries(T.guards) },
+        { name: "binding", label: T.binding, type: "select", options: Object.entries(T.bindings) },
+        { name: "path", label: T.request },
+      ],
+      columns: [
+        { title: T.request, cell: (one) => h("code", null, `${one.method} ${one.path}`) },
+        {
+          title: T.guard,
+          cell: (one) =>
+            h(
+              "span",
+              { class: "badges" },
+              badge(
+                T.guards[one.guard],
+                one.guard === "permission" ? "good" : one.guard === "login" ? "info" : "warn",
+              ),
+              one.guard === "permission" &&
+                one.required.map((/** @type {string} */ code) => h("code", null, code)),
+            ),
+        },
+        {
+          title: T.binding,
+          cell: (one) =>
+            h(
+              "span",
+              { class: "badges" },
+              badge(
+                T.bindings[bindingOf(one)],
+                bindingOf(one) === "bound" ? "good" : bindingOf(one) === "closed" ? "bad" : "",
+              ),
+              bindingOf(one) === "bound" &&
+                one.resourceCodes.map((/** @type {string} */ code) => h("code", null, code)),
+              one.resource &&
+                !one.resource.startsWith("@") &&
+                one.resource !== `${one.method} ${one.path}` &&
+                h("small", null, `${T.decides} `, h("code", null, one.resource)),
+            ),
+        },
+      ],
+      buttons: (one) => [
+        page.may("GET /api/policy/who") &&
+          one.guard !== "outside" &&
+          link(`/policy/who?${new URLSearchParams({ method: one.method, path: one.path })}`, T.who),
+        registers &&
+          free(one) && [
+            " ",
+            linkButton(
+              `/resources/new?${new URLSearchParams({ method: one.method, path: one.path })}`,
+              T.register,
+              { kind: "quiet" },
+            ),
+          ],
+      ],
+      select: registers ? (one) => (free(one) ? `${one.method} ${one.path}` : null) : undefined,
+      chosen: (chosen) => {
+        keys = chosen;
+        register.disabled = keys.size === 0;
+        register.replaceChildren(icon("plus"), T.registerChosen(keys.size));
+      },
+      load: local(
+        data.routes,
+        ({ guard, binding, path = "" }) =>
+          (/** @type {RouteGuard} */ one) =>
+            (!guard || one.guard === guard) &&
+            (!binding || bindingOf(one) === binding) &&
+            `${one.method} ${one.path}`.toLowerCase().includes(path.toLowerCase()),
+      ),
+    }),
+    data.unroutedTotal > 0 &&
+      card(
+        T.lost,
+        h("p", null, T.lostText),
+        table(
+          T.lost,
+          [T.request, ""],
+          data.unrouted.map((/** @type {string} */ one) => [h("code", null, one), resource(one)]),
+        ),
+        data.unroutedTotal > FIRST && link("/resources/coverage?show=lost", T.allLost(data.unroutedTotal)),
+      ),
+  );
 }
 
 /** Return all resources without a route, page by page. @param {import("../core/page.js").Page} page */
@@ -62,8 +124,15 @@ function lost(page) {
     columns: [{ title: T.request, cell: ({ name }) => h("code", null, name) }],
     buttons: ({ name }) => resource(name),
     load: async ({ page: number, size }) => {
-      const { data: { unrouted, unroutedTotal } } = await page.call("GET", "/api/policy/coverage", { query: { page: number, size } });
-      return { items: unrouted.map((/** @type {string} */ name) => ({ name })), total: unroutedTotal, page: Number(number) || 1, size: Number(size) };
+      const {
+        data: { unrouted, unroutedTotal },
+      } = await page.call("GET", "/api/policy/coverage", { query: { page: number, size } });
+      return {
+        items: unrouted.map((/** @type {string} */ name) => ({ name })),
+        total: unroutedTotal,
+        page: Number(number) || 1,
+        size: Number(size),
+      };
     },
   });
 }

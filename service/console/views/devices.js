@@ -15,7 +15,10 @@ export async function show(page) {
   const list = listing(page, {
     caption: T.caption,
     columns: [
-      { title: T.device, cell: (one) => h("span", { class: "badges" }, one.device, one.current && badge(T.current, "info")) },
+      {
+        title: T.device,
+        cell: (one) => h("span", { class: "badges" }, one.device, one.current && badge(T.current, "info")),
+      },
       { title: T.browser, cell: (one) => [one.browser, one.os].filter(Boolean).join(", ") },
       { title: T.address, cell: (one) => one.loginIp },
       { title: T.login, cell: (one) => time(one.loginTime) },
@@ -25,7 +28,8 @@ export async function show(page) {
       const { data: items } = await page.call("GET", "/api/auth/sessions");
       return { items, total: items.length, size: Math.max(items.length, 1) };
     },
-    buttons: (one) => button(T.end, () => end(one), { "aria-label": `${T.end}: ${one.device}`, "data-key": one.device }),
+    buttons: (one) =>
+      button(T.end, () => end(one), { "aria-label": `${T.end}: ${one.device}`, "data-key": one.device }),
     empty: h("p", { class: "empty" }, T.none),
   });
   page.put(list);
@@ -48,5 +52,11 @@ export async function show(page) {
 
 /** Ask, and sign out of all devices. */
 function everywhere() {
-  return ask({ title: T.allTitle, text: T.allText, confirm: T.all, danger: true, act: () => session.signOut(true) });
+  return ask({
+    title: T.allTitle,
+    text: T.allText,
+    confirm: T.all,
+    danger: true,
+    act: () => session.signOut(true),
+  });
 }

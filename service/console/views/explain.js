@@ -9,7 +9,20 @@ import { OWN, serviceOptions } from "../parts/resources.js";
 import { S } from "../strings.js";
 
 const T = S.policy;
-const NAMES = ["userName", "roleCode", "permissions", "method", "path", "service", "grant", "permission", "layer", "object", "revision", "decisionId"];
+const NAMES = [
+  "userName",
+  "roleCode",
+  "permissions",
+  "method",
+  "path",
+  "service",
+  "grant",
+  "permission",
+  "layer",
+  "object",
+  "revision",
+  "decisionId",
+];
 
 /** What of a question can be typed; with none of it, a decision is looked up by its id. */
 const TYPED = ["userName", "roleCode", "permissions", "path", "grant", "permission", "object"];
@@ -28,12 +41,17 @@ export async function show(page) {
   const shown = question(page, await serviceOptions(page));
   const answer = h("div", { "aria-live": "polite" });
   page.put(tabs(page), h("p", null, T.explainText), card("", shown), answer);
-  if (asked) answering(page, shown, answer, async () => path(page, (await page.call("POST", "/api/policy/explain", { body: bodyOf(query) })).data));
+  if (asked)
+    answering(page, shown, answer, async () =>
+      path(page, (await page.call("POST", "/api/policy/explain", { body: bodyOf(query) })).data),
+    );
 }
 
 /** Return the question of an address. @param {URLSearchParams} query */
 function bodyOf(query) {
-  const given = NAMES.filter((name) => query.get(name) && (name !== "service" || query.get(name) !== OWN)).map((name) => [name, query.get(name)]);
+  const given = NAMES.filter(
+    (name) => query.get(name) && (name !== "service" || query.get(name) !== OWN),
+  ).map((name) => [name, query.get(name)]);
   const body = Object.fromEntries(given);
   if (query.has("permissions")) body.permissions = codesIn(query.get("permissions"));
   if (body.revision) body.revision = Number(body.revision);
@@ -44,33 +62,88 @@ function bodyOf(query) {
 function question(page, services) {
   const value = (/** @type {string} */ name) => page.query.get(name);
   const about = ["grant", "permission", "object"].find((name) => value(name)) ?? "request";
-  const subject = ["userName", "roleCode", "permissions"].find((name) => page.query.has(name)) ?? (value("path") ? "visitor" : "userName");
+  const subject =
+    ["userName", "roleCode", "permissions"].find((name) => page.query.has(name)) ??
+    (value("path") ? "visitor" : "userName");
   const spelled = { spellcheck: "false", autocapitalize: "none" };
   const made = form({
     fields: [
-      { name: "decisionId", label: T.decisionId, value: value("decisionId"), help: T.decisionIdHelp, attributes: spelled },
-      { name: "subject", label: T.subject, type: "select", required: true, options: T.subjects, value: subject },
+      {
+        name: "decisionId",
+        label: T.decisionId,
+        value: value("decisionId"),
+        help: T.decisionIdHelp,
+        attributes: spelled,
+      },
+      {
+        name: "subject",
+        label: T.subject,
+        type: "select",
+        required: true,
+        options: T.subjects,
+        value: subject,
+      },
       { name: "userName", label: T.userName, value: value("userName"), attributes: spelled },
       { name: "roleCode", label: T.roleCode, value: value("roleCode"), attributes: spelled },
-      { name: "permissions", label: T.permissions, value: value("permissions"), help: T.permissionsHelp, attributes: spelled },
+      {
+        name: "permissions",
+        label: T.permissions,
+        value: value("permissions"),
+        help: T.permissionsHelp,
+        attributes: spelled,
+      },
       { name: "about", label: T.about, type: "select", required: true, options: T.abouts, value: about },
-      { name: "method", label: T.method, type: "select", required: true, options: METHODS, value: value("method") ?? "GET" },
+      {
+        name: "method",
+        label: T.method,
+        type: "select",
+        required: true,
+        options: METHODS,
+        value: value("method") ?? "GET",
+      },
       { name: "path", label: T.path, value: value("path"), help: T.pathHelp, attributes: spelled },
-      { name: "service", label: T.service, type: services ? "select" : "text", required: Boolean(services), options: services ?? [], value: value("service") ?? (services ? OWN : null), help: services ? undefined : T.serviceHelp, attributes: spelled },
+      {
+        name: "service",
+        label: T.service,
+        type: services ? "select" : "text",
+        required: Boolean(services),
+        options: services ?? [],
+        value: value("service") ?? (services ? OWN : null),
+        help: services ? undefined : T.serviceHelp,
+        attributes: spelled,
+      },
       { name: "grant", label: T.permission, value: value("grant"), attributes: spelled },
       { name: "permission", label: T.permission, value: value("permission"), attributes: spelled },
-      { name: "layer", label: T.layer, type: "select", required: true, options: Object.entries(T.layers), value: value("layer") ?? "account" },
+      {
+        name: "layer",
+        label: T.layer,
+        type: "select",
+        required: true,
+        options: Object.entries(T.layers),
+        value: value("layer") ?? "account",
+      },
       { name: "object", label: T.object, value: value("object"), help: T.objectHelp, attributes: spelled },
       { name: "revision", label: T.past, type: "number", value: value("revision"), help: T.pastHelp },
     ],
     submit: T.ask,
     quiet: true,
     save: (values) => {
-      if (values.decisionId && TYPED.every((name) => !values[name])) return asking(page, { decisionId: values.decisionId });
-      const wanted = ["decisionId", values.subject, ...(ABOUT[String(values.about)] ?? [values.about]), "revision"];
-      const found = Object.fromEntries(NAMES.filter((name) => wanted.includes(name)).map((name) => [name, values[name]]));
-      const missing = ["userName", "roleCode", "path", "grant", "permission", "object"].filter((name) => name in found && !found[name]);
-      if (missing.length) throw new Problem(422, { errors: missing.map((field) => ({ field, message: S.form.missing })) });
+      if (values.decisionId && TYPED.every((name) => !values[name]))
+        return asking(page, { decisionId: values.decisionId });
+      const wanted = [
+        "decisionId",
+        values.subject,
+        ...(ABOUT[String(values.about)] ?? [values.about]),
+        "revision",
+      ];
+      const found = Object.fromEntries(
+        NAMES.filter((name) => wanted.includes(name)).map((name) => [name, values[name]]),
+      );
+      const missing = ["userName", "roleCode", "path", "grant", "permission", "object"].filter(
+        (name) => name in found && !found[name],
+      );
+      if (missing.length)
+        throw new Problem(422, { errors: missing.map((field) => ({ field, message: S.form.missing })) });
       if (found.service === OWN) delete found.service;
       // A holder of no code at all is not a visitor.
       if (found.permissions === null) found.permissions = " ";
@@ -79,9 +152,18 @@ function question(page, services) {
   });
   const fit = () => {
     const { subject: who, about: what } = made.values();
-    showing(made, { userName: who === "userName", roleCode: who === "roleCode", permissions: who === "permissions",
-      method: what === "request", path: what === "request", service: what === "request", grant: what === "grant", permission: what === "permission",
-      layer: what === "object", object: what === "object" });
+    showing(made, {
+      userName: who === "userName",
+      roleCode: who === "roleCode",
+      permissions: who === "permissions",
+      method: what === "request",
+      path: what === "request",
+      service: what === "request",
+      grant: what === "grant",
+      permission: what === "permission",
+      layer: what === "object",
+      object: what === "object",
+    });
   };
   made.classList.add("question");
   made.addEventListener("change", fit);
@@ -92,20 +174,42 @@ function question(page, services) {
 /** @param {Page} page @param {Explained} found */
 function path(page, found) {
   const { query } = page;
-  const layers = [found.resource, found.endpoint, found.grant, found.permission, found.asked].filter((one) => one !== null);
+  const layers = [found.resource, found.endpoint, found.grant, found.permission, found.asked].filter(
+    (one) => one !== null,
+  );
   const refused = found.resource && !found.resource.allowed && found.endpoint;
   const service = found.refusal?.service ?? query.get("service") ?? OWN;
   const allowed = found.allowed && !found.keptOut;
-  return h("section", { class: "card explained", "aria-label": T.answer },
-    h("h2", null, badge(allowed ? T.allowed : T.denied, allowed ? "good" : "bad"), " ", h("span", null, `${T.revision} ${found.revision}`)),
+  return h(
+    "section",
+    { class: "card explained", "aria-label": T.answer },
+    h(
+      "h2",
+      null,
+      badge(allowed ? T.allowed : T.denied, allowed ? "good" : "bad"),
+      " ",
+      h("span", null, `${T.revision} ${found.revision}`),
+    ),
     found.refusal && refusalOf(page, found.refusal),
-    found.decisionMatches !== null && !(found.refusal && found.decisionMatches) && h("p", { class: `note ${found.decisionMatches ? "" : "warn"}` },
-      found.decisionMatches ? T.matches : found.refusal ? T.heldOthers : T.matchesNot),
+    found.decisionMatches !== null &&
+      !(found.refusal && found.decisionMatches) &&
+      h(
+        "p",
+        { class: `note ${found.decisionMatches ? "" : "warn"}` },
+        found.decisionMatches ? T.matches : found.refusal ? T.heldOthers : T.matchesNot,
+      ),
     found.keptOut && h("p", { class: "note bad" }, T.keptOut),
     found.public && h("p", { class: "note" }, T.public),
-    h("ol", { class: "path", "aria-label": T.steps },
+    h(
+      "ol",
+      { class: "path", "aria-label": T.steps },
       subjectStep(query, found),
       layers.map((layer) => layerStep(page, layer, layer.layer === "endpoint" && refused ? T.next : null)),
-      found.resource && !found.endpoint && service === OWN && h("li", { class: "bad" }, h("h3", null, T.layers.endpoint), h("p", null, T.noRoute)),
-      h("li", { class: allowed ? "good" : "bad" }, h("h3", null, allowed ? T.allowed : T.denied))));
+      found.resource &&
+        !found.endpoint &&
+        service === OWN &&
+        h("li", { class: "bad" }, h("h3", null, T.layers.endpoint), h("p", null, T.noRoute)),
+      h("li", { class: allowed ? "good" : "bad" }, h("h3", null, allowed ? T.allowed : T.denied)),
+    ),
+  );
 }

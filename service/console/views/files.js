@@ -17,33 +17,70 @@ const UNITS = ["byte", "kilobyte", "megabyte", "gigabyte", "terabyte"];
 /** @param {number} bytes */
 function size(bytes) {
   const step = Math.min(UNITS.length - 1, Math.floor(Math.log10(Math.max(bytes, 1)) / 3));
-  return new Intl.NumberFormat(undefined, { style: "unit", unit: UNITS[step], unitDisplay: step ? "short" : "long", maximumSignificantDigits: 3 }).format(bytes / 1000 ** step);
+  return new Intl.NumberFormat(undefined, {
+    style: "unit",
+    unit: UNITS[step],
+    unitDisplay: step ? "short" : "long",
+    maximumSignificantDigits: 3,
+  }).format(bytes / 1000 ** step);
 }
 
 /** @param {import("../core/page.js").Page} page */
 export async function show(page) {
   const mayUpload = page.may("POST /api/file");
   const transfers = h("div", { class: "transfers" });
-  const chosen = h("input", { type: "file", multiple: true, hidden: true, tabindex: "-1", "aria-label": T.upload, onchange: () => uploadAll([...(chosen.files ?? [])]) });
-  page.title(T.title, mayUpload && [chosen, button(T.upload, () => chosen.click(), { icon: "upload", kind: "primary" })]);
+  const chosen = h("input", {
+    type: "file",
+    multiple: true,
+    hidden: true,
+    tabindex: "-1",
+    "aria-label": T.upload,
+    onchange: () => uploadAll([...(chosen.files ?? [])]),
+  });
+  page.title(
+    T.title,
+    mayUpload && [chosen, button(T.upload, () => chosen.click(), { icon: "upload", kind: "primary" })],
+  );
   const list = listing(page, {
     caption: T.caption,
     columns: [
       { title: T.name, cell: (one) => one.name, sort: "name" },
-      { title: T.size, cell: (one) => h("span", { class: "tight", title: `${one.size}` }, size(one.size)), sort: "size", kind: "number" },
+      {
+        title: T.size,
+        cell: (one) => h("span", { class: "tight", title: `${one.size}` }, size(one.size)),
+        sort: "size",
+        kind: "number",
+      },
       { title: T.type, cell: (one) => one.contentType, sort: "contentType" },
       { title: T.owner, cell: (one) => one.ownerName },
       { title: T.created, cell: (one) => time(one.createTime, { ago: true }), sort: "createTime" },
       { title: T.link, cell: (one) => one.linkExpireTime && [T.until, time(one.linkExpireTime)] },
     ],
-    filters: [{ name: "name", label: T.name }, { name: "contentType", label: T.type }],
+    filters: [
+      { name: "name", label: T.name },
+      { name: "contentType", label: T.type },
+    ],
     load: async (query) => (await page.call("GET", "/api/file/list", { query })).data,
     sort: "-createTime",
     buttons: (one) => [
-      page.may("GET /api/file/{id}") && button(T.download, () => download(one), { icon: "download", label: true, "aria-label": `${T.download}: ${one.name}` }),
-      page.may("POST /api/file/{id}/public-link") && button(T.share, () => share(one), { "aria-label": `${T.share}: ${one.name}` }),
-      one.linkExpireTime && page.may("DELETE /api/file/{id}/public-link") && button(T.unshare, () => unshare(one), { "aria-label": `${T.unshare}: ${one.name}` }),
-      page.may("DELETE /api/file/{id}") && button(S.action.delete, () => remove(one), { icon: "trash", label: true, kind: "quiet", "aria-label": `${S.action.delete}: ${one.name}` }),
+      page.may("GET /api/file/{id}") &&
+        button(T.download, () => download(one), {
+          icon: "download",
+          label: true,
+          "aria-label": `${T.download}: ${one.name}`,
+        }),
+      page.may("POST /api/file/{id}/public-link") &&
+        button(T.share, () => share(one), { "aria-label": `${T.share}: ${one.name}` }),
+      one.linkExpireTime &&
+        page.may("DELETE /api/file/{id}/public-link") &&
+        button(T.unshare, () => unshare(one), { "aria-label": `${T.unshare}: ${one.name}` }),
+      page.may("DELETE /api/file/{id}") &&
+        button(S.action.delete, () => remove(one), {
+          icon: "trash",
+          label: true,
+          kind: "quiet",
+          "aria-label": `${S.action.delete}: ${one.name}`,
+        }),
     ],
     empty: h("p", { class: "empty" }, T.none),
   });
@@ -52,7 +89,9 @@ export async function show(page) {
 
   function dropping() {
     const target = page.body;
-    target.addEventListener("dragover", (event) => { if (event.dataTransfer?.types.includes("Files")) event.preventDefault(); });
+    target.addEventListener("dragover", (event) => {
+      if (event.dataTransfer?.types.includes("Files")) event.preventDefault();
+    });
     target.addEventListener("drop", (event) => {
       if (!event.dataTransfer?.files.length) return;
       event.preventDefault();
@@ -71,12 +110,24 @@ export async function show(page) {
   async function upload(file) {
     const stop = new AbortController();
     const bar = h("progress", { max: "1", "aria-label": T.sending(file.name) });
-    const line = h("div", { class: "transfer" }, h("span", null, T.sending(file.name)), bar, button(T.stop, () => stop.abort(), { "aria-label": `${T.stop}: ${file.name}` }));
+    const line = h(
+      "div",
+      { class: "transfer" },
+      h("span", null, T.sending(file.name)),
+      bar,
+      button(T.stop, () => stop.abort(), { "aria-label": `${T.stop}: ${file.name}` }),
+    );
     transfers.append(line);
     const body = new FormData();
     body.append("file", file);
     try {
-      await page.call("POST", "/api/file", { body, signal: AbortSignal.any([page.signal, stop.signal]), progress: (sent, all) => { bar.value = all ? sent / all : 1; } });
+      await page.call("POST", "/api/file", {
+        body,
+        signal: AbortSignal.any([page.signal, stop.signal]),
+        progress: (sent, all) => {
+          bar.value = all ? sent / all : 1;
+        },
+      });
       line.remove();
       tell(T.sent(file.name));
     } catch (problem) {
@@ -93,24 +144,45 @@ export async function show(page) {
       const { data } = await page.call("GET", "/api/file/{id}", { path, raw: true });
       save(await data.blob(), file.name);
     } catch (problem) {
-      const linked = problem instanceof Problem && problem.code === "elsewhere" && page.may("POST /api/file/{id}/public-link");
+      const linked =
+        problem instanceof Problem &&
+        problem.code === "elsewhere" &&
+        page.may("POST /api/file/{id}/public-link");
       if (linked) await downloadByLink(file);
       else transfers.replaceChildren(trouble(problem));
     }
   }
 
-  /** Offer a link that lasts a minute: where the object store sends files, no script may fetch them, but a new tab can. @param {import("../types/api").File} file */
+  /**
+   * Offer a link that lasts a minute: where the object store sends files, no script may fetch them, but a new tab can.
+   * @param {import("../types/api").File} file
+   */
   async function downloadByLink({ id, name, linkExpireTime }) {
     /** @type {import("../types/api").Link | undefined} */ let made;
-    const make = async () => { ({ data: made } = await page.call("POST", "/api/file/{id}/public-link", { path: { id }, body: { expiresIn: MINUTE } })); };
+    const make = async () => {
+      ({ data: made } = await page.call("POST", "/api/file/{id}/public-link", {
+        path: { id },
+        body: { expiresIn: MINUTE },
+      }));
+    };
     try {
       if (!linkExpireTime) await make();
-      else await ask({ title: T.replaceTitle(name), text: T.replaceText, confirm: T.replace, danger: true, act: make });
+      else
+        await ask({
+          title: T.replaceTitle(name),
+          text: T.replaceText,
+          confirm: T.replace,
+          danger: true,
+          act: make,
+        });
     } catch (problem) {
       transfers.replaceChildren(trouble(problem));
     }
     if (!made) return;
-    const open = linkButton(new URL(made.url, location.origin).href, T.download, { kind: "primary", icon: "download" });
+    const open = linkButton(new URL(made.url, location.origin).href, T.download, {
+      kind: "primary",
+      icon: "download",
+    });
     open.target = "_blank"; // should the store refuse, it says so there
     open.rel = "noopener";
     const box = dialog(T.linked(name), h("p", null, T.linkedText), h("div", { class: "buttons" }, open));
@@ -128,7 +200,12 @@ export async function show(page) {
       text: T.shareText,
       confirm: T.share,
       extra: [{ name: "expiresIn", label: T.expires, type: "select", unset: T.usual, options: S.lifetimes }],
-      act: async ({ expiresIn }) => { ({ data: made } = await page.call("POST", "/api/file/{id}/public-link", { path: { id }, body: { expiresIn } })); },
+      act: async ({ expiresIn }) => {
+        ({ data: made } = await page.call("POST", "/api/file/{id}/public-link", {
+          path: { id },
+          body: { expiresIn },
+        }));
+      },
     });
     if (!asked || !made) return;
     await once(T.made, T.madeText(timeText(made.expireTime)), new URL(made.url, location.origin).href);
@@ -138,7 +215,15 @@ export async function show(page) {
   /** @param {import("../types/api").File} file */
   async function unshare({ id, name }) {
     const path = { id };
-    if (await ask({ title: T.unshareTitle(name), text: T.unshareText, confirm: T.unshare, danger: true, act: () => page.call("DELETE", "/api/file/{id}/public-link", { path }) })) {
+    if (
+      await ask({
+        title: T.unshareTitle(name),
+        text: T.unshareText,
+        confirm: T.unshare,
+        danger: true,
+        act: () => page.call("DELETE", "/api/file/{id}/public-link", { path }),
+      })
+    ) {
       tell(T.unshared);
       await list.reload();
     }
@@ -147,7 +232,15 @@ export async function show(page) {
   /** @param {import("../types/api").File} file */
   async function remove({ id, name }) {
     const path = { id };
-    if (await ask({ title: T.deleteTitle(name), text: T.deleteText, confirm: S.action.delete, danger: true, act: () => page.call("DELETE", "/api/file/{id}", { path }) })) {
+    if (
+      await ask({
+        title: T.deleteTitle(name),
+        text: T.deleteText,
+        confirm: S.action.delete,
+        danger: true,
+        act: () => page.call("DELETE", "/api/file/{id}", { path }),
+      })
+    ) {
       tell(T.deleted(name));
       await list.reload();
     }

@@ -12,6 +12,10 @@ const T = S.policy;
 export async function show(page) {
   const { data } = await page.call("GET", "/api/system/findings");
   page.title(T.tab.findings);
-  page.put(tabs(page), h("p", null, T.findingsText), card("", findingList(data.items.filter(({ check }) => check.includes("policy")))),
-    h("p", { class: "help" }, S.doctor.checkedAt, " ", time(data.checkedTime)));
+  page.put(
+    tabs(page),
+    h("p", null, T.findingsText),
+    card("", findingList(data.items.filter(({ check }) => check.includes("policy")))),
+    h("p", { class: "help" }, S.doctor.checkedAt, " ", time(data.checkedTime)),
+  );
 }

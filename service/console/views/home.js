@@ -9,27 +9,65 @@ import { S } from "../strings.js";
 /** @param {import("../core/page.js").Page} page */
 export async function show(page) {
   const { me } = page;
-  const findings = page.may("GET /api/system/findings") ? h("div", null, card(S.doctor.attention, h("p", { class: "loading", role: "status" }, S.frame.loading))) : null;
+  const findings = page.may("GET /api/system/findings")
+    ? h("div", null, card(S.doctor.attention, h("p", { class: "loading", role: "status" }, S.frame.loading)))
+    : null;
   page.title(S.home.title(me.nickName || me.name));
   page.put(
     findings,
-    card(S.home.you, definition([[S.home.userName, me.name], [S.home.nickName, me.nickName], [S.home.email, me.email],
-      [S.home.roles, me.roles.length > 0 ? h("span", { class: "badges" }, me.roles.map((role) => badge(role))) : S.home.noRoles]])),
-    card(S.home.may, rights(page)));
+    card(
+      S.home.you,
+      definition([
+        [S.home.userName, me.name],
+        [S.home.nickName, me.nickName],
+        [S.home.email, me.email],
+        [
+          S.home.roles,
+          me.roles.length > 0
+            ? h(
+                "span",
+                { class: "badges" },
+                me.roles.map((role) => badge(role)),
+              )
+            : S.home.noRoles,
+        ],
+      ]),
+    ),
+    card(S.home.may, rights(page)),
+  );
   if (findings) page.during(attention(page, findings));
 }
 
-/** What the caller may do, by the menus that they see, in the words of their Buttons. @param {import("../core/page.js").Page} page */
+/**
+ * What the caller may do, by the menus that they see, in the words of their Buttons.
+ * @param {import("../core/page.js").Page} page
+ */
 function rights(page) {
-  /** @type {(list: any[]) => any[]} */ const flat = (list) => list.flatMap((one) => [one, ...flat(one.children)]);
+  /** @type {(list: any[]) => any[]} */ const flat = (list) =>
+    list.flatMap((one) => [one, ...flat(one.children)]);
   const areas = flat(menus).filter((one) => one.buttons.length > 0);
   if (areas.length === 0 && page.me.permissions.length === 0) return h("p", null, S.home.mayNothing);
-  return h("ul", { class: "areas" },
+  return h(
+    "ul",
+    { class: "areas" },
     areas.map((one) => {
       const view = viewOf(one);
       const words = one.buttons.map(word);
-      return h("li", null, icon(one.icon ?? "file"), h("span", null, view && page.may(view.operation ?? "") ? link(view.pattern, one.title) : h("strong", null, one.title), h("small", null, words.join(", "))));
-    }));
+      return h(
+        "li",
+        null,
+        icon(one.icon ?? "file"),
+        h(
+          "span",
+          null,
+          view && page.may(view.operation ?? "")
+            ? link(view.pattern, one.title)
+            : h("strong", null, one.title),
+          h("small", null, words.join(", ")),
+        ),
+      );
+    }),
+  );
 }
 
 /** Return a permission code in words. @param {string} code */
@@ -48,8 +86,21 @@ async function attention(page, place) {
       import("../parts/time.js"),
     ]);
     const wrong = data.items.filter(({ state }) => state !== "ok");
-    place.replaceChildren(card(S.doctor.attention, wrong.length === 0 ? h("p", null, S.doctor.fine) : findingList(wrong),
-      h("p", { class: "help" }, S.doctor.checkedAt, " ", time(data.checkedTime, { ago: true }), " · ", link("/doctor", S.doctor.all))));
+    place.replaceChildren(
+      card(
+        S.doctor.attention,
+        wrong.length === 0 ? h("p", null, S.doctor.fine) : findingList(wrong),
+        h(
+          "p",
+          { class: "help" },
+          S.doctor.checkedAt,
+          " ",
+          time(data.checkedTime, { ago: true }),
+          " · ",
+          link("/doctor", S.doctor.all),
+        ),
+      ),
+    );
   } catch (problem) {
     if (!page.signal.aborted) place.replaceChildren(trouble(problem));
   }

@@ -12,8 +12,13 @@ const T = S.keys;
 /** @param {import("../core/page.js").Page} page */
 export async function show(page) {
   const { id } = page.params;
-  const name = page.may("GET /api/user/{id}") ? (await page.call("GET", "/api/user/{id}", { path: { id } })).data.userName : id;
-  page.title(T.title(name), page.may("POST /api/user/{id}/keys") && button(T.make, make, { icon: "plus", kind: "primary" }));
+  const name = page.may("GET /api/user/{id}")
+    ? (await page.call("GET", "/api/user/{id}", { path: { id } })).data.userName
+    : id;
+  page.title(
+    T.title(name),
+    page.may("POST /api/user/{id}/keys") && button(T.make, make, { icon: "plus", kind: "primary" }),
+  );
   if (page.may("GET /api/user/{id}")) page.crumbs([`/users/${id}`, name]);
   const list = listing(page, {
     caption: T.caption,
@@ -21,15 +26,25 @@ export async function show(page) {
       { title: T.name, cell: (one) => one.name },
       { title: T.prefix, cell: (one) => h("code", null, one.prefix) },
       { title: T.scopes, cell: (one) => (one.scopes ? one.scopes.join(", ") : T.everything) },
-      { title: T.expires, cell: (one) => (one.expireTime ? [time(one.expireTime), " ", Date.parse(one.expireTime) < Date.now() && badge(T.expired, "bad")] : T.never) },
+      {
+        title: T.expires,
+        cell: (one) =>
+          one.expireTime
+            ? [time(one.expireTime), " ", Date.parse(one.expireTime) < Date.now() && badge(T.expired, "bad")]
+            : T.never,
+      },
       { title: T.used, cell: (one) => time(one.lastUseTime, { ago: true }) ?? T.unused },
       { title: T.created, cell: (one) => time(one.createTime) },
     ],
     load: async () => {
-      const { data: { items } } = await page.call("GET", "/api/user/{id}/keys", { path: { id } });
+      const {
+        data: { items },
+      } = await page.call("GET", "/api/user/{id}/keys", { path: { id } });
       return { items, total: items.length, size: Math.max(items.length, 1) };
     },
-    buttons: (one) => page.may("DELETE /api/user/{id}/keys/{keyId}") && button(T.delete, () => remove(one), { "aria-label": `${T.delete}: ${one.name}` }),
+    buttons: (one) =>
+      page.may("DELETE /api/user/{id}/keys/{keyId}") &&
+      button(T.delete, () => remove(one), { "aria-label": `${T.delete}: ${one.name}` }),
     empty: h("p", { class: "empty" }, T.none),
   });
   page.put(list);
@@ -58,7 +73,16 @@ export async function show(page) {
   /** @param {import("../types/api").KeyOfUser} key */
   async function remove({ id: keyId, name: called }) {
     const path = { id, keyId };
-    if (!(await ask({ title: T.deleteTitle(called), text: T.deleteText, confirm: T.delete, danger: true, act: () => page.call("DELETE", "/api/user/{id}/keys/{keyId}", { path }) }))) return;
+    if (
+      !(await ask({
+        title: T.deleteTitle(called),
+        text: T.deleteText,
+        confirm: T.delete,
+        danger: true,
+        act: () => page.call("DELETE", "/api/user/{id}/keys/{keyId}", { path }),
+      }))
+    )
+      return;
     tell(T.deleted(called));
     await list.reload();
   }

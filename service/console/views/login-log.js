@@ -13,13 +13,23 @@ const L = S.operations;
 
 /** @param {import("../core/page.js").Page} page */
 export async function show(page) {
-  const live = following(page, async (query) => (await page.call("GET", "/api/login-log/list", { query })).data, () => list.reload());
+  const live = following(
+    page,
+    async (query) => (await page.call("GET", "/api/login-log/list", { query })).data,
+    () => list.reload(),
+  );
   const mayRead = page.may("GET /api/user/{id}");
   const list = listing(page, {
     caption: L.logins,
     columns: [
       { title: T.time, cell: (one) => time(one.createTime) },
-      { title: L.user, cell: (one) => (one.userId !== null && mayRead ? link(`/users/${one.userId}`, one.userName ?? one.userId) : one.userName ?? L.nobody) },
+      {
+        title: L.user,
+        cell: (one) =>
+          one.userId !== null && mayRead
+            ? link(`/users/${one.userId}`, one.userName ?? one.userId)
+            : (one.userName ?? L.nobody),
+      },
       ...sessionEvents(),
     ],
     filters: [
@@ -37,6 +47,11 @@ export async function show(page) {
     load: live.read,
     empty: T.none,
   });
-  page.title(L.logins, live.toggle, page.may("GET /api/login-log/export") && exporting(page, "/api/login-log/export", "login-log", { filters: live.filters, text: L.exportText }));
+  page.title(
+    L.logins,
+    live.toggle,
+    page.may("GET /api/login-log/export") &&
+      exporting(page, "/api/login-log/export", "login-log", { filters: live.filters, text: L.exportText }),
+  );
   page.put(list);
 }

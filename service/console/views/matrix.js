@@ -21,13 +21,22 @@ const NAMED = 200;
 
 /** @param {import("../core/page.js").Page} page */
 export async function show(page) {
-  const all = page.may("GET /api/role/list") ? (await allRoles(page)).map((one) => ({ code: one.roleCode, name: one.roleName })) : await passing(page);
+  const all = page.may("GET /api/role/list")
+    ? (await allRoles(page)).map((one) => ({ code: one.roleCode, name: one.roleName }))
+    : await passing(page);
   const asked = (page.query.get("roles") ?? "").split(",").filter(Boolean);
   const roles = asked.length ? all.filter(({ code }) => asked.includes(code)) : all.slice(0, FIRST);
   page.title(T.tab.matrix);
   const choose = button(T.chooseRoles, async () => {
-    const control = picker(all.map(({ code, name }) => ({ key: code, text: `${name} ${code}` })), roles.map(({ code }) => code));
-    const done = await ask({ title: T.chooseRoles, confirm: T.applyRoles, extra: [{ name: "roles", label: T.rolesShown, type: "custom", control, required: true }] });
+    const control = picker(
+      all.map(({ code, name }) => ({ key: code, text: `${name} ${code}` })),
+      roles.map(({ code }) => code),
+    );
+    const done = await ask({
+      title: T.chooseRoles,
+      confirm: T.applyRoles,
+      extra: [{ name: "roles", label: T.rolesShown, type: "custom", control, required: true }],
+    });
     if (done) page.setQuery({ roles: done.roles });
   });
   const shown = listing(page, {
@@ -38,11 +47,16 @@ export async function show(page) {
     actions: [h("span", { class: "soft" }, T.rolesOf(roles.length, all.length)), choose],
     columns: [
       { title: S.resources.request, cell: (one) => objectOf(page, one.object) },
-      ...roles.map(({ code }) => ({ title: code, cell: (/** @type {MatrixRequest} */ one) => cell(page, one, code) })),
+      ...roles.map(({ code }) => ({
+        title: code,
+        cell: (/** @type {MatrixRequest} */ one) => cell(page, one, code),
+      })),
     ],
     load: async ({ page: number, size, object }) => {
       const roleCode = roles.length > NAMED ? undefined : roles.map(({ code }) => code);
-      return (await page.call("GET", "/api/policy/matrix", { query: { page: number, size, object, roleCode } })).data;
+      return (
+        await page.call("GET", "/api/policy/matrix", { query: { page: number, size, object, roleCode } })
+      ).data;
     },
   });
   shown.classList.add("matrix");
@@ -50,10 +64,15 @@ export async function show(page) {
   page.put(tabs(page), h("p", null, T.matrixText), shown);
 }
 
-/** Return the roles that the first requests name: the caller may not list roles. @param {import("../core/page.js").Page} page */
+/**
+ * Return the roles that the first requests name: the caller may not list roles.
+ * @param {import("../core/page.js").Page} page
+ */
 async function passing(page) {
   const { data } = await page.call("GET", "/api/policy/matrix", { query: { size: 200 } });
-  const codes = new Set(data.items.flatMap((/** @type {MatrixRequest} */ one) => one.roles.map(({ roleCode }) => roleCode)));
+  const codes = new Set(
+    data.items.flatMap((/** @type {MatrixRequest} */ one) => one.roles.map(({ roleCode }) => roleCode)),
+  );
   return [...codes].sort().map((code) => ({ code, name: code }));
 }
 
@@ -61,8 +80,12 @@ async function passing(page) {
 function cell(page, { object, visitors, roles }, roleCode) {
   const found = roles.find((role) => role.roleCode === roleCode);
   const request = requestOf(object);
-  const shown = !found ? h("span", { class: "soft" }, T.no)
-    : found.by.length ? found.by.map((code) => h("code", null, code))
+  const shown = !found
+    ? h("span", { class: "soft" }, T.no)
+    : found.by.length
+      ? found.by.map((code) => h("code", null, code))
       : badge(visitors ? T.anyone : T.login, visitors ? "warn" : "info");
-  return request && page.may("POST /api/policy/explain") ? link(explaining({ ...request, roleCode }), shown) : shown;
+  return request && page.may("POST /api/policy/explain")
+    ? link(explaining({ ...request, roleCode }), shown)
+    : shown;
 }

@@ -26,17 +26,22 @@ function create(page, forest) {
   const menuType = page.query.get("type") === "Button" ? "Button" : "Menu";
   const parentId = Number(page.query.get("parent")) || null;
   page.title(menuType === "Button" ? T.newButton : T.newMenu);
-  page.put(form({
-    fields: [parent(forest, null, parentId), ...fields({ menuType, enabled: true, sort: 0 })],
-    submit: S.action.create,
-    save: async (values, { key, form: shown }) => {
-      const { data } = await page.call("POST", "/api/menu", { body: /** @type {any} */ ({ ...values, menuType }), key });
-      shown.clean();
-      tell(T.made(data.title));
-      page.go(`/menus/${data.id}`);
-    },
-    cancel: () => page.go(parentId ? `/menus/${parentId}` : "/menus"),
-  }));
+  page.put(
+    form({
+      fields: [parent(forest, null, parentId), ...fields({ menuType, enabled: true, sort: 0 })],
+      submit: S.action.create,
+      save: async (values, { key, form: shown }) => {
+        const { data } = await page.call("POST", "/api/menu", {
+          body: /** @type {any} */ ({ ...values, menuType }),
+          key,
+        });
+        shown.clean();
+        tell(T.made(data.title));
+        page.go(`/menus/${data.id}`);
+      },
+      cancel: () => page.go(parentId ? `/menus/${parentId}` : "/menus"),
+    }),
+  );
 }
 
 /** @param {Page} page @param {Forest} forest */
@@ -57,7 +62,8 @@ async function edit(page, forest) {
       cancel: () => page.go(`/menus/${menu.id}`),
     }),
     write: async (body, { etag }) => {
-      const write = (/** @type {boolean} */ dryRun) => page.call("PATCH", ONE, { path, body, ifMatch: etag, dryRun });
+      const write = (/** @type {boolean} */ dryRun) =>
+        page.call("PATCH", ONE, { path, body, ifMatch: etag, dryRun });
       if (RIGHTS.every((name) => body[name] === stored[name])) return write(false);
       return agreed({ title: T.saveTitle(stored.title), confirm: S.action.save, write });
     },
@@ -70,9 +76,14 @@ async function edit(page, forest) {
   page.put(made);
 }
 
-/** @param {Forest} forest @param {number | null} id The menu itself, once it exists. @param {number | null} value @returns {import("../parts/form.js").Field} */
+/**
+ * @param {Forest} forest
+ * @param {number | null} id The menu itself, once it exists.
+ * @param {number | null} value
+ * @returns {import("../parts/form.js").Field}
+ */
 function parent(forest, id, value) {
-  const targets = forest.targets(id === null ? null : forest.places.get(id) ?? null);
+  const targets = forest.targets(id === null ? null : (forest.places.get(id) ?? null));
   const options = targets.map((one) => /** @type {[any, string]} */ ([one.menu.id, pathOf(one).join(" › ")]));
   options.sort((one, other) => one[1].localeCompare(other[1]));
   return { name: "parentId", label: T.below, type: "select", unset: T.top, value, options };
@@ -84,14 +95,33 @@ function fields(menu) {
     { name: "sort", label: T.sort, type: "number", required: true, value: menu.sort, help: T.sortHelp },
     { name: "enabled", label: T.enabledState, type: "check", value: menu.enabled },
   ];
-  const title = { name: "title", label: T.titleField, required: true, value: menu.title, attributes: { maxlength: 128 } };
+  const title = {
+    name: "title",
+    label: T.titleField,
+    required: true,
+    value: menu.title,
+    attributes: { maxlength: 128 },
+  };
   if (menu.menuType === "Button") {
-    return [title, { name: "authMark", label: T.code, required: true, value: menu.authMark, help: T.codeHelp, attributes: { maxlength: 128, spellcheck: "false" } }, ...common];
+    return [
+      title,
+      {
+        name: "authMark",
+        label: T.code,
+        required: true,
+        value: menu.authMark,
+        help: T.codeHelp,
+        attributes: { maxlength: 128, spellcheck: "false" },
+      },
+      ...common,
+    ];
   }
-  return [title,
+  return [
+    title,
     { name: "name", label: T.name, value: menu.name, help: T.nameHelp },
     { name: "path", label: T.path, value: menu.path, help: T.pathHelp },
     { name: "component", label: T.component, value: menu.component, help: T.componentHelp },
     { name: "icon", label: T.icon, value: menu.icon },
-    ...common];
+    ...common,
+  ];
 }

@@ -19,8 +19,13 @@ export async function show(page) {
   const forest = new Forest(await readMenus(page));
   const chosen = page.params.id ? forest.places.get(Number(page.params.id)) : null;
   const movable = page.may("PATCH /api/menu/{id}");
-  page.title(T.title, page.may("POST /api/menu") && [
-    linkButton("/menus/new?type=Menu", T.addMenu, { icon: "plus", kind: "primary" }), linkButton("/menus/new?type=Button", T.addButton, { icon: "plus" })]);
+  page.title(
+    T.title,
+    page.may("POST /api/menu") && [
+      linkButton("/menus/new?type=Menu", T.addMenu, { icon: "plus", kind: "primary" }),
+      linkButton("/menus/new?type=Button", T.addButton, { icon: "plus" }),
+    ],
+  );
   if (!forest.roots.length) return page.put(empty(T.none));
   const moving = new Moving(page, forest);
   const open = new Set(forest.roots.map((one) => one.menu.id));
@@ -32,16 +37,39 @@ export async function show(page) {
     key: (place) => place.menu.id,
     current: chosen?.menu.id,
     open,
-    label: ({ menu }) => [icon(menu.menuType === "Menu" ? "menu" : "key"), " ", menu.title, menu.authMark && [" ", h("code", null, menu.authMark)],
-      !menu.enabled && [" ", badge(T.disabledState, "warn")]],
+    label: ({ menu }) => [
+      icon(menu.menuType === "Menu" ? "menu" : "key"),
+      " ",
+      menu.title,
+      menu.authMark && [" ", h("code", null, menu.authMark)],
+      !menu.enabled && [" ", badge(T.disabledState, "warn")],
+    ],
     onopen: (place) => page.go(`/menus/${place.menu.id}`),
     onkey: movable ? (event, place) => moving.key(event, place) : undefined,
     attributes: movable ? (place) => moving.attributes(place) : undefined,
   });
-  const search = searching(shown, T.search, ({ menu }, wanted) => menu.title.toLowerCase().includes(wanted) || Boolean(menu.authMark?.includes(wanted)));
-  page.put(h("div", { class: "split" },
-    h("div", null, search, shown, movable && h("p", { class: "help" }, T.moveHelp)),
-    h("div", null, !page.params.id ? empty(T.choose) : chosen ? await menuCard(page, forest, chosen, () => moving.ask(chosen)) : empty(T.gone))));
+  const search = searching(
+    shown,
+    T.search,
+    ({ menu }, wanted) =>
+      menu.title.toLowerCase().includes(wanted) || Boolean(menu.authMark?.includes(wanted)),
+  );
+  page.put(
+    h(
+      "div",
+      { class: "split" },
+      h("div", null, search, shown, movable && h("p", { class: "help" }, T.moveHelp)),
+      h(
+        "div",
+        null,
+        !page.params.id
+          ? empty(T.choose)
+          : chosen
+            ? await menuCard(page, forest, chosen, () => moving.ask(chosen))
+            : empty(T.gone),
+      ),
+    ),
+  );
 }
 
 /** Moves menus: by drag, by keys, and by a dialog. */
@@ -79,7 +107,9 @@ class Moving {
         event.dataTransfer?.setData("text/plain", place.menu.title);
         event.stopPropagation();
       },
-      ondragend: () => { this.dragged = null; },
+      ondragend: () => {
+        this.dragged = null;
+      },
       ondragover: (/** @type {DragEvent} */ event) => {
         if (!fits()) return;
         event.preventDefault();
@@ -98,7 +128,11 @@ class Moving {
     };
   }
 
-  /** Alt with an arrow moves a menu among its siblings, out of its Menu, or into the one before it. @param {KeyboardEvent} event @param {Place} place */
+  /**
+   * Alt with an arrow moves a menu among its siblings, out of its Menu, or into the one before it.
+   * @param {KeyboardEvent} event
+   * @param {Place} place
+   */
   key(event, place) {
     if (!event.altKey) return false;
     const siblings = this.children(place.parent);
@@ -107,7 +141,8 @@ class Moving {
     if (event.key === "ArrowUp" && before) this.beside(place, before, false);
     else if (event.key === "ArrowDown" && siblings[at + 1]) this.beside(place, siblings[at + 1], true);
     else if (event.key === "ArrowLeft" && place.parent) this.beside(place, place.parent, true);
-    else if (event.key === "ArrowRight" && before?.menu.menuType === "Menu") this.move(place, before, before.children.length);
+    else if (event.key === "ArrowRight" && before?.menu.menuType === "Menu")
+      this.move(place, before, before.children.length);
     else return event.key.startsWith("Arrow");
     return true;
   }
@@ -120,30 +155,65 @@ class Moving {
 
   /** Ask where to move a menu. @param {Place} place */
   async ask(place) {
-    const targets = this.forest.targets(place).map((one) => /** @type {[any, string]} */ ([one.menu.id, pathOf(one).join(" › ")]))
+    const targets = this.forest
+      .targets(place)
+      .map((one) => /** @type {[any, string]} */ ([one.menu.id, pathOf(one).join(" › ")]))
       .sort((one, other) => one[1].localeCompare(other[1]));
-    const parents = h("select", { id: "move-parent", onchange: () => fill() }, h("option", { value: "" }, T.top), targets.map(([id, text]) => h("option", { value: id }, text)));
+    const parents = h(
+      "select",
+      { id: "move-parent", onchange: () => fill() },
+      h("option", { value: "" }, T.top),
+      targets.map(([id, text]) => h("option", { value: id }, text)),
+    );
     const places = h("select", { id: "move-place" });
-    const siblings = () => this.children(this.forest.places.get(Number(parents.value)) ?? null).filter((one) => one !== place);
-    const fill = () => places.replaceChildren(h("option", { value: "0" }, T.first), ...siblings().map((one, index) => h("option", { value: index + 1 }, T.behind(one.menu.title))));
+    const siblings = () =>
+      this.children(this.forest.places.get(Number(parents.value)) ?? null).filter((one) => one !== place);
+    const fill = () =>
+      places.replaceChildren(
+        h("option", { value: "0" }, T.first),
+        ...siblings().map((one, index) => h("option", { value: index + 1 }, T.behind(one.menu.title))),
+      );
     parents.value = String(place.menu.parentId ?? "");
     fill();
     places.value = String(this.children(place.parent).indexOf(place));
-    const done = await ask({ title: T.moveTitle(place.menu.title), confirm: T.move, text: h("div", null,
-      h("div", { class: "field" }, h("label", { for: "move-parent" }, T.below), parents),
-      h("div", { class: "field" }, h("label", { for: "move-place" }, T.where), places)) });
-    if (done) await this.move(place, this.forest.places.get(Number(parents.value)) ?? null, Number(places.value));
+    const done = await ask({
+      title: T.moveTitle(place.menu.title),
+      confirm: T.move,
+      text: h(
+        "div",
+        null,
+        h("div", { class: "field" }, h("label", { for: "move-parent" }, T.below), parents),
+        h("div", { class: "field" }, h("label", { for: "move-place" }, T.where), places),
+      ),
+    });
+    if (done)
+      await this.move(place, this.forest.places.get(Number(parents.value)) ?? null, Number(places.value));
   }
 
   /** @param {Place} place @param {Place | null} parent @param {number} index Where among the others below `parent`. */
   move(place, parent, index) {
     return attempt(T.moveTitle(place.menu.title), async () => {
       const { parentId, sort } = place.menu;
-      const edits = moves(place, parent, this.children(parent).filter((one) => one !== place), index);
-      const before = edits.map(({ place: { menu } }) => /** @type {[string, string, any]} */ (["PATCH", ONE, { path: { id: menu.id }, body: { parentId: menu.parentId, sort: menu.sort } }]));
+      const edits = moves(
+        place,
+        parent,
+        this.children(parent).filter((one) => one !== place),
+        index,
+      );
+      const before = edits.map(
+        ({ place: { menu } }) =>
+          /** @type {[string, string, any]} */ ([
+            "PATCH",
+            ONE,
+            { path: { id: menu.id }, body: { parentId: menu.parentId, sort: menu.sort } },
+          ]),
+      );
       if (edits.length === 1 && (parent?.menu.id ?? null) === parentId && edits[0].body.sort === sort) return;
       // The siblings first: should one be refused, the menu is still where it was.
-      for (const { place: { menu }, body } of edits.reverse()) {
+      for (const {
+        place: { menu },
+        body,
+      } of edits.reverse()) {
         await this.page.call("PATCH", ONE, { path: { id: menu.id }, body, ifMatch: `"${menu.version}"` });
       }
       tell(T.moved(place.menu.title), { undo: undoing(this.page, ...before) });

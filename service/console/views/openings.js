@@ -10,19 +10,29 @@ const T = S.policy;
 /** @param {import("../core/page.js").Page} page */
 export async function show(page) {
   page.title(T.tab.openings);
-  page.put(tabs(page), h("p", null, T.openingsText), listing(page, {
-    caption: T.openingsCaption,
-    size: 50,
-    columns: [
-      { title: S.resources.request, cell: (one) => objectOf(page, one.object) },
-      { title: T.needs, cell: (one) => badge(T.need[one.needs], one.needs === "nothing" ? "warn" : "info") },
-      { title: T.resourceLine, cell: (one) => passedBy(one.resource) },
-      { title: T.endpointLine, cell: (one) => passedBy(one.endpoint) },
-    ],
-    buttons: (one) => {
-      const request = requestOf(one.object);
-      return request && why(page, { ...request, permissions: one.needs === "login" ? " " : null }, one.object);
-    },
-    load: async ({ page: number, size }) => (await page.call("GET", "/api/policy/openings", { query: { page: number, size } })).data,
-  }));
+  page.put(
+    tabs(page),
+    h("p", null, T.openingsText),
+    listing(page, {
+      caption: T.openingsCaption,
+      size: 50,
+      columns: [
+        { title: S.resources.request, cell: (one) => objectOf(page, one.object) },
+        {
+          title: T.needs,
+          cell: (one) => badge(T.need[one.needs], one.needs === "nothing" ? "warn" : "info"),
+        },
+        { title: T.resourceLine, cell: (one) => passedBy(one.resource) },
+        { title: T.endpointLine, cell: (one) => passedBy(one.endpoint) },
+      ],
+      buttons: (one) => {
+        const request = requestOf(one.object);
+        return (
+          request && why(page, { ...request, permissions: one.needs === "login" ? " " : null }, one.object)
+        );
+      },
+      load: async ({ page: number, size }) =>
+        (await page.call("GET", "/api/policy/openings", { query: { page: number, size } })).data,
+    }),
+  );
 }

@@ -12,7 +12,8 @@ const T = S.operations;
 
 /** @param {import("../core/page.js").Page} page */
 export async function show(page) {
-  const ask = async (/** @type {Record<string, any>} */ query) => (await page.call("GET", "/api/operation-log/list", { query: sent(query) })).data;
+  const ask = async (/** @type {Record<string, any>} */ query) =>
+    (await page.call("GET", "/api/operation-log/list", { query: sent(query) })).data;
   const live = following(page, ask, () => list.reload());
   const previews = leftOut(page, ask);
   const list = listing(page, {
@@ -20,11 +21,27 @@ export async function show(page) {
     columns: [
       { title: T.time, cell: (one) => time(one.createTime) },
       { title: T.user, cell: (one) => one.userName ?? T.nobody },
-      { title: T.what, cell: (one) => h("span", null, `${one.module} ${one.action}`, repeated(one), one.dryRun && [" ", badge(T.preview)], h("small", { class: "under" }, `${one.method} ${one.url}`)) },
+      {
+        title: T.what,
+        cell: (one) =>
+          h(
+            "span",
+            null,
+            `${one.module} ${one.action}`,
+            repeated(one),
+            one.dryRun && [" ", badge(T.preview)],
+            h("small", { class: "under" }, `${one.method} ${one.url}`),
+          ),
+      },
       { title: T.targets, cell: (one) => one.targets?.slice(0, 3).join(", ") },
       { title: T.outcome, cell: outcome },
       { title: T.changes, kind: "number", cell: (one) => one.changeCount },
-      { title: T.decision, cell: (one) => one.decision && badge(T.decisions[one.decision] ?? one.decision, one.decision === "deny" ? "bad" : "good") },
+      {
+        title: T.decision,
+        cell: (one) =>
+          one.decision &&
+          badge(T.decisions[one.decision] ?? one.decision, one.decision === "deny" ? "bad" : "good"),
+      },
     ],
     filters: [
       { name: "userName", label: T.user },
@@ -33,7 +50,13 @@ export async function show(page) {
       { name: "kind", label: T.kind, type: "select", options: Object.entries(T.kinds) },
       { name: "status", label: T.outcome, type: "select", options: Object.entries(T.statuses) },
       { name: "decision", label: T.decision, type: "select", options: Object.entries(T.decisions) },
-      { name: "dryRun", label: T.previews, type: "select", options: Object.entries(T.shown), unset: T.hidden },
+      {
+        name: "dryRun",
+        label: T.previews,
+        type: "select",
+        options: Object.entries(T.shown),
+        unset: T.hidden,
+      },
       { name: "clientIp", label: T.address, more: true },
       { name: "requestId", label: T.request, more: true },
       { name: "traceId", label: T.trace, more: true },
@@ -48,7 +71,15 @@ export async function show(page) {
     row: (one) => (page.may("GET /api/operation-log/{id}") ? `/logs/operations/${one.id}` : null),
     empty: T.none,
   });
-  page.title(T.title, live.toggle, page.may("GET /api/operation-log/export") && exporting(page, "/api/operation-log/export", "operation-log", { filters: () => sent(live.filters()), text: T.exportText }));
+  page.title(
+    T.title,
+    live.toggle,
+    page.may("GET /api/operation-log/export") &&
+      exporting(page, "/api/operation-log/export", "operation-log", {
+        filters: () => sent(live.filters()),
+        text: T.exportText,
+      }),
+  );
   page.put(list, previews.line);
 }
 
@@ -94,14 +125,17 @@ function leftOut(page, ask) {
     }
   }
 
-  return { line, tell: async (/** @type {Record<string, any>} */ filters) => {
-    const mine = ++turn;
-    const text = await said(filters);
-    if (mine !== turn || page.signal.aborted) return;
-    const shown = new URLSearchParams(page.query);
-    for (const name of ["page", "cursor"]) shown.delete(name);
-    shown.set("dryRun", "all");
-    line.replaceChildren(text, " ", link(`/logs/operations?${shown}`, T.show));
-    line.hidden = text === "";
-  } };
+  return {
+    line,
+    tell: async (/** @type {Record<string, any>} */ filters) => {
+      const mine = ++turn;
+      const text = await said(filters);
+      if (mine !== turn || page.signal.aborted) return;
+      const shown = new URLSearchParams(page.query);
+      for (const name of ["page", "cursor"]) shown.delete(name);
+      shown.set("dryRun", "all");
+      line.replaceChildren(text, " ", link(`/logs/operations?${shown}`, T.show));
+      line.hidden = text === "";
+    },
+  };
 }

@@ -13,18 +13,56 @@ const T = S.policy;
 /** @param {import("../core/page.js").Page} page */
 export async function show(page) {
   const { data } = await page.call("GET", "/api/policy", { query: { size: 1 } });
-  page.title(T.title, page.may("POST /api/policy/reload") && button(T.reload, () => reload(page), { icon: "refresh" }));
-  page.put(tabs(page),
-    card(T.inForce, definition([
-      [T.revision, link(`/policy/revisions/${data.revision}`, String(data.revision))],
-      [T.lines, T.linesCount(data.lineCount)],
-      [T.digest, h("code", null, data.digest)],
-      [T.ownDigest, h("code", null, data.ownDigest)],
-    ]), h("details", null, h("summary", null, T.workers, ` (${data.workers.length})`), table(T.workers, [T.worker, T.revision, T.fault, T.seen],
-      data.workers.map((/** @type {import("../types/api").Worker} */ one) => [h("code", null, one.worker), String(one.revision), one.fault ?? T.noFault, time(one.seenTime)])))),
-    card(T.model, h("p", null, T.modelText), definition(T.modelTerms),
-      h("details", null, h("summary", null, h("code", null, "model.conf")), h("pre", { class: "model", tabindex: "0", role: "region", "aria-label": T.model },
-        data.model.split("\n").map((/** @type {string} */ line) => [line.startsWith("#") ? h("span", { class: "comment" }, line) : line, "\n"])))),
+  page.title(
+    T.title,
+    page.may("POST /api/policy/reload") && button(T.reload, () => reload(page), { icon: "refresh" }),
+  );
+  page.put(
+    tabs(page),
+    card(
+      T.inForce,
+      definition([
+        [T.revision, link(`/policy/revisions/${data.revision}`, String(data.revision))],
+        [T.lines, T.linesCount(data.lineCount)],
+        [T.digest, h("code", null, data.digest)],
+        [T.ownDigest, h("code", null, data.ownDigest)],
+      ]),
+      h(
+        "details",
+        null,
+        h("summary", null, T.workers, ` (${data.workers.length})`),
+        table(
+          T.workers,
+          [T.worker, T.revision, T.fault, T.seen],
+          data.workers.map((/** @type {import("../types/api").Worker} */ one) => [
+            h("code", null, one.worker),
+            String(one.revision),
+            one.fault ?? T.noFault,
+            time(one.seenTime),
+          ]),
+        ),
+      ),
+    ),
+    card(
+      T.model,
+      h("p", null, T.modelText),
+      definition(T.modelTerms),
+      h(
+        "details",
+        null,
+        h("summary", null, h("code", null, "model.conf")),
+        h(
+          "pre",
+          { class: "model", tabindex: "0", role: "region", "aria-label": T.model },
+          data.model
+            .split("\n")
+            .map((/** @type {string} */ line) => [
+              line.startsWith("#") ? h("span", { class: "comment" }, line) : line,
+              "\n",
+            ]),
+        ),
+      ),
+    ),
     listing(page, {
       caption: T.linesCaption,
       size: 50,
@@ -34,21 +72,36 @@ export async function show(page) {
       ],
       columns: [
         { title: T.layer, cell: (one) => one.layer },
-        { title: T.object, cell: (one) => (one.layer === "resource" || one.layer === "endpoint" ? objectOf(page, one.object) : h("code", null, one.object)) },
+        {
+          title: T.object,
+          cell: (one) =>
+            one.layer === "resource" || one.layer === "endpoint"
+              ? objectOf(page, one.object)
+              : h("code", null, one.object),
+        },
         { title: T.code, cell: (one) => h("code", null, one.code) },
       ],
       load: async ({ page: number, size, line, layer }) => {
-        const { data: { rules, total } } = await page.call("GET", "/api/policy", { query: { page: number, size, line, layer } });
+        const {
+          data: { rules, total },
+        } = await page.call("GET", "/api/policy", { query: { page: number, size, line, layer } });
         return { items: rules.map(partsOf), total, page: Number(number) || 1, size: Number(size) };
       },
-    }));
+    }),
+  );
 }
 
 /** @param {import("../core/page.js").Page} page */
 async function reload(page) {
   let revision = 0;
-  const done = await ask({ title: T.reloadTitle, text: T.reloadText, confirm: T.reload,
-    act: async () => { revision = (await page.call("POST", "/api/policy/reload")).data.policyRevision; } });
+  const done = await ask({
+    title: T.reloadTitle,
+    text: T.reloadText,
+    confirm: T.reload,
+    act: async () => {
+      revision = (await page.call("POST", "/api/policy/reload")).data.policyRevision;
+    },
+  });
   if (!done) return;
   tell(T.reloaded(revision));
   await page.reload();

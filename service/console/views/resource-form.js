@@ -27,19 +27,36 @@ async function create(page) {
   const { method = "GET", path = "", service = OWN } = Object.fromEntries(page.query);
   const found = { method, path, enabled: true, ...(path ? suggested(service, method, path) : {}) };
   page.title(T.newTitle);
-  page.put(form({
-    fields: [...fields(found),
-      { name: "service", label: T.service, type: services ? "select" : "text", required: true, value: service, options: services ?? [], help: T.serviceHelp }],
-    submit: T.register,
-    save: async (body, { key, form: shown }) => {
-      const done = await agreed({ title: T.makeTitle(body.resourceName), text: T.makeText, confirm: T.register,
-        write: (dryRun) => page.call("POST", "/api/resource", { body: /** @type {any} */ (body), dryRun, key }) });
-      shown.clean();
-      tell(T.made(done.data.resourceName));
-      page.go(`/resources/${done.data.id}`);
-    },
-    cancel: () => page.go("/resources"),
-  }));
+  page.put(
+    form({
+      fields: [
+        ...fields(found),
+        {
+          name: "service",
+          label: T.service,
+          type: services ? "select" : "text",
+          required: true,
+          value: service,
+          options: services ?? [],
+          help: T.serviceHelp,
+        },
+      ],
+      submit: T.register,
+      save: async (body, { key, form: shown }) => {
+        const done = await agreed({
+          title: T.makeTitle(body.resourceName),
+          text: T.makeText,
+          confirm: T.register,
+          write: (dryRun) =>
+            page.call("POST", "/api/resource", { body: /** @type {any} */ (body), dryRun, key }),
+        });
+        shown.clean();
+        tell(T.made(done.data.resourceName));
+        page.go(`/resources/${done.data.id}`);
+      },
+      cancel: () => page.go("/resources"),
+    }),
+  );
 }
 
 /** @param {Page} page */
@@ -56,7 +73,8 @@ async function edit(page) {
     pick,
     form: (one) => ({ fields: fields(one), cancel: () => page.go(`/resources/${one.id}`) }),
     write: async (body, { etag }) => {
-      const write = (/** @type {boolean} */ dryRun) => page.call("PATCH", ONE, { path, body, ifMatch: etag, dryRun });
+      const write = (/** @type {boolean} */ dryRun) =>
+        page.call("PATCH", ONE, { path, body, ifMatch: etag, dryRun });
       if (RIGHTS.every((name) => body[name] === stored[name])) return write(false);
       return agreed({ title: T.saveTitle(stored.resourceName), confirm: S.action.save, write });
     },
@@ -73,11 +91,45 @@ async function edit(page) {
 /** @param {any} one @returns {import("../parts/form.js").Field[]} */
 function fields(one) {
   return [
-    { name: "resourceName", label: T.name, required: true, value: one.resourceName, help: T.nameHelp, attributes: { maxlength: 128 } },
-    { name: "resourceCode", label: T.code, required: true, value: one.resourceCode, help: T.codeHelp, attributes: { maxlength: 64, spellcheck: "false" } },
-    { name: "method", label: T.method, type: "select", required: true, value: one.method, options: ["GET", "POST", "PUT", "PATCH", "DELETE"] },
-    { name: "path", label: T.path, required: true, value: one.path, help: T.pathHelp, attributes: { spellcheck: "false" } },
-    { name: "description", label: T.description, type: "textarea", value: one.description, attributes: { maxlength: 1000 } },
+    {
+      name: "resourceName",
+      label: T.name,
+      required: true,
+      value: one.resourceName,
+      help: T.nameHelp,
+      attributes: { maxlength: 128 },
+    },
+    {
+      name: "resourceCode",
+      label: T.code,
+      required: true,
+      value: one.resourceCode,
+      help: T.codeHelp,
+      attributes: { maxlength: 64, spellcheck: "false" },
+    },
+    {
+      name: "method",
+      label: T.method,
+      type: "select",
+      required: true,
+      value: one.method,
+      options: ["GET", "POST", "PUT", "PATCH", "DELETE"],
+    },
+    {
+      name: "path",
+      label: T.path,
+      required: true,
+      value: one.path,
+      help: T.pathHelp,
+      attributes: { spellcheck: "false" },
+    },
+    {
+      name: "description",
+      label: T.description,
+      type: "textarea",
+      value: one.description,
+      attributes: { maxlength: 1000 },
+    },
     { name: "enabled", label: T.enabledState, type: "check", value: one.enabled, help: T.enabledHelp },
   ];
 }

@@ -18,29 +18,62 @@ export async function show(page) {
   const result = h("div", { class: "body", "aria-live": "polite" });
   page.crumbs(["/resources", T.title]);
   page.title(T.importTitle);
-  page.put(h("p", null, T.importText), card("", form({
-    fields: [
-      { name: "service", label: T.service, type: services ? "select" : "text", required: true, options: services ?? [], value: services?.[1]?.[0] ?? OWN },
-      { name: "base", label: T.base, help: T.baseHelp, attributes: { spellcheck: "false" } },
-      { name: "file", label: T.file, type: "file", required: true, attributes: { accept: ".json,application/json" } },
-    ],
-    submit: T.read,
-    quiet: true,
-    save: async ({ service, base, file }, { form: shown }) => {
-      result.replaceChildren();
-      try {
-        const { operations, unusable } = operationsOf(parsed(await file.text()), service, base);
-        const known = await registered(page, service);
-        const fresh = operations.filter(({ method, path }) => !known.has(`${method} ${shapeOf(path)}`));
-        result.replaceChildren(h("p", null, T.found(fresh.length, operations.length - fresh.length, unusable.length)));
-        if (fresh.length) result.append(registering(page, fresh, { disabled: true }));
-        if (unusable.length) result.append(card(T.unusable, table(T.unusable, [T.operation, T.reason], unusable.map(({ operation, reason }) => [h("code", null, operation), reason]))));
-      } catch (problem) {
-        if (problem instanceof Unreadable) shown.notes.replaceChildren(h("p", { class: "fault", role: "alert" }, problem.message));
-        else throw problem;
-      }
-    },
-  })), result);
+  page.put(
+    h("p", null, T.importText),
+    card(
+      "",
+      form({
+        fields: [
+          {
+            name: "service",
+            label: T.service,
+            type: services ? "select" : "text",
+            required: true,
+            options: services ?? [],
+            value: services?.[1]?.[0] ?? OWN,
+          },
+          { name: "base", label: T.base, help: T.baseHelp, attributes: { spellcheck: "false" } },
+          {
+            name: "file",
+            label: T.file,
+            type: "file",
+            required: true,
+            attributes: { accept: ".json,application/json" },
+          },
+        ],
+        submit: T.read,
+        quiet: true,
+        save: async ({ service, base, file }, { form: shown }) => {
+          result.replaceChildren();
+          try {
+            const { operations, unusable } = operationsOf(parsed(await file.text()), service, base);
+            const known = await registered(page, service);
+            const fresh = operations.filter(({ method, path }) => !known.has(`${method} ${shapeOf(path)}`));
+            result.replaceChildren(
+              h("p", null, T.found(fresh.length, operations.length - fresh.length, unusable.length)),
+            );
+            if (fresh.length) result.append(registering(page, fresh, { disabled: true }));
+            if (unusable.length)
+              result.append(
+                card(
+                  T.unusable,
+                  table(
+                    T.unusable,
+                    [T.operation, T.reason],
+                    unusable.map(({ operation, reason }) => [h("code", null, operation), reason]),
+                  ),
+                ),
+              );
+          } catch (problem) {
+            if (problem instanceof Unreadable)
+              shown.notes.replaceChildren(h("p", { class: "fault", role: "alert" }, problem.message));
+            else throw problem;
+          }
+        },
+      }),
+    ),
+    result,
+  );
 }
 
 /** @param {string} text */
@@ -56,7 +89,9 @@ function parsed(text) {
 async function registered(page, service) {
   const found = new Set();
   for (let number = 1, left = 1; left > 0; number += 1) {
-    const { data } = await page.call("GET", "/api/resource/list", { query: { service, page: number, size: 200 } });
+    const { data } = await page.call("GET", "/api/resource/list", {
+      query: { service, page: number, size: 200 },
+    });
     for (const one of data.items) found.add(`${one.method} ${shapeOf(one.path)}`);
     left = data.items.length ? data.total - number * data.size : 0;
   }

@@ -11,8 +11,19 @@ const T = S.resources;
 export async function show(page) {
   page.crumbs(["/resources", T.title], ["/resources/coverage", T.coverageTitle]);
   page.title(T.registerTitle);
-  const requests = (page.query.get("requests") ?? "").split("\n").map((one) => one.split(" ")).filter(([, path]) => path);
-  if (!requests.length) return page.put(empty(T.nothingChosen, linkButton("/resources/coverage?binding=unregistered", T.coverage)));
-  page.put(h("p", null, T.registerText, " ", T.makeText),
-    registering(page, requests.map(([method, path]) => ({ method, path, service: OWN, ...suggested(OWN, method, path) }))));
+  const requests = (page.query.get("requests") ?? "")
+    .split("\n")
+    .map((one) => one.split(" "))
+    .filter(([, path]) => path);
+  if (!requests.length)
+    return page.put(
+      empty(T.nothingChosen, linkButton("/resources/coverage?binding=unregistered", T.coverage)),
+    );
+  page.put(
+    h("p", null, T.registerText, " ", T.makeText),
+    registering(
+      page,
+      requests.map(([method, path]) => ({ method, path, service: OWN, ...suggested(OWN, method, path) })),
+    ),
+  );
 }

@@ -24,27 +24,51 @@ const BOUND = "/api/resource/{id}/buttons";
 /** @param {Page} page */
 export async function show(page) {
   const path = { id: page.params.id };
-  const [{ data: one, etag }, { data: bound, etag: boundTag }] = await Promise.all([page.call("GET", ONE, { path }), page.call("GET", BOUND, { path })]);
-  const asked = new URLSearchParams({ method: one.method, path: one.path, ...(one.service === OWN ? {} : { service: one.service }) });
+  const [{ data: one, etag }, { data: bound, etag: boundTag }] = await Promise.all([
+    page.call("GET", ONE, { path }),
+    page.call("GET", BOUND, { path }),
+  ]);
+  const asked = new URLSearchParams({
+    method: one.method,
+    path: one.path,
+    ...(one.service === OWN ? {} : { service: one.service }),
+  });
   page.crumbs(["/resources", T.title]);
-  page.title(one.resourceName,
-    page.may("PATCH /api/resource/{id}") && linkButton(`/resources/${one.id}/edit`, S.action.edit, { icon: "edit" }),
-    page.may("PUT /api/resource/{id}/enabled") && button(one.enabled ? T.disable : T.enable, () => setEnabled(page, one, etag)),
-    page.may("DELETE /api/resource/{id}") && button(S.action.delete, () => remove(page, one, etag), { kind: "danger", icon: "trash" }));
+  page.title(
+    one.resourceName,
+    page.may("PATCH /api/resource/{id}") &&
+      linkButton(`/resources/${one.id}/edit`, S.action.edit, { icon: "edit" }),
+    page.may("PUT /api/resource/{id}/enabled") &&
+      button(one.enabled ? T.disable : T.enable, () => setEnabled(page, one, etag)),
+    page.may("DELETE /api/resource/{id}") &&
+      button(S.action.delete, () => remove(page, one, etag), { kind: "danger", icon: "trash" }),
+  );
   page.put(
-    card(T.facts, definition([
-      [T.request, h("code", null, `${one.method} ${one.path}`)],
-      [T.service, one.service !== OWN && page.may("GET /api/service/list") ? link(`/services?name=${one.service}`, one.service) : one.service],
-      [T.code, h("code", null, one.resourceCode)],
-      [T.state, stateOf(one)],
-      [T.description, one.description],
-      [T.created, time(one.createTime)],
-      [T.updated, edited(one)],
-    ]), related(page,
-      ["GET /api/policy/who", `/policy/who?${asked}`, T.who, "user"],
-      ["POST /api/policy/explain", `/policy/explain?${asked}`, T.explain, "help"],
-      entries(`resource:${one.service === OWN ? "" : `${one.service} `}${one.method} ${one.path}`))),
-    card(T.buttons, bindings(page, one, bound.buttons, boundTag)));
+    card(
+      T.facts,
+      definition([
+        [T.request, h("code", null, `${one.method} ${one.path}`)],
+        [
+          T.service,
+          one.service !== OWN && page.may("GET /api/service/list")
+            ? link(`/services?name=${one.service}`, one.service)
+            : one.service,
+        ],
+        [T.code, h("code", null, one.resourceCode)],
+        [T.state, stateOf(one)],
+        [T.description, one.description],
+        [T.created, time(one.createTime)],
+        [T.updated, edited(one)],
+      ]),
+      related(
+        page,
+        ["GET /api/policy/who", `/policy/who?${asked}`, T.who, "user"],
+        ["POST /api/policy/explain", `/policy/explain?${asked}`, T.explain, "help"],
+        entries(`resource:${one.service === OWN ? "" : `${one.service} `}${one.method} ${one.path}`),
+      ),
+    ),
+    card(T.buttons, bindings(page, one, bound.buttons, boundTag)),
+  );
 }
 
 /** @param {Page} page @param {Resource} one @param {BoundButton[]} bound @param {string | null} etag */
@@ -53,34 +77,86 @@ function bindings(page, one, bound, etag) {
   const ids = bound.map(({ id }) => id);
   const binds = page.may("PUT /api/resource/{id}/buttons");
   /** @param {number[]} menuIds @param {(id: number) => string} name */
-  const bind = (menuIds, name) => attempt(T.bindTitle(one.resourceName), async () => {
-    const added = menuIds.filter((id) => !ids.includes(id));
-    const removed = ids.filter((id) => !menuIds.includes(id));
-    if (!added.length && !removed.length) return tell(T.unchanged);
-    const names = (/** @type {string} */ title, /** @type {number[]} */ list, /** @type {string} */ kind) => list.length > 0 && h("span", { class: "difference" }, title, " ", list.map((id) => [badge(name(id), kind), " "]));
-    const done = await previewed({ title: T.bindTitle(one.resourceName), confirm: T.bindConfirm, danger: menuIds.length === 0,
-      text: [names(T.adds, added, "good"), names(T.takes, removed, "bad")],
-      write: (dryRun) => page.call("PUT", BOUND, { path, body: { menuIds }, ifMatch: etag, dryRun }) });
-    if (!done) return undefined;
-    tell(T.bound(one.resourceName), { undo: undoing(page, ["PUT", BOUND, { path, body: { menuIds: ids }, ifMatch: done.etag }]) });
-    return page.reload();
-  });
-  const known = (/** @type {number} */ id) => bound.find((button_) => button_.id === id)?.authMark ?? String(id);
+  const bind = (menuIds, name) =>
+    attempt(T.bindTitle(one.resourceName), async () => {
+      const added = menuIds.filter((id) => !ids.includes(id));
+      const removed = ids.filter((id) => !menuIds.includes(id));
+      if (!added.length && !removed.length) return tell(T.unchanged);
+      const names = (/** @type {string} */ title, /** @type {number[]} */ list, /** @type {string} */ kind) =>
+        list.length > 0 &&
+        h(
+          "span",
+          { class: "difference" },
+          title,
+          " ",
+          list.map((id) => [badge(name(id), kind), " "]),
+        );
+      const done = await previewed({
+        title: T.bindTitle(one.resourceName),
+        confirm: T.bindConfirm,
+        danger: menuIds.length === 0,
+        text: [names(T.adds, added, "good"), names(T.takes, removed, "bad")],
+        write: (dryRun) => page.call("PUT", BOUND, { path, body: { menuIds }, ifMatch: etag, dryRun }),
+      });
+      if (!done) return undefined;
+      tell(T.bound(one.resourceName), {
+        undo: undoing(page, ["PUT", BOUND, { path, body: { menuIds: ids }, ifMatch: done.etag }]),
+      });
+      return page.reload();
+    });
+  const known = (/** @type {number} */ id) =>
+    bound.find((button_) => button_.id === id)?.authMark ?? String(id);
   return [
-    bound.length ? table(T.buttons, [T.button, T.permission, T.state, ""], bound.map((each) => [
-      page.may("GET /api/menu/{id}") ? link(`/menus/${each.id}`, each.title) : each.title,
-      h("code", null, each.authMark), stateOf(each),
-      binds && button(T.unbind, () => bind(ids.filter((id) => id !== each.id), known), { "aria-label": T.unbindOne(each.title) })]))
+    bound.length
+      ? table(
+          T.buttons,
+          [T.button, T.permission, T.state, ""],
+          bound.map((each) => [
+            page.may("GET /api/menu/{id}") ? link(`/menus/${each.id}`, each.title) : each.title,
+            h("code", null, each.authMark),
+            stateOf(each),
+            binds &&
+              button(
+                T.unbind,
+                () =>
+                  bind(
+                    ids.filter((id) => id !== each.id),
+                    known,
+                  ),
+                { "aria-label": T.unbindOne(each.title) },
+              ),
+          ]),
+        )
       : empty(one.service === OWN ? T.unbound : T.unboundElsewhere),
     bound.length > 0 && bound.every(({ enabled }) => !enabled) && h("p", { class: "note warn" }, T.closed),
-    binds && page.may("GET /api/menu/list") && h("div", { class: "actions" }, button(T.bind, () => attempt(T.bind, async () => {
-      const forest = new Forest(await readMenus(page));
-      const options = forest.buttons.map((place) => ({ key: place.menu.id, text: `${pathOf(place).join(" › ")} ${place.menu.authMark}`, note: place.menu.enabled ? null : T.disabledState }));
-      options.sort((a, b) => a.text.localeCompare(b.text));
-      const control = picker(options, ids);
-      const done = await ask({ title: T.bind, text: T.bindText, confirm: T.preview, extra: [{ name: "menuIds", label: T.chooseButtons, type: "custom", control }] });
-      if (done) await bind(done.menuIds, (id) => forest.places.get(id)?.menu.authMark ?? String(id));
-    }), { icon: "link" })),
+    binds &&
+      page.may("GET /api/menu/list") &&
+      h(
+        "div",
+        { class: "actions" },
+        button(
+          T.bind,
+          () =>
+            attempt(T.bind, async () => {
+              const forest = new Forest(await readMenus(page));
+              const options = forest.buttons.map((place) => ({
+                key: place.menu.id,
+                text: `${pathOf(place).join(" › ")} ${place.menu.authMark}`,
+                note: place.menu.enabled ? null : T.disabledState,
+              }));
+              options.sort((a, b) => a.text.localeCompare(b.text));
+              const control = picker(options, ids);
+              const done = await ask({
+                title: T.bind,
+                text: T.bindText,
+                confirm: T.preview,
+                extra: [{ name: "menuIds", label: T.chooseButtons, type: "custom", control }],
+              });
+              if (done) await bind(done.menuIds, (id) => forest.places.get(id)?.menu.authMark ?? String(id));
+            }),
+          { icon: "link" },
+        ),
+      ),
   ];
 }
 
@@ -91,10 +167,17 @@ function setEnabled(page, one, etag) {
   const name = one.resourceName;
   const title = on ? T.enableTitle(name) : T.disableTitle(name);
   return attempt(title, async () => {
-    const done = await previewed({ title, text: on ? T.enableText : T.disableText, confirm: on ? T.enable : T.disable, danger: !on,
-      write: (dryRun) => page.call("PUT", STATE, { path, body: { enabled: on }, ifMatch: etag, dryRun }) });
+    const done = await previewed({
+      title,
+      text: on ? T.enableText : T.disableText,
+      confirm: on ? T.enable : T.disable,
+      danger: !on,
+      write: (dryRun) => page.call("PUT", STATE, { path, body: { enabled: on }, ifMatch: etag, dryRun }),
+    });
     if (!done) return;
-    tell(on ? T.enabled(name) : T.disabled(name), { undo: undoing(page, ["PUT", STATE, { path, body: { enabled: !on }, ifMatch: done.etag }]) });
+    tell(on ? T.enabled(name) : T.disabled(name), {
+      undo: undoing(page, ["PUT", STATE, { path, body: { enabled: !on }, ifMatch: done.etag }]),
+    });
     await page.reload();
   });
 }
@@ -103,8 +186,13 @@ function setEnabled(page, one, etag) {
 function remove(page, one, etag) {
   const title = T.deleteTitle(one.resourceName);
   return attempt(title, async () => {
-    const done = await previewed({ title, text: T.deleteText, confirm: T.deleteConfirm, danger: true,
-      write: (dryRun) => page.call("DELETE", ONE, { path: { id: one.id }, ifMatch: etag, dryRun }) });
+    const done = await previewed({
+      title,
+      text: T.deleteText,
+      confirm: T.deleteConfirm,
+      danger: true,
+      write: (dryRun) => page.call("DELETE", ONE, { path: { id: one.id }, ifMatch: etag, dryRun }),
+    });
     if (!done) return;
     tell(T.deleted(one.resourceName));
     page.go("/resources");

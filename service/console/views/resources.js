@@ -13,34 +13,55 @@ const T = S.resources;
 /** @param {import("../core/page.js").Page} page */
 export async function show(page) {
   const services = await serviceOptions(page);
-  page.title(T.title,
+  page.title(
+    T.title,
     page.may("POST /api/resource") && linkButton("/resources/new", T.add, { icon: "plus" }),
-    page.may("POST /api/resource") && linkButton("/resources/import", T.import, { icon: "upload" }));
+    page.may("POST /api/resource") && linkButton("/resources/import", T.import, { icon: "upload" }),
+  );
   const coverage = page.may("GET /api/policy/coverage") && h("div", null);
-  page.put(coverage && card("", coverage), listing(page, {
-    caption: T.caption,
-    filters: [
-      { name: "service", label: T.service, type: services ? "select" : "text", options: services ?? [] },
-      { name: "path", label: T.path },
-      { name: "method", label: T.method, type: "select", options: ["GET", "POST", "PUT", "PATCH", "DELETE"] },
-      { name: "resourceName", label: T.name },
-      { name: "resourceCode", label: T.code, more: true },
-      { name: "enabled", label: T.state, type: "select", options: [["true", T.enabledState], ["false", T.disabledState]], more: true },
-    ],
-    columns: [
-      { title: T.name, sort: "resourceName", cell: (one) => one.resourceName },
-      { title: T.request, sort: "path", cell: (one) => h("code", null, `${one.method} ${one.path}`) },
-      { title: T.service, sort: "service", cell: (one) => one.service },
-      { title: T.state, sort: "enabled", cell: stateOf },
-      { title: T.updated, sort: "updateTime", cell: (one) => time(one.updateTime) },
-    ],
-    row: (one) => (page.may("GET /api/resource/{id}") ? `/resources/${one.id}` : null),
-    empty: empty(T.none),
-    load: async (query) => (await page.call("GET", "/api/resource/list", { query })).data,
-  }));
+  page.put(
+    coverage && card("", coverage),
+    listing(page, {
+      caption: T.caption,
+      filters: [
+        { name: "service", label: T.service, type: services ? "select" : "text", options: services ?? [] },
+        { name: "path", label: T.path },
+        {
+          name: "method",
+          label: T.method,
+          type: "select",
+          options: ["GET", "POST", "PUT", "PATCH", "DELETE"],
+        },
+        { name: "resourceName", label: T.name },
+        { name: "resourceCode", label: T.code, more: true },
+        {
+          name: "enabled",
+          label: T.state,
+          type: "select",
+          options: [
+            ["true", T.enabledState],
+            ["false", T.disabledState],
+          ],
+          more: true,
+        },
+      ],
+      columns: [
+        { title: T.name, sort: "resourceName", cell: (one) => one.resourceName },
+        { title: T.request, sort: "path", cell: (one) => h("code", null, `${one.method} ${one.path}`) },
+        { title: T.service, sort: "service", cell: (one) => one.service },
+        { title: T.state, sort: "enabled", cell: stateOf },
+        { title: T.updated, sort: "updateTime", cell: (one) => time(one.updateTime) },
+      ],
+      row: (one) => (page.may("GET /api/resource/{id}") ? `/resources/${one.id}` : null),
+      empty: empty(T.none),
+      load: async (query) => (await page.call("GET", "/api/resource/list", { query })).data,
+    }),
+  );
   if (!coverage) return;
   try {
-    coverage.replaceChildren(glance((await page.call("GET", "/api/policy/coverage", { query: { size: 1 } })).data));
+    coverage.replaceChildren(
+      glance((await page.call("GET", "/api/policy/coverage", { query: { size: 1 } })).data),
+    );
   } catch (problem) {
     if (problem instanceof Problem) coverage.replaceChildren(trouble(problem));
   }

@@ -18,46 +18,112 @@ const RESTORE = "/api/policy/revisions/{revision}/restore";
 /** @param {Page} page */
 export async function show(page) {
   const path = /** @type {{revision: any}} */ ({ revision: page.params.revision });
-  const read = async (/** @type {any} */ query) => (await page.call("GET", "/api/policy/revisions/{revision}", { path, query }));
+  const read = async (/** @type {any} */ query) =>
+    await page.call("GET", "/api/policy/revisions/{revision}", { path, query });
   const { data: found, headers } = await read(FIRST);
   const newest = Number(headers.get("X-Policy-Revision"));
   const isNewest = found.revision >= newest;
   const compares = page.may("GET /api/policy/diff");
   page.crumbs(["/policy/revisions", T.tab.revisions]);
-  page.title(T.revisionTitle(found.revision),
-    found.revision > 1 && linkButton(`/policy/revisions/${found.revision - 1}`, T.previous, { icon: "left", kind: "quiet" }),
-    !isNewest && linkButton(`/policy/revisions/${found.revision + 1}`, T.following, { icon: "right", kind: "quiet" }),
+  page.title(
+    T.revisionTitle(found.revision),
+    found.revision > 1 &&
+      linkButton(`/policy/revisions/${found.revision - 1}`, T.previous, { icon: "left", kind: "quiet" }),
+    !isNewest &&
+      linkButton(`/policy/revisions/${found.revision + 1}`, T.following, { icon: "right", kind: "quiet" }),
     compares && !isNewest && linkButton(`/policy/compare?from=${found.revision}&to=${newest}`, T.compareNow),
-    !isNewest && page.may("POST /api/policy/revisions/{revision}/restore") && button(T.restore, () => restore(page, found.revision), { icon: "refresh" }));
+    !isNewest &&
+      page.may("POST /api/policy/revisions/{revision}/restore") &&
+      button(T.restore, () => restore(page, found.revision), { icon: "refresh" }),
+  );
   const logs = page.may("GET /api/operation-log/list");
-  page.put(tabs(page, "/policy/revisions"),
-    card("", definition([
-      [T.time, time(found.createTime)],
-      [T.by_, found.userName ?? T.byNobody],
-      [T.cause, found.cause],
-      [T.delta, delta(found)],
-      [T.requestId, found.requestId && (logs ? link(`/logs/operations?requestId=${encodeURIComponent(found.requestId)}`, h("code", null, found.requestId)) : h("code", null, found.requestId))],
-      ["", found.tampered > 0 && T.tampered(found.tampered)],
-    ]), compares && found.revision > 1 && h("div", { class: "actions" }, linkButton(`/policy/compare?from=${found.revision - 1}&to=${found.revision}&access=true`, T.impactTitle))),
-    card(T.changesTitle, found.distrust ? h("p", null, T.distrusted(found.distrust)) : lines(async (query) => (await read(query)).data, found, T.noChanges)));
+  page.put(
+    tabs(page, "/policy/revisions"),
+    card(
+      "",
+      definition([
+        [T.time, time(found.createTime)],
+        [T.by_, found.userName ?? T.byNobody],
+        [T.cause, found.cause],
+        [T.delta, delta(found)],
+        [
+          T.requestId,
+          found.requestId &&
+            (logs
+              ? link(
+                  `/logs/operations?requestId=${encodeURIComponent(found.requestId)}`,
+                  h("code", null, found.requestId),
+                )
+              : h("code", null, found.requestId)),
+        ],
+        ["", found.tampered > 0 && T.tampered(found.tampered)],
+      ]),
+      compares &&
+        found.revision > 1 &&
+        h(
+          "div",
+          { class: "actions" },
+          linkButton(
+            `/policy/compare?from=${found.revision - 1}&to=${found.revision}&access=true`,
+            T.impactTitle,
+          ),
+        ),
+    ),
+    card(
+      T.changesTitle,
+      found.distrust
+        ? h("p", null, T.distrusted(found.distrust))
+        : lines(async (query) => (await read(query)).data, found, T.noChanges),
+    ),
+  );
 }
 
-/** Bring a revision back: its edits and what they would do are shown first. @param {Page} page @param {number} revision */
+/**
+ * Bring a revision back: its edits and what they would do are shown first.
+ * @param {Page} page
+ * @param {number} revision
+ */
 function restore(page, revision) {
   const title = T.restoreTitle(revision);
   const path = /** @type {{revision: any}} */ ({ revision });
   return attempt(title, async () => {
     /** @type {string | null} */ let seen = null;
-    const done = await previewed({ title, confirm: T.restoreConfirm, danger: true,
+    const done = await previewed({
+      title,
+      confirm: T.restoreConfirm,
+      danger: true,
       text: T.restoreText(revision),
-      more: ({ edits }) => (edits?.length ? table(T.edits, [T.editName, T.editChanges], edits.map((/** @type {any} */ one) => [
-        [h("code", null, one.name), h("small", null, ` ${one.request}`)],
-        h("ul", { class: "changes" }, one.changes.map((/** @type {any} */ each) => h("li", null, h("strong", null, each.field), " ", h("del", null, text(each.before)), " → ", h("ins", null, text(each.after)))))])) : h("p", null, T.editNothing)),
+      more: ({ edits }) =>
+        edits?.length
+          ? table(
+              T.edits,
+              [T.editName, T.editChanges],
+              edits.map((/** @type {any} */ one) => [
+                [h("code", null, one.name), h("small", null, ` ${one.request}`)],
+                h(
+                  "ul",
+                  { class: "changes" },
+                  one.changes.map((/** @type {any} */ each) =>
+                    h(
+                      "li",
+                      null,
+                      h("strong", null, each.field),
+                      " ",
+                      h("del", null, text(each.before)),
+                      " → ",
+                      h("ins", null, text(each.after)),
+                    ),
+                  ),
+                ),
+              ]),
+            )
+          : h("p", null, T.editNothing),
       write: async (dryRun) => {
         const answer = await page.call("POST", RESTORE, { path, dryRun, ifMatch: dryRun ? null : seen });
         if (dryRun) seen = `"${answer.headers.get("X-Policy-Revision")}"`;
         return answer;
-      } });
+      },
+    });
     if (!done) return;
     const now = done.data.policyRevision;
     tell(T.restored(revision, now));
@@ -67,5 +133,9 @@ function restore(page, revision) {
 
 /** @param {any} value */
 function text(value) {
-  return Array.isArray(value) ? value.join(", ") || T.empty : value === null || value === "" ? T.empty : String(value);
+  return Array.isArray(value)
+    ? value.join(", ") || T.empty
+    : value === null || value === ""
+      ? T.empty
+      : String(value);
 }

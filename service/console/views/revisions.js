@@ -12,35 +12,55 @@ const T = S.policy;
 export async function show(page) {
   const compares = page.may("GET /api/policy/diff");
   /** @type {number[]} */ let chosen = [];
-  const compare = button(T.compareTwo, () => page.go(`/policy/compare?from=${Math.min(...chosen)}&to=${Math.max(...chosen)}`), { disabled: true });
+  const compare = button(
+    T.compareTwo,
+    () => page.go(`/policy/compare?from=${Math.min(...chosen)}&to=${Math.max(...chosen)}`),
+    { disabled: true },
+  );
   page.title(T.tab.revisions, compares && compare);
-  page.put(tabs(page), h("p", null, T.revisionsText), listing(page, {
-    caption: T.revisionsCaption,
-    filters: [
-      { name: "userName", label: T.by_ },
-      { name: "from", label: T.fromTime, type: "date" },
-      { name: "to", label: T.toTime, type: "date" },
-    ],
-    columns: [
-      { title: T.revision, cell: (one) => String(one.revision) },
-      { title: T.time, cell: (one) => time(one.createTime) },
-      { title: T.by_, cell: (one) => one.userName ?? h("span", { class: "soft" }, T.byNobody) },
-      { title: T.cause, cell: (one) => [one.cause, one.tampered > 0 && [" ", badge(T.tampered(one.tampered), "bad")],
-        one.distrust && [" ", badge(T.distrusted(one.distrust), "bad")]] },
-      { title: T.delta, cell: delta },
-    ],
-    row: (one) => `/policy/revisions/${one.revision}`,
-    select: compares ? (one) => one.revision : undefined,
-    chosen: (keys) => {
-      chosen = [...keys];
-      compare.disabled = chosen.length !== 2;
-    },
-    load: async (query) => (await page.call("GET", "/api/policy/revisions", { query })).data,
-  }));
+  page.put(
+    tabs(page),
+    h("p", null, T.revisionsText),
+    listing(page, {
+      caption: T.revisionsCaption,
+      filters: [
+        { name: "userName", label: T.by_ },
+        { name: "from", label: T.fromTime, type: "date" },
+        { name: "to", label: T.toTime, type: "date" },
+      ],
+      columns: [
+        { title: T.revision, cell: (one) => String(one.revision) },
+        { title: T.time, cell: (one) => time(one.createTime) },
+        { title: T.by_, cell: (one) => one.userName ?? h("span", { class: "soft" }, T.byNobody) },
+        {
+          title: T.cause,
+          cell: (one) => [
+            one.cause,
+            one.tampered > 0 && [" ", badge(T.tampered(one.tampered), "bad")],
+            one.distrust && [" ", badge(T.distrusted(one.distrust), "bad")],
+          ],
+        },
+        { title: T.delta, cell: delta },
+      ],
+      row: (one) => `/policy/revisions/${one.revision}`,
+      select: compares ? (one) => one.revision : undefined,
+      chosen: (keys) => {
+        chosen = [...keys];
+        compare.disabled = chosen.length !== 2;
+      },
+      load: async (query) => (await page.call("GET", "/api/policy/revisions", { query })).data,
+    }),
+  );
 }
 
 /** Return how many lines came and went. @param {{added: number | null, removed: number | null}} revision */
 export function delta({ added, removed }) {
   if (added === null || removed === null) return T.unknownLines;
-  return h("span", { class: "delta" }, h("ins", null, `+${added.toLocaleString()}`), " ", h("del", null, `−${removed.toLocaleString()}`));
+  return h(
+    "span",
+    { class: "delta" },
+    h("ins", null, `+${added.toLocaleString()}`),
+    " ",
+    h("del", null, `−${removed.toLocaleString()}`),
+  );
 }

@@ -20,14 +20,24 @@ async function create(page) {
   const copied = page.query.get("copy");
   const path = { id: copied ?? "" };
   const [{ data: source }, { data: given }] = copied
-    ? await Promise.all([page.call("GET", ONE, { path }), page.call("GET", "/api/role/{id}/permissions", { path })])
+    ? await Promise.all([
+        page.call("GET", ONE, { path }),
+        page.call("GET", "/api/role/{id}/permissions", { path }),
+      ])
     : [{ data: null }, { data: null }];
   page.crumbs(["/roles", T.title]);
   page.title(source ? T.copyTitle(source.roleName) : T.newRole);
   page.put(
     given && h("p", null, T.copyText(given.permissions.length)),
     form({
-      fields: fields({ roleName: source ? T.copyOf(source.roleName) : "", description: source?.description ?? null, enabled: true }, true),
+      fields: fields(
+        {
+          roleName: source ? T.copyOf(source.roleName) : "",
+          description: source?.description ?? null,
+          enabled: true,
+        },
+        true,
+      ),
       submit: S.action.create,
       save: async (values, { key, form: shown }) => {
         const body = /** @type {any} */ (given ? { ...values, menuIds: given.menuIds } : values);
@@ -37,13 +47,18 @@ async function create(page) {
         page.go(`/roles/${data.id}`);
       },
       cancel: () => page.go("/roles"),
-    }));
+    }),
+  );
 }
 
 /** @param {import("../core/page.js").Page} page */
 async function edit(page) {
   const path = { id: page.params.id };
-  const pick = (/** @type {any} */ { roleName, description, enabled }) => ({ roleName, description, enabled });
+  const pick = (/** @type {any} */ { roleName, description, enabled }) => ({
+    roleName,
+    description,
+    enabled,
+  });
   let stored = { roleName: "", description: null, enabled: true };
   const made = await merging({
     read: async () => {
@@ -54,11 +69,17 @@ async function edit(page) {
     pick,
     form: (role) => ({ fields: fields(role, false), cancel: () => page.go(`/roles/${role.id}`) }),
     write: async (body, { etag }) => {
-      const write = (/** @type {boolean} */ dryRun) => page.call("PATCH", ONE, { path, body, ifMatch: etag, dryRun });
+      const write = (/** @type {boolean} */ dryRun) =>
+        page.call("PATCH", ONE, { path, body, ifMatch: etag, dryRun });
       if (body.enabled === stored.enabled) return write(false);
       const on = body.enabled;
-      return agreed({ title: on ? T.enableTitle(stored.roleName) : T.disableTitle(stored.roleName), confirm: S.action.save,
-        text: on ? T.enableText : T.disableText, danger: !on, write });
+      return agreed({
+        title: on ? T.enableTitle(stored.roleName) : T.disableTitle(stored.roleName),
+        confirm: S.action.save,
+        text: on ? T.enableText : T.disableText,
+        danger: !on,
+        write,
+      });
     },
     saved: ({ data }) => {
       tell(T.saved(data.roleName));
@@ -70,12 +91,32 @@ async function edit(page) {
   page.put(made);
 }
 
-/** @param {{roleName: string, description: string | null, enabled: boolean}} role @param {boolean} fresh @returns {import("../parts/form.js").Field[]} */
+/**
+ * @param {{roleName: string, description: string | null, enabled: boolean}} role
+ * @param {boolean} fresh
+ * @returns {import("../parts/form.js").Field[]}
+ */
 function fields(role, fresh) {
   return [
     { name: "roleName", label: T.name, required: true, value: role.roleName, attributes: { maxlength: 64 } },
-    ...(fresh ? [{ name: "roleCode", label: T.code, required: true, help: T.codeHelp, attributes: { maxlength: 64, spellcheck: "false" } }] : []),
-    { name: "description", label: T.description, type: "textarea", value: role.description, attributes: { maxlength: 1000 } },
+    ...(fresh
+      ? [
+          {
+            name: "roleCode",
+            label: T.code,
+            required: true,
+            help: T.codeHelp,
+            attributes: { maxlength: 64, spellcheck: "false" },
+          },
+        ]
+      : []),
+    {
+      name: "description",
+      label: T.description,
+      type: "textarea",
+      value: role.description,
+      attributes: { maxlength: 1000 },
+    },
     { name: "enabled", label: T.enabledState, type: "check", value: role.enabled, help: T.enabledHelp },
   ];
 }

@@ -8,5 +8,7 @@ import { S } from "../strings.js";
 export async function show(page) {
   page.crumbs(["/roles", S.roles.title]);
   page.title(S.roles.importTitle);
-  page.put(importing(page, { template: "/api/role/import", help: h("p", null, S.roles.importText), back: "/roles" }));
+  page.put(
+    importing(page, { template: "/api/role/import", help: h("p", null, S.roles.importText), back: "/roles" }),
+  );
 }

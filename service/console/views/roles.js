@@ -10,27 +10,39 @@ const T = S.roles;
 
 /** @param {import("../core/page.js").Page} page */
 export async function show(page) {
-  page.title(T.title,
+  page.title(
+    T.title,
     page.may("POST /api/role") && linkButton("/roles/new", T.add, { icon: "plus", kind: "primary" }),
     page.may("POST /api/role/import") && linkButton("/roles/import", S.transfer.import, { icon: "upload" }),
-    page.may("GET /api/role/export") && exporting(page, "/api/role/export", "roles"));
-  page.put(listing(page, {
-    caption: T.caption,
-    filters: [
-      { name: "roleName", label: T.name },
-      { name: "roleCode", label: T.code },
-      { name: "enabled", label: T.state, type: "select", options: [["true", T.enabledState], ["false", T.disabledState]] },
-    ],
-    columns: [
-      { title: T.name, sort: "roleName", cell: (one) => one.roleName },
-      { title: T.code, sort: "roleCode", cell: (one) => h("code", null, one.roleCode) },
-      { title: T.description, cell: (one) => one.description },
-      { title: T.state, sort: "enabled", cell: stateOf },
-      { title: T.updated, sort: "updateTime", cell: (one) => time(one.updateTime) },
-    ],
-    row: (one) => (page.may("GET /api/role/{id}") ? `/roles/${one.id}` : null),
-    load: async (query) => (await page.call("GET", "/api/role/list", { query })).data,
-  }));
+    page.may("GET /api/role/export") && exporting(page, "/api/role/export", "roles"),
+  );
+  page.put(
+    listing(page, {
+      caption: T.caption,
+      filters: [
+        { name: "roleName", label: T.name },
+        { name: "roleCode", label: T.code },
+        {
+          name: "enabled",
+          label: T.state,
+          type: "select",
+          options: [
+            ["true", T.enabledState],
+            ["false", T.disabledState],
+          ],
+        },
+      ],
+      columns: [
+        { title: T.name, sort: "roleName", cell: (one) => one.roleName },
+        { title: T.code, sort: "roleCode", cell: (one) => h("code", null, one.roleCode) },
+        { title: T.description, cell: (one) => one.description },
+        { title: T.state, sort: "enabled", cell: stateOf },
+        { title: T.updated, sort: "updateTime", cell: (one) => time(one.updateTime) },
+      ],
+      row: (one) => (page.may("GET /api/role/{id}") ? `/roles/${one.id}` : null),
+      load: async (query) => (await page.call("GET", "/api/role/list", { query })).data,
+    }),
+  );
 }
 
 /** @param {{enabled: boolean}} role */

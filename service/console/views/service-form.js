@@ -22,23 +22,35 @@ export async function show(page) {
 /** @param {Page} page */
 function create(page) {
   page.title(T.add);
-  page.put(form({
-    fields: [{ name: "name", label: T.name, required: true, help: T.nameHelp, attributes: { maxlength: 32, spellcheck: "false", autocapitalize: "none" } }, ...fields({})],
-    submit: S.action.create,
-    save: async (body, { key, form: shown }) => {
-      const { data } = await page.call("POST", "/api/service", { body: /** @type {any} */ (body), key });
-      shown.clean();
-      tell(T.made(data.name));
-      page.go(`/services/${data.id}`);
-    },
-    cancel: () => page.go("/services"),
-  }));
+  page.put(
+    form({
+      fields: [
+        {
+          name: "name",
+          label: T.name,
+          required: true,
+          help: T.nameHelp,
+          attributes: { maxlength: 32, spellcheck: "false", autocapitalize: "none" },
+        },
+        ...fields({}),
+      ],
+      submit: S.action.create,
+      save: async (body, { key, form: shown }) => {
+        const { data } = await page.call("POST", "/api/service", { body: /** @type {any} */ (body), key });
+        shown.clean();
+        tell(T.made(data.name));
+        page.go(`/services/${data.id}`);
+      },
+      cancel: () => page.go("/services"),
+    }),
+  );
 }
 
 /** @param {Page} page */
 async function edit(page) {
   const path = { id: page.params.id };
-  const pick = (/** @type {any} */ one) => Object.fromEntries(["description", ...RIGHTS].map((name) => [name, one[name]]));
+  const pick = (/** @type {any} */ one) =>
+    Object.fromEntries(["description", ...RIGHTS].map((name) => [name, one[name]]));
   /** @type {any} */ let stored;
   const made = await merging({
     read: async () => {
@@ -49,7 +61,8 @@ async function edit(page) {
     pick,
     form: (one) => ({ fields: fields(one), cancel: () => page.go(`/services/${one.id}`) }),
     write: async (body, { etag }) => {
-      const write = (/** @type {boolean} */ dryRun) => page.call("PATCH", ONE, { path, body, ifMatch: etag, dryRun });
+      const write = (/** @type {boolean} */ dryRun) =>
+        page.call("PATCH", ONE, { path, body, ifMatch: etag, dryRun });
       if (RIGHTS.every((name) => body[name] === stored[name])) return write(false);
       return agreed({ title: T.saveTitle(stored.name), confirm: S.action.save, write });
     },
@@ -66,9 +79,27 @@ async function edit(page) {
 /** @param {Partial<import("../types/api").Service>} service @returns {import("../parts/form.js").Field[]} */
 function fields({ description, ignoreCase, ignoreTrailingSlash, allowPreflight }) {
   return [
-    { name: "description", label: T.description, type: "textarea", value: description, attributes: { maxlength: 1000 } },
+    {
+      name: "description",
+      label: T.description,
+      type: "textarea",
+      value: description,
+      attributes: { maxlength: 1000 },
+    },
     { name: "ignoreCase", label: T.ignoreCase, type: "check", value: ignoreCase, help: T.ignoreCaseHelp },
-    { name: "ignoreTrailingSlash", label: T.ignoreTrailingSlash, type: "check", value: ignoreTrailingSlash, help: T.ignoreTrailingSlashHelp },
-    { name: "allowPreflight", label: T.allowPreflight, type: "check", value: allowPreflight, help: T.allowPreflightHelp },
+    {
+      name: "ignoreTrailingSlash",
+      label: T.ignoreTrailingSlash,
+      type: "check",
+      value: ignoreTrailingSlash,
+      help: T.ignoreTrailingSlashHelp,
+    },
+    {
+      name: "allowPreflight",
+      label: T.allowPreflight,
+      type: "check",
+      value: allowPreflight,
+      help: T.allowPreflightHelp,
+    },
   ];
 }

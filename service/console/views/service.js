@@ -16,27 +16,47 @@ const ONE = "/api/service/{id}";
 export async function show(page) {
   const { data: service, etag } = await page.call("GET", ONE, { path: { id: page.params.id } });
   page.crumbs(["/services", T.title]);
-  page.title(service.name,
-    page.may("PATCH /api/service/{id}") && linkButton(`/services/${service.id}/edit`, S.action.edit, { icon: "edit" }),
-    page.may("DELETE /api/service/{id}") && button(S.action.delete, () => remove(page, service, etag), { kind: "danger", icon: "trash" }));
+  page.title(
+    service.name,
+    page.may("PATCH /api/service/{id}") &&
+      linkButton(`/services/${service.id}/edit`, S.action.edit, { icon: "edit" }),
+    page.may("DELETE /api/service/{id}") &&
+      button(S.action.delete, () => remove(page, service, etag), { kind: "danger", icon: "trash" }),
+  );
   page.put(
-    card(T.facts, definition([
-      [T.description, service.description],
-      [T.router, routerOf(service)],
-      [T.created, time(service.createTime)],
-      [T.updated, edited(service)],
-    ]), related(page,
-      ["GET /api/resource/list", `/resources?service=${service.name}`, T.resources, "link"],
-      entries(`service:${service.name}`))),
-    page.may("GET /api/opening/list") && card(T.openings, openings(page, service.name)));
+    card(
+      T.facts,
+      definition([
+        [T.description, service.description],
+        [T.router, routerOf(service)],
+        [T.created, time(service.createTime)],
+        [T.updated, edited(service)],
+      ]),
+      related(
+        page,
+        ["GET /api/resource/list", `/resources?service=${service.name}`, T.resources, "link"],
+        entries(`service:${service.name}`),
+      ),
+    ),
+    page.may("GET /api/opening/list") && card(T.openings, openings(page, service.name)),
+  );
 }
 
-/** @param {import("../core/page.js").Page} page @param {import("../types/api").Service} service @param {string | null} etag */
+/**
+ * @param {import("../core/page.js").Page} page
+ * @param {import("../types/api").Service} service
+ * @param {string | null} etag
+ */
 function remove(page, service, etag) {
   const title = T.deleteTitle(service.name);
   return attempt(title, async () => {
-    const done = await previewed({ title, text: T.deleteText, confirm: T.deleteConfirm, danger: true,
-      write: (dryRun) => page.call("DELETE", ONE, { path: { id: service.id }, ifMatch: etag, dryRun }) });
+    const done = await previewed({
+      title,
+      text: T.deleteText,
+      confirm: T.deleteConfirm,
+      danger: true,
+      write: (dryRun) => page.call("DELETE", ONE, { path: { id: service.id }, ifMatch: etag, dryRun }),
+    });
     if (!done) return;
     tell(T.deleted(service.name));
     page.go("/services");

@@ -9,27 +9,36 @@ const T = S.services;
 
 /** @param {import("../core/page.js").Page} page */
 export async function show(page) {
-  page.title(T.title, page.may("POST /api/service") && linkButton("/services/new", T.add, { icon: "plus", kind: "primary" }));
-  page.put(h("p", null, T.text), listing(page, {
-    caption: T.title,
-    filters: [{ name: "name", label: T.name }],
-    columns: [
-      { title: T.name, sort: "name", cell: (one) => one.name },
-      { title: T.description, cell: (one) => one.description },
-      { title: T.router, cell: routerOf },
-      { title: T.updated, sort: "updateTime", cell: edited },
-    ],
-    row: (one) => (page.may("GET /api/service/{id}") ? `/services/${one.id}` : null),
-    empty: empty(T.none),
-    load: async (query) => (await page.call("GET", "/api/service/list", { query })).data,
-  }));
+  page.title(
+    T.title,
+    page.may("POST /api/service") && linkButton("/services/new", T.add, { icon: "plus", kind: "primary" }),
+  );
+  page.put(
+    h("p", null, T.text),
+    listing(page, {
+      caption: T.title,
+      filters: [{ name: "name", label: T.name }],
+      columns: [
+        { title: T.name, sort: "name", cell: (one) => one.name },
+        { title: T.description, cell: (one) => one.description },
+        { title: T.router, cell: routerOf },
+        { title: T.updated, sort: "updateTime", cell: edited },
+      ],
+      row: (one) => (page.may("GET /api/service/{id}") ? `/services/${one.id}` : null),
+      empty: empty(T.none),
+      load: async (query) => (await page.call("GET", "/api/service/list", { query })).data,
+    }),
+  );
 }
 
 /** Return how the router of a service reads requests, in badges. @param {import("../types/api").Service} service */
 export function routerOf({ ignoreCase, ignoreTrailingSlash, allowPreflight }) {
-  return h("span", { class: "badges" },
+  return h(
+    "span",
+    { class: "badges" },
     ignoreCase && badge(T.ignoreCase),
     ignoreTrailingSlash && badge(T.ignoreTrailingSlash),
     allowPreflight && badge(T.allowPreflight, "warn"),
-    !ignoreCase && !ignoreTrailingSlash && !allowPreflight && T.exact);
+    !ignoreCase && !ignoreTrailingSlash && !allowPreflight && T.exact,
+  );
 }

@@ -10,10 +10,24 @@ import { S } from "../strings.js";
 /** Show the page; returns once there is a session, also when another tab has opened it. */
 export async function page() {
   let settle = () => {};
-  const done = new Promise((resolve) => { settle = () => resolve(undefined); });
-  document.body.replaceChildren(h("main", { class: "alone" }, h("div", { class: "card sign-in" },
-    h("div", { class: "brand" }, mark(), S.product), h("h1", null, S.signIn.title), h("p", { class: "help" }, S.signIn.about),
-    credentials("", settle))), ...document.querySelectorAll("#messages"));
+  const done = new Promise((resolve) => {
+    settle = () => resolve(undefined);
+  });
+  document.body.replaceChildren(
+    h(
+      "main",
+      { class: "alone" },
+      h(
+        "div",
+        { class: "card sign-in" },
+        h("div", { class: "brand" }, mark(), S.product),
+        h("h1", null, S.signIn.title),
+        h("p", { class: "help" }, S.signIn.about),
+        credentials("", settle),
+      ),
+    ),
+    ...document.querySelectorAll("#messages"),
+  );
   document.querySelector("input")?.focus();
   await Promise.race([done, elsewhere()]);
 }
@@ -28,7 +42,12 @@ export async function again(problem) {
   const { dialog } = await import("../parts/dialog.js"); // the page asks without it
   const settle = () => box.close(true);
   const why = problem && problem.status === 403 ? trouble(problem) : requested(problem);
-  const box = dialog(S.signIn.again, why, h("p", null, S.signIn.againText), credentials(before?.name ?? "", settle));
+  const box = dialog(
+    S.signIn.again,
+    why,
+    h("p", null, S.signIn.againText),
+    credentials(before?.name ?? "", settle),
+  );
   elsewhere().then(settle);
   if (!(await box.closed)) throw problem ?? new Problem(401, { code: "unauthenticated" });
   if (before && (await session.whose()) !== before.id) await session.restart();
@@ -43,8 +62,20 @@ async function elsewhere() {
 function credentials(name, done) {
   return form({
     fields: [
-      { name: "userName", label: S.signIn.userName, required: true, value: name, attributes: { autocomplete: "username", autocapitalize: "none", spellcheck: "false", maxlength: 64 } },
-      { name: "password", label: S.signIn.password, type: "password", required: true, attributes: { autocomplete: "current-password", autofocus: name !== "" } },
+      {
+        name: "userName",
+        label: S.signIn.userName,
+        required: true,
+        value: name,
+        attributes: { autocomplete: "username", autocapitalize: "none", spellcheck: "false", maxlength: 64 },
+      },
+      {
+        name: "password",
+        label: S.signIn.password,
+        type: "password",
+        required: true,
+        attributes: { autocomplete: "current-password", autofocus: name !== "" },
+      },
     ],
     submit: S.signIn.submit,
     quiet: true,

@@ -10,20 +10,19 @@ const T = S.logins;
 /** @param {import("../core/page.js").Page} page */
 export async function show(page) {
   page.title(T.title);
-  page.put(listing(page, {
-    caption: T.caption,
-    columns: [
-      { title: T.time, cell: (one) => time(one.createTime) },
-      ...sessionEvents(),
-    ],
-    filters: [
-      { name: "event", label: T.event, type: "select", options: Object.entries(T.events) },
-      { name: "outcome", label: T.outcome, type: "select", options: Object.entries(T.outcomes) },
-      { name: "device", label: T.device },
-      { name: "from", label: T.from, type: "date" },
-      { name: "to", label: T.to, type: "date" },
-    ],
-    load: async (query) => (await page.call("GET", "/api/user/profile/login-logs", { query })).data,
-    empty: T.none,
-  }));
+  page.put(
+    listing(page, {
+      caption: T.caption,
+      columns: [{ title: T.time, cell: (one) => time(one.createTime) }, ...sessionEvents()],
+      filters: [
+        { name: "event", label: T.event, type: "select", options: Object.entries(T.events) },
+        { name: "outcome", label: T.outcome, type: "select", options: Object.entries(T.outcomes) },
+        { name: "device", label: T.device },
+        { name: "from", label: T.from, type: "date" },
+        { name: "to", label: T.to, type: "date" },
+      ],
+      load: async (query) => (await page.call("GET", "/api/user/profile/login-logs", { query })).data,
+      empty: T.none,
+    }),
+  );
 }

@@ -25,24 +25,44 @@ export async function show(page) {
 function create(page, roles) {
   const service = page.query.get("kind") === "service";
   page.crumbs(["/users", T.title]);
-  page.title(service ? T.newService : T.newUser, !service && linkButton("/users/new?kind=service", T.newService));
-  page.put(form({
-    fields: [
-      ...fields({ kind: service ? "service" : "person", roleIds: [] }, roles).slice(0, 2),
-      ...(service ? [] : [{ name: "password", label: T.password, type: "password", required: true, help: T.passwordHelp, attributes: { autocomplete: "new-password" } }]),
-      ...fields({ kind: service ? "service" : "person", roleIds: [] }, roles).slice(2),
-      { name: "enabled", label: T.mayLogIn, type: "check", value: true },
-    ],
-    submit: S.action.create,
-    save: async ({ enabled, ...values }, { key, form: shown }) => {
-      const body = /** @type {any} */ ({ ...values, kind: service ? "service" : "person", status: enabled ? "enabled" : "disabled" });
-      const { data } = await page.call("POST", "/api/user", { body, key });
-      shown.clean();
-      tell(T.madeUser(data.userName));
-      page.go(`/users/${data.id}`);
-    },
-    cancel: () => page.go("/users"),
-  }));
+  page.title(
+    service ? T.newService : T.newUser,
+    !service && linkButton("/users/new?kind=service", T.newService),
+  );
+  page.put(
+    form({
+      fields: [
+        ...fields({ kind: service ? "service" : "person", roleIds: [] }, roles).slice(0, 2),
+        ...(service
+          ? []
+          : [
+              {
+                name: "password",
+                label: T.password,
+                type: "password",
+                required: true,
+                help: T.passwordHelp,
+                attributes: { autocomplete: "new-password" },
+              },
+            ]),
+        ...fields({ kind: service ? "service" : "person", roleIds: [] }, roles).slice(2),
+        { name: "enabled", label: T.mayLogIn, type: "check", value: true },
+      ],
+      submit: S.action.create,
+      save: async ({ enabled, ...values }, { key, form: shown }) => {
+        const body = /** @type {any} */ ({
+          ...values,
+          kind: service ? "service" : "person",
+          status: enabled ? "enabled" : "disabled",
+        });
+        const { data } = await page.call("POST", "/api/user", { body, key });
+        shown.clean();
+        tell(T.madeUser(data.userName));
+        page.go(`/users/${data.id}`);
+      },
+      cancel: () => page.go("/users"),
+    }),
+  );
 }
 
 /** @param {Page} page @param {Roles} roles */
@@ -58,7 +78,10 @@ async function edit(page, roles) {
       return found;
     },
     pick: picked,
-    form: (user) => ({ fields: fields({ ...user, roleIds: base.roleIds }, roles), cancel: () => page.go(`/users/${user.id}`) }),
+    form: (user) => ({
+      fields: fields({ ...user, roleIds: base.roleIds }, roles),
+      cancel: () => page.go(`/users/${user.id}`),
+    }),
     write: (values, { etag }) => saved(page, path, name, changed(values, base), etag),
     saved: () => {
       tell(T.saved(name));
@@ -72,38 +95,85 @@ async function edit(page, roles) {
 
 /**
  * Save what has changed; where it is the roles, after the reader has seen who gains and loses what.
- * @param {Page} page @param {{id: string}} path @param {string} name @param {Record<string, any>} body @param {string | null} etag
+ * @param {Page} page
+ * @param {{id: string}} path
+ * @param {string} name
+ * @param {Record<string, any>} body
+ * @param {string | null} etag
  */
 async function saved(page, path, name, body, etag) {
-  const write = (/** @type {boolean} */ dryRun) => page.call("PATCH", ONE, { path, body, ifMatch: etag, dryRun });
+  const write = (/** @type {boolean} */ dryRun) =>
+    page.call("PATCH", ONE, { path, body, ifMatch: etag, dryRun });
   if (!("roleIds" in body)) return write(false);
   return agreed({ title: T.rolesTitle(name), text: T.rolesText, confirm: S.action.save, write });
 }
 
 /** @param {Record<string, any>} values @param {Record<string, any>} base */
 function changed(values, base) {
-  return Object.fromEntries(Object.entries(values).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(base[name])));
+  return Object.fromEntries(
+    Object.entries(values).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(base[name])),
+  );
 }
 
 /** @param {import("../parts/users.js").User} user @returns {Record<string, any>} */
 function picked({ userName, nickName, email, phone, gender, avatar, service, kind, roles }) {
   const roleIds = roles.map((role) => role.id).sort((one, other) => one - other);
-  return { userName, nickName, email, phone, gender, avatar, ...(kind === "service" ? { service } : {}), roleIds };
+  return {
+    userName,
+    nickName,
+    email,
+    phone,
+    gender,
+    avatar,
+    ...(kind === "service" ? { service } : {}),
+    roleIds,
+  };
 }
 
 /** @param {Record<string, any>} user @param {Roles} roles @returns {import("../parts/form.js").Field[]} */
 function fields(user, roles) {
-  const known = roles.map(({ id, roleName, roleCode, enabled }) => ({ key: id, text: roleName, note: [roleCode, !enabled && [" ", badge(T.statuses.disabled, "warn")]] }));
+  const known = roles.map(({ id, roleName, roleCode, enabled }) => ({
+    key: id,
+    text: roleName,
+    note: [roleCode, !enabled && [" ", badge(T.statuses.disabled, "warn")]],
+  }));
   const chosen = picker(known, user.roleIds);
   return [
-    { name: "userName", label: T.userName, required: true, value: user.userName, help: T.userNameHelp, attributes: { maxlength: 64, spellcheck: "false" } },
-    { name: "nickName", label: T.nickName, required: true, value: user.nickName, help: T.nickNameHelp, attributes: { maxlength: 64 } },
+    {
+      name: "userName",
+      label: T.userName,
+      required: true,
+      value: user.userName,
+      help: T.userNameHelp,
+      attributes: { maxlength: 64, spellcheck: "false" },
+    },
+    {
+      name: "nickName",
+      label: T.nickName,
+      required: true,
+      value: user.nickName,
+      help: T.nickNameHelp,
+      attributes: { maxlength: 64 },
+    },
     { name: "email", label: T.email, type: "email", value: user.email },
     { name: "phone", label: T.phone, type: "tel", value: user.phone },
-    { name: "gender", label: T.gender, type: "select", value: user.gender, options: Object.entries(T.genders) },
+    {
+      name: "gender",
+      label: T.gender,
+      type: "select",
+      value: user.gender,
+      options: Object.entries(T.genders),
+    },
     { name: "avatar", label: T.avatar, value: user.avatar, help: T.avatarHelp },
-    ...(user.kind === "service" ? [{ name: "service", label: T.service, value: user.service, help: T.serviceHelp }] : []),
-    { name: "roleIds", label: T.roles, type: "custom", options: roles.map(({ id, roleName }) => /** @type {[any, string]} */ ([id, roleName])),
-      control: { ...chosen, get: () => chosen.get().sort((one, other) => one - other) } },
+    ...(user.kind === "service"
+      ? [{ name: "service", label: T.service, value: user.service, help: T.serviceHelp }]
+      : []),
+    {
+      name: "roleIds",
+      label: T.roles,
+      type: "custom",
+      options: roles.map(({ id, roleName }) => /** @type {[any, string]} */ ([id, roleName])),
+      control: { ...chosen, get: () => chosen.get().sort((one, other) => one - other) },
+    },
   ];
 }

@@ -20,28 +20,63 @@ export async function show(page) {
   const { data: user, etag } = await page.call("GET", "/api/user/{id}", { path });
   const self = user.id === page.me.id;
   page.crumbs(["/users", T.title]);
-  page.title(user.userName,
+  page.title(
+    user.userName,
     page.may("PATCH /api/user/{id}") && linkButton(`/users/${user.id}/edit`, S.action.edit, { icon: "edit" }),
-    !self && page.may("PUT /api/user/{id}/status") && button(user.status === "enabled" ? T.disable : T.enable, () => setStatus(page, user, etag)),
-    !self && page.may("POST /api/online/{loginId}/ban") && (user.ban ? button(T.unban, () => letIn(page, user)) : button(T.ban, () => keepOut(page, user))),
-    user.kind === "service" && page.may("GET /api/user/{id}/keys") && linkButton(`/users/${user.id}/keys`, T.keys, { icon: "key" }),
-    !self && user.kind === "person" && page.may("PUT /api/user/{id}/password") && button(T.reset, () => reset(page, user), { icon: "key" }),
-    !self && page.may("DELETE /api/user/{id}") && button(S.action.delete, () => remove(page, user, etag), { kind: "danger", icon: "trash" }));
+    !self &&
+      page.may("PUT /api/user/{id}/status") &&
+      button(user.status === "enabled" ? T.disable : T.enable, () => setStatus(page, user, etag)),
+    !self &&
+      page.may("POST /api/online/{loginId}/ban") &&
+      (user.ban ? button(T.unban, () => letIn(page, user)) : button(T.ban, () => keepOut(page, user))),
+    user.kind === "service" &&
+      page.may("GET /api/user/{id}/keys") &&
+      linkButton(`/users/${user.id}/keys`, T.keys, { icon: "key" }),
+    !self &&
+      user.kind === "person" &&
+      page.may("PUT /api/user/{id}/password") &&
+      button(T.reset, () => reset(page, user), { icon: "key" }),
+    !self &&
+      page.may("DELETE /api/user/{id}") &&
+      button(S.action.delete, () => remove(page, user, etag), { kind: "danger", icon: "trash" }),
+  );
   page.put(
     self && h("p", { class: "note" }, T.self),
-    card(T.facts, facts(page, user), related(page,
-      what({ userName: user.userName }),
-      entries(`user:${user.userName}`),
-      ["GET /api/login-log/list", `/logs/logins?${new URLSearchParams({ userName: user.userName })}`, S.related.signIns, "log-in"])),
-    page.may("GET /api/online/list") && card(T.sessions, await sessions(page, user)));
+    card(
+      T.facts,
+      facts(page, user),
+      related(page, what({ userName: user.userName }), entries(`user:${user.userName}`), [
+        "GET /api/login-log/list",
+        `/logs/logins?${new URLSearchParams({ userName: user.userName })}`,
+        S.related.signIns,
+        "log-in",
+      ]),
+    ),
+    page.may("GET /api/online/list") && card(T.sessions, await sessions(page, user)),
+  );
 }
 
 /** @param {import("../core/page.js").Page} page @param {import("../parts/users.js").User} user */
 function facts(page, user) {
   const { ban: banned } = user;
   return definition([
-    [T.status, [stateOf(user), banned && h("p", null, T.bannedBy(banned.bannedBy ?? T.somebody), " ", time(banned.createTime), ", ",
-      banned.until ? [T.until, " ", time(banned.until)] : T.noEnd, banned.reason && [": ", h("q", null, banned.reason)])]],
+    [
+      T.status,
+      [
+        stateOf(user),
+        banned &&
+          h(
+            "p",
+            null,
+            T.bannedBy(banned.bannedBy ?? T.somebody),
+            " ",
+            time(banned.createTime),
+            ", ",
+            banned.until ? [T.until, " ", time(banned.until)] : T.noEnd,
+            banned.reason && [": ", h("q", null, banned.reason)],
+          ),
+      ],
+    ],
     [T.nickName, user.nickName],
     [T.email, user.email],
     [T.phone, user.phone],
@@ -49,7 +84,17 @@ function facts(page, user) {
     [T.avatar, user.avatar],
     [T.kind, T.kinds[user.kind]],
     [T.service, user.service],
-    [T.roles, user.roles.length ? user.roles.map((role) => [page.may("GET /api/role/{id}") ? link(`/roles/${role.id}`, badge(role.roleName)) : badge(role.roleName), " "]) : T.noRoles],
+    [
+      T.roles,
+      user.roles.length
+        ? user.roles.map((role) => [
+            page.may("GET /api/role/{id}")
+              ? link(`/roles/${role.id}`, badge(role.roleName))
+              : badge(role.roleName),
+            " ",
+          ])
+        : T.noRoles,
+    ],
     [T.created, time(user.createTime)],
     [T.updated, edited(user)],
   ]);
@@ -57,28 +102,63 @@ function facts(page, user) {
 
 /** @param {import("../core/page.js").Page} page @param {import("../parts/users.js").User} user */
 async function sessions(page, user) {
-  const { data } = await page.call("GET", "/api/online/list", { query: { userName: user.userName, size: 200 } });
+  const { data } = await page.call("GET", "/api/online/list", {
+    query: { userName: user.userName, size: 200 },
+  });
   const open = data.items.filter((/** @type {any} */ one) => one.loginId === String(user.id));
   if (!open.length) return empty(T.noSessions);
   const kicks = page.may("DELETE /api/online/{loginId}/{device}");
   return [
-    table(T.sessions, [T.device, T.browser, T.address, T.loggedIn, ...(kicks ? [""] : [])], open.map((/** @type {any} */ one) => [
-      one.device, `${one.browser}, ${one.os}`, one.loginIp, time(one.loginTime),
-      ...(kicks ? [button(T.kick, () => kick(page, user, one.device), { "aria-label": T.kickDevice(one.device) })] : [])])),
-    open.length > 1 && page.may("DELETE /api/online/{loginId}") && h("div", { class: "actions" }, button(T.kickAll, () => kick(page, user, null))),
+    table(
+      T.sessions,
+      [T.device, T.browser, T.address, T.loggedIn, ...(kicks ? [""] : [])],
+      open.map((/** @type {any} */ one) => [
+        one.device,
+        `${one.browser}, ${one.os}`,
+        one.loginIp,
+        time(one.loginTime),
+        ...(kicks
+          ? [button(T.kick, () => kick(page, user, one.device), { "aria-label": T.kickDevice(one.device) })]
+          : []),
+      ]),
+    ),
+    open.length > 1 &&
+      page.may("DELETE /api/online/{loginId}") &&
+      h(
+        "div",
+        { class: "actions" },
+        button(T.kickAll, () => kick(page, user, null)),
+      ),
   ];
 }
 
-/** @param {import("../core/page.js").Page} page @param {import("../parts/users.js").User} user @param {string | null} etag */
+/**
+ * @param {import("../core/page.js").Page} page
+ * @param {import("../parts/users.js").User} user
+ * @param {string | null} etag
+ */
 function setStatus(page, user, etag) {
   const on = user.status !== "enabled";
   const title = on ? T.enableTitle(user.userName) : T.disableTitle(user.userName);
   const path = { id: user.id };
   return attempt(title, async () => {
-    const done = await previewed({ title, text: on ? T.enableText : T.disableText, confirm: on ? T.enable : T.disable, danger: !on,
-      write: (dryRun) => page.call("PUT", STATUS, { path, body: { status: on ? "enabled" : "disabled" }, ifMatch: etag, dryRun }) });
+    const done = await previewed({
+      title,
+      text: on ? T.enableText : T.disableText,
+      confirm: on ? T.enable : T.disable,
+      danger: !on,
+      write: (dryRun) =>
+        page.call("PUT", STATUS, {
+          path,
+          body: { status: on ? "enabled" : "disabled" },
+          ifMatch: etag,
+          dryRun,
+        }),
+    });
     if (!done) return;
-    tell(on ? T.enabled(user.userName) : T.disabled(user.userName), { undo: undoing(page, ["PUT", STATUS, { path, body: { status: user.status }, ifMatch: done.etag }]) });
+    tell(on ? T.enabled(user.userName) : T.disabled(user.userName), {
+      undo: undoing(page, ["PUT", STATUS, { path, body: { status: user.status }, ifMatch: done.etag }]),
+    });
     await page.reload();
   });
 }
@@ -101,8 +181,19 @@ function letIn(page, user) {
 /** @param {import("../core/page.js").Page} page @param {import("../parts/users.js").User} user */
 async function reset(page, user) {
   const done = await ask({
-    title: T.resetTitle(user.userName), text: T.resetText, confirm: T.resetConfirm, danger: true,
-    extra: [{ name: "newPassword", label: T.newPassword, type: "password", required: true, attributes: { autocomplete: "new-password" } }],
+    title: T.resetTitle(user.userName),
+    text: T.resetText,
+    confirm: T.resetConfirm,
+    danger: true,
+    extra: [
+      {
+        name: "newPassword",
+        label: T.newPassword,
+        type: "password",
+        required: true,
+        attributes: { autocomplete: "new-password" },
+      },
+    ],
     act: (body) => page.call("PUT", "/api/user/{id}/password", { path: { id: user.id }, body }),
   });
   if (!done) return;
@@ -110,24 +201,42 @@ async function reset(page, user) {
   await page.reload();
 }
 
-/** @param {import("../core/page.js").Page} page @param {import("../parts/users.js").User} user @param {string | null} device */
+/**
+ * @param {import("../core/page.js").Page} page
+ * @param {import("../parts/users.js").User} user
+ * @param {string | null} device
+ */
 async function kick(page, user, device) {
   const path = { loginId: user.id, device: device ?? "" };
   const done = await ask({
-    title: device ? T.kickTitle(user.userName, device) : T.kickAllTitle(user.userName), text: T.kickText, confirm: T.kickConfirm, danger: true,
-    act: () => page.call("DELETE", device ? "/api/online/{loginId}/{device}" : "/api/online/{loginId}", { path }),
+    title: device ? T.kickTitle(user.userName, device) : T.kickAllTitle(user.userName),
+    text: T.kickText,
+    confirm: T.kickConfirm,
+    danger: true,
+    act: () =>
+      page.call("DELETE", device ? "/api/online/{loginId}/{device}" : "/api/online/{loginId}", { path }),
   });
   if (!done) return;
   tell(T.kicked(user.userName));
   await page.reload();
 }
 
-/** @param {import("../core/page.js").Page} page @param {import("../parts/users.js").User} user @param {string | null} etag */
+/**
+ * @param {import("../core/page.js").Page} page
+ * @param {import("../parts/users.js").User} user
+ * @param {string | null} etag
+ */
 function remove(page, user, etag) {
   const title = T.deleteTitle(user.userName);
   return attempt(title, async () => {
-    const done = await previewed({ title, text: T.deleteText(user.userName), confirm: T.deleteConfirm, danger: true,
-      write: (dryRun) => page.call("DELETE", "/api/user/{id}", { path: { id: user.id }, ifMatch: etag, dryRun }) });
+    const done = await previewed({
+      title,
+      text: T.deleteText(user.userName),
+      confirm: T.deleteConfirm,
+      danger: true,
+      write: (dryRun) =>
+        page.call("DELETE", "/api/user/{id}", { path: { id: user.id }, ifMatch: etag, dryRun }),
+    });
     if (!done) return;
     tell(T.deleted(user.userName));
     page.go("/users");

@@ -12,35 +12,55 @@ const T = S.users;
 /** @param {import("../core/page.js").Page} page */
 export async function show(page) {
   const roles = await roleOptions(page);
-  page.title(T.title,
+  page.title(
+    T.title,
     page.may("POST /api/user") && linkButton("/users/new", T.add, { icon: "plus", kind: "primary" }),
     page.may("POST /api/user/import") && linkButton("/users/import", S.transfer.import, { icon: "upload" }),
-    page.may("GET /api/user/export") && exporting(page, "/api/user/export", "users"));
-  page.put(listing(page, {
-    caption: T.caption,
-    filters: [
-      { name: "userName", label: T.userName, type: "text" },
-      { name: "nickName", label: T.nickName, type: "text" },
-      { name: "email", label: T.email, type: "text", more: true },
-      { name: "phone", label: T.phone, type: "text", more: true },
-      { name: "status", label: T.status, type: "select", options: options(T.statuses) },
-      { name: "banned", label: T.banned, type: "select", options: [["true", S.table.yes], ["false", S.table.no]] },
-      { name: "kind", label: T.kind, type: "select", options: options(T.kinds), more: true },
-      { name: "roleCode", label: T.role, type: roles ? "select" : "text", options: roles ?? [] },
-      { name: "createTimeFrom", label: T.from, type: "date", more: true },
-      { name: "createTimeTo", label: T.to, type: "date", more: true },
-    ],
-    columns: [
-      { title: T.userName, sort: "userName", cell: (one) => one.userName },
-      { title: T.nickName, sort: "nickName", cell: (one) => one.nickName },
-      { title: T.email, sort: "email", cell: (one) => one.email ?? "" },
-      { title: T.roles, cell: (one) => h("span", { class: "badges" }, one.roles.map((/** @type {any} */ role) => badge(role.roleName))) },
-      { title: T.status, sort: "status", cell: stateOf },
-      { title: T.created, sort: "createTime", cell: (one) => time(one.createTime) },
-    ],
-    row: (one) => (page.may("GET /api/user/{id}") ? `/users/${one.id}` : null),
-    load: async (query) => (await page.call("GET", "/api/user/list", { query })).data,
-  }));
+    page.may("GET /api/user/export") && exporting(page, "/api/user/export", "users"),
+  );
+  page.put(
+    listing(page, {
+      caption: T.caption,
+      filters: [
+        { name: "userName", label: T.userName, type: "text" },
+        { name: "nickName", label: T.nickName, type: "text" },
+        { name: "email", label: T.email, type: "text", more: true },
+        { name: "phone", label: T.phone, type: "text", more: true },
+        { name: "status", label: T.status, type: "select", options: options(T.statuses) },
+        {
+          name: "banned",
+          label: T.banned,
+          type: "select",
+          options: [
+            ["true", S.table.yes],
+            ["false", S.table.no],
+          ],
+        },
+        { name: "kind", label: T.kind, type: "select", options: options(T.kinds), more: true },
+        { name: "roleCode", label: T.role, type: roles ? "select" : "text", options: roles ?? [] },
+        { name: "createTimeFrom", label: T.from, type: "date", more: true },
+        { name: "createTimeTo", label: T.to, type: "date", more: true },
+      ],
+      columns: [
+        { title: T.userName, sort: "userName", cell: (one) => one.userName },
+        { title: T.nickName, sort: "nickName", cell: (one) => one.nickName },
+        { title: T.email, sort: "email", cell: (one) => one.email ?? "" },
+        {
+          title: T.roles,
+          cell: (one) =>
+            h(
+              "span",
+              { class: "badges" },
+              one.roles.map((/** @type {any} */ role) => badge(role.roleName)),
+            ),
+        },
+        { title: T.status, sort: "status", cell: stateOf },
+        { title: T.created, sort: "createTime", cell: (one) => time(one.createTime) },
+      ],
+      row: (one) => (page.may("GET /api/user/{id}") ? `/users/${one.id}` : null),
+      load: async (query) => (await page.call("GET", "/api/user/list", { query })).data,
+    }),
+  );
 }
 
 /** @param {Record<string, string>} names @returns {[string, string][]} */

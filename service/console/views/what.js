@@ -3,7 +3,19 @@
 import { badge, card, definition, empty, h } from "../core/dom.js";
 import { Problem } from "../core/api.js";
 import { form } from "../parts/form.js";
-import { after, answering, asking, codes, codesIn, objectOf, passedBy, requestOf, showing, tabs, why } from "../parts/policy.js";
+import {
+  after,
+  answering,
+  asking,
+  codes,
+  codesIn,
+  objectOf,
+  passedBy,
+  requestOf,
+  showing,
+  tabs,
+  why,
+} from "../parts/policy.js";
 import { listing } from "../parts/table.js";
 import { S } from "../strings.js";
 
@@ -29,16 +41,33 @@ function question(page) {
   const spelled = { spellcheck: "false", autocapitalize: "none" };
   const made = form({
     fields: [
-      { name: "subject", label: T.subject, type: "select", required: true, value: SUBJECTS.find((one) => page.query.has(one)) ?? "userName",
-        options: [["userName", T.userName], ["roleCode", T.roleCode], ["codes", T.permissions]] },
+      {
+        name: "subject",
+        label: T.subject,
+        type: "select",
+        required: true,
+        value: SUBJECTS.find((one) => page.query.has(one)) ?? "userName",
+        options: [
+          ["userName", T.userName],
+          ["roleCode", T.roleCode],
+          ["codes", T.permissions],
+        ],
+      },
       { name: "userName", label: T.userName, value: value("userName"), attributes: spelled },
       { name: "roleCode", label: T.roleCode, value: value("roleCode"), attributes: spelled },
-      { name: "codes", label: T.permissions, value: value("codes"), help: T.permissionsHelp, attributes: spelled },
+      {
+        name: "codes",
+        label: T.permissions,
+        value: value("codes"),
+        help: T.permissionsHelp,
+        attributes: spelled,
+      },
     ],
     submit: T.ask,
     quiet: true,
     save: ({ subject, ...values }) => {
-      if (subject !== "codes" && !values[subject]) throw new Problem(422, { errors: [{ field: subject, message: S.form.missing }] });
+      if (subject !== "codes" && !values[subject])
+        throw new Problem(422, { errors: [{ field: subject, message: S.form.missing }] });
       return asking(page, { [subject]: values[subject] ?? " " });
     },
   });
@@ -57,20 +86,35 @@ async function found(page, name) {
   const value = page.query.get(name) ?? "";
   // Empty members are left out of an address: a comma stands for no code at all.
   const subject = { [name]: name === "codes" ? codesIn(value).join(",") || "," : value };
-  const read = async (/** @type {Record<string, any>} */ { page: number, size = ROWS, kind }) => (await page.call("GET", "/api/policy/what", { query: { ...subject, page: number, size, kind } })).data;
+  const read = async (/** @type {Record<string, any>} */ { page: number, size = ROWS, kind }) =>
+    (await page.call("GET", "/api/policy/what", { query: { ...subject, page: number, size, kind } })).data;
   const data = await read(Object.fromEntries(page.query));
   const asker = name === "codes" ? { permissions: codesIn(value).join(",") || " " } : subject;
   return [
-    card(T.answer, data.keptOut && h("p", { class: "note bad" }, T.keptOut), definition([
-      [S.users.status, data.userStatus && badge(S.users.statuses[data.userStatus] ?? data.userStatus, data.userStatus === "enabled" ? "good" : "bad")],
-      [T.holds, data.permissions.length ? codes(data.permissions) : T.holdsNothing],
-    ])),
+    card(
+      T.answer,
+      data.keptOut && h("p", { class: "note bad" }, T.keptOut),
+      definition([
+        [
+          S.users.status,
+          data.userStatus &&
+            badge(
+              S.users.statuses[data.userStatus] ?? data.userStatus,
+              data.userStatus === "enabled" ? "good" : "bad",
+            ),
+        ],
+        [T.holds, data.permissions.length ? codes(data.permissions) : T.holdsNothing],
+      ]),
+    ),
     listing(page, {
       caption: T.whatCaption,
       size: ROWS,
       filters: [{ name: "kind", label: T.kind, type: "select", options: Object.entries(T.kinds) }],
       columns: [
-        { title: T.what, cell: (one) => (one.kind === "request" ? objectOf(page, one.object) : h("code", null, one.object)) },
+        {
+          title: T.what,
+          cell: (one) => (one.kind === "request" ? objectOf(page, one.object) : h("code", null, one.object)),
+        },
         { title: T.kind, cell: (one) => T.kinds[one.kind] },
         { title: T.resourceLine, cell: (one) => passedBy(one.resource) },
         { title: T.endpointLine, cell: (one) => passedBy(one.endpoint ?? one.grant) },

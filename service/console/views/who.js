@@ -20,7 +20,8 @@ export async function show(page) {
   const shown = question(page, await serviceOptions(page));
   const answer = h("div", { class: "body" });
   page.put(tabs(page), h("p", null, T.whoText), card("", shown), answer);
-  if (query.get("permission")) answering(page, shown, answer, () => givers(page, query.get("permission") ?? ""));
+  if (query.get("permission"))
+    answering(page, shown, answer, () => givers(page, query.get("permission") ?? ""));
   else if (query.get("path")) answering(page, shown, answer, () => passing(page));
 }
 
@@ -31,10 +32,33 @@ function question(page, services) {
   const spelled = { spellcheck: "false", autocapitalize: "none" };
   const made = form({
     fields: [
-      { name: "about", label: T.about, type: "select", required: true, options: codesToo ? T.whoAbouts : T.whoAbouts.slice(0, 1), value: value("permission") ? "permission" : "request" },
-      { name: "method", label: T.method, type: "select", required: true, options: METHODS, value: value("method") ?? "GET" },
+      {
+        name: "about",
+        label: T.about,
+        type: "select",
+        required: true,
+        options: codesToo ? T.whoAbouts : T.whoAbouts.slice(0, 1),
+        value: value("permission") ? "permission" : "request",
+      },
+      {
+        name: "method",
+        label: T.method,
+        type: "select",
+        required: true,
+        options: METHODS,
+        value: value("method") ?? "GET",
+      },
       { name: "path", label: T.path, value: value("path"), help: T.pathHelp, attributes: spelled },
-      { name: "service", label: T.service, type: services ? "select" : "text", required: Boolean(services), options: services ?? [], value: value("service") ?? (services ? OWN : null), help: services ? undefined : T.serviceHelp, attributes: spelled },
+      {
+        name: "service",
+        label: T.service,
+        type: services ? "select" : "text",
+        required: Boolean(services),
+        options: services ?? [],
+        value: value("service") ?? (services ? OWN : null),
+        help: services ? undefined : T.serviceHelp,
+        attributes: spelled,
+      },
       { name: "permission", label: T.permission, value: value("permission"), attributes: spelled },
     ],
     submit: T.ask,
@@ -42,7 +66,12 @@ function question(page, services) {
     save: ({ about, method, path, service, permission }) => {
       const missing = about === "request" ? !path && "path" : !permission && "permission";
       if (missing) throw new Problem(422, { errors: [{ field: missing, message: S.form.missing }] });
-      return asking(page, about === "request" ? { method, path, service: service === OWN ? null : service, by: value("by") } : { permission });
+      return asking(
+        page,
+        about === "request"
+          ? { method, path, service: service === OWN ? null : service, by: value("by") }
+          : { permission },
+      );
     },
   });
   const fit = () => {
@@ -58,9 +87,14 @@ function question(page, services) {
 /** @param {Page} page */
 async function passing(page) {
   const { query } = page;
-  const asked = /** @type {any} */ ({ method: query.get("method") ?? "GET", path: query.get("path"), service: query.get("service") });
+  const asked = /** @type {any} */ ({
+    method: query.get("method") ?? "GET",
+    path: query.get("path"),
+    service: query.get("service"),
+  });
   const byUser = query.get("by") === "users" && page.may("GET /api/policy/who/users");
-  const read = async (/** @type {Record<string, any>} */ { page: number, size }) => (await page.call("GET", "/api/policy/who", { query: { ...asked, page: number, size } })).data;
+  const read = async (/** @type {Record<string, any>} */ { page: number, size }) =>
+    (await page.call("GET", "/api/policy/who", { query: { ...asked, page: number, size } })).data;
   const data = await read(byUser ? { size: 1 } : Object.fromEntries(query));
   if (!data.endpoint && !asked.service) return card(T.answer, h("p", { class: "note warn" }, T.noRoute));
   const filters = new URLSearchParams([...query].filter(([name]) => !["by", "page", "size"].includes(name)));
@@ -70,49 +104,114 @@ async function passing(page) {
     return one;
   };
   return [
-    card(T.answer,
-      data.visitors ? h("p", { class: "note" }, T.everybody) : data.anyLogin && h("p", { class: "note" }, T.anyLogin),
-      data.resource.object === `${asked.service} @unregistered` && h("p", { class: "note" }, T.unregisteredThere(asked.service)),
+    card(
+      T.answer,
+      data.visitors
+        ? h("p", { class: "note" }, T.everybody)
+        : data.anyLogin && h("p", { class: "note" }, T.anyLogin),
+      data.resource.object === `${asked.service} @unregistered` &&
+        h("p", { class: "note" }, T.unregisteredThere(asked.service)),
       h("p", null, T.usersMay(data.users)),
       definition([
         [T.resourceLine, [h("code", null, data.resource.object), " ", codes(data.resource.required)]],
-        [T.endpointLine, data.endpoint && [h("code", null, data.endpoint.object), " ", codes(data.endpoint.required)]],
-        [T.together, data.together.length ? h("ul", null, data.together.map((/** @type {import("../types/api").PassingTogether} */ one) => h("li", null, one.roles.join(" + "), `: ${one.users}`))) : null],
-        [T.others, data.others.length ? h("ul", null, data.others.map((/** @type {string} */ one) => h("li", null, h("code", null, one)))) : null],
-      ])),
-    h("nav", { class: "tabs small", "aria-label": T.show }, choice("roles", T.byRoles, !byUser), page.may("GET /api/policy/who/users") && choice("users", T.byUsers, byUser)),
-    byUser ? listing(page, {
-      caption: T.whoUsers,
-      columns: [
-        { title: T.userName, cell: (one) => one.userName },
-        { title: T.roles, cell: (one) => h("span", { class: "badges" }, one.roles.map((/** @type {string} */ role) => badge(role))) },
-      ],
-      row: (one) => (page.may("GET /api/user/{id}") ? `/users/${one.id}` : null),
-      buttons: (one) => why(page, { userName: one.userName, ...asked }, one.userName),
-      empty: empty(T.noUser),
-      load: async ({ page: number, size }) => (await page.call("GET", "/api/policy/who/users", { query: { ...asked, page: number, size } })).data,
-    }) : listing(page, {
-      caption: T.whoRoles,
-      columns: [
-        { title: T.roleCode, cell: (one) => one.roleCode },
-        { title: T.users, cell: (one) => one.users.toLocaleString(), kind: "number" },
-        { title: T.resourceLine, cell: (one) => passedBy(one.resource) },
-        { title: T.endpointLine, cell: (one) => passedBy(one.endpoint) },
-      ],
-      row: (one) => (page.may("GET /api/role/list") ? `/roles?roleCode=${encodeURIComponent(one.roleCode)}` : null),
-      buttons: (one) => why(page, { roleCode: one.roleCode, ...asked }, one.roleCode),
-      empty: empty(T.noRole),
-      load: after(data, read),
-    }),
+        [
+          T.endpointLine,
+          data.endpoint && [h("code", null, data.endpoint.object), " ", codes(data.endpoint.required)],
+        ],
+        [
+          T.together,
+          data.together.length
+            ? h(
+                "ul",
+                null,
+                data.together.map((/** @type {import("../types/api").PassingTogether} */ one) =>
+                  h("li", null, one.roles.join(" + "), `: ${one.users}`),
+                ),
+              )
+            : null,
+        ],
+        [
+          T.others,
+          data.others.length
+            ? h(
+                "ul",
+                null,
+                data.others.map((/** @type {string} */ one) => h("li", null, h("code", null, one))),
+              )
+            : null,
+        ],
+      ]),
+    ),
+    h(
+      "nav",
+      { class: "tabs small", "aria-label": T.show },
+      choice("roles", T.byRoles, !byUser),
+      page.may("GET /api/policy/who/users") && choice("users", T.byUsers, byUser),
+    ),
+    byUser
+      ? listing(page, {
+          caption: T.whoUsers,
+          columns: [
+            { title: T.userName, cell: (one) => one.userName },
+            {
+              title: T.roles,
+              cell: (one) =>
+                h(
+                  "span",
+                  { class: "badges" },
+                  one.roles.map((/** @type {string} */ role) => badge(role)),
+                ),
+            },
+          ],
+          row: (one) => (page.may("GET /api/user/{id}") ? `/users/${one.id}` : null),
+          buttons: (one) => why(page, { userName: one.userName, ...asked }, one.userName),
+          empty: empty(T.noUser),
+          load: async ({ page: number, size }) =>
+            (await page.call("GET", "/api/policy/who/users", { query: { ...asked, page: number, size } }))
+              .data,
+        })
+      : listing(page, {
+          caption: T.whoRoles,
+          columns: [
+            { title: T.roleCode, cell: (one) => one.roleCode },
+            { title: T.users, cell: (one) => one.users.toLocaleString(), kind: "number" },
+            { title: T.resourceLine, cell: (one) => passedBy(one.resource) },
+            { title: T.endpointLine, cell: (one) => passedBy(one.endpoint) },
+          ],
+          row: (one) =>
+            page.may("GET /api/role/list") ? `/roles?roleCode=${encodeURIComponent(one.roleCode)}` : null,
+          buttons: (one) => why(page, { roleCode: one.roleCode, ...asked }, one.roleCode),
+          empty: empty(T.noRole),
+          load: after(data, read),
+        }),
   ];
 }
 
-/** Return the roles that give a permission: a visitor's refusal tells them. @param {Page} page @param {string} permission */
+/**
+ * Return the roles that give a permission: a visitor's refusal tells them.
+ * @param {Page} page
+ * @param {string} permission
+ */
 async function givers(page, permission) {
   const { data } = await page.call("POST", "/api/policy/explain", { body: { permission } });
   const found = data.permission?.wouldOpen;
   if (!data.permission?.lines.length) return empty(T.unknownCode);
-  return card(T.givers, found?.roles.length ? table(T.givers, [T.roleCode, ""], found.roles.map((/** @type {string} */ role) => [
-    page.may("GET /api/role/list") ? link(`/roles?roleCode=${encodeURIComponent(role)}`, role) : role,
-    [page.may("GET /api/user/list") && link(`/users?roleCode=${encodeURIComponent(role)}`, T.theirUsers), " ", why(page, { roleCode: role, permission }, role)]])) : empty(T.noGiver));
+  return card(
+    T.givers,
+    found?.roles.length
+      ? table(
+          T.givers,
+          [T.roleCode, ""],
+          found.roles.map((/** @type {string} */ role) => [
+            page.may("GET /api/role/list") ? link(`/roles?roleCode=${encodeURIComponent(role)}`, role) : role,
+            [
+              page.may("GET /api/user/list") &&
+                link(`/users?roleCode=${encodeURIComponent(role)}`, T.theirUsers),
+              " ",
+              why(page, { roleCode: role, permission }, role),
+            ],
+          ]),
+        )
+      : empty(T.noGiver),
+  );
 }
