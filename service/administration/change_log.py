@@ -16,7 +16,7 @@ from service.kernel.origin import ORIGIN
 from service.records.menus import Menu, MenuValues
 from service.records.openings import Opening
 from service.records.resources import Resource, ResourceValues
-from service.records.roles.roles import RoleValues
+from service.records.roles import RoleValues
 from service.records.services import ServiceValues
 from service.records.users.listing import User, UserValues
 

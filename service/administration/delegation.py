@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mappi
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
-from service.administration.users.administrators import keeping_an_administrator
+from service.administration.administrators import keeping_an_administrator
 from service.authz.engine.policy import Decision, Policy
 from service.authz.engine.rules import ACCOUNT, ENDPOINT, GRANT, RESOURCE, SERVICE, UNREGISTERED
 from service.authz.engine.traced import tell
@@ -28,9 +28,9 @@ from service.kernel.identity import Caller, codes_asked
 from service.kernel.origin import ORIGIN
 from service.kernel.target import NewAccount, Target
 from service.kernel.tracing import traced
+from service.records import role_rights
 from service.records.database.transactions import Connection
 from service.records.policy import revisions
-from service.records.roles import rights
 from service.records.users import accounts
 
 _AT_ONCE: Final = 50
@@ -99,7 +99,7 @@ class DelegationCheck:
 
         PermissionDenied else, for giving a role, taking it away, and changing it.
         """
-        reach = await rights.reach_of_roles(connection, role_ids)
+        reach = await role_rights.reach_of_roles(connection, role_ids)
         await self.require(reach, "The role gives permissions that you do not hold")
         return reach
 
@@ -108,7 +108,7 @@ class DelegationCheck:
 
         PermissionDenied else.
         """
-        codes = await rights.codes_of_menus(connection, menu_ids)
+        codes = await role_rights.codes_of_menus(connection, menu_ids)
         await self.require(codes, "Among the Buttons are permissions that you do not hold")
 
     def require_service(self, action: str, service: str) -> None:
@@ -153,7 +153,7 @@ class DelegationCheck:
         target = Target(user_id, await self._whose(connection, user_id))
         self.require_act(target, act)
         if target.whom != "self":
-            reach = await rights.reach_of_users(connection, [user_id])
+            reach = await role_rights.reach_of_users(connection, [user_id])
             await self.require(reach, "The user holds permissions that you do not hold")
         return target
 
@@ -276,8 +276,8 @@ class Delegation:
         the caller has been deleted, disabled or banned meanwhile; Unavailable when this worker can't follow
         within ``PATIENCE`` seconds.
         """
-        await rights.lock(connection)
-        held = await rights.of_enabled_user(connection, caller.user_id)
+        await role_rights.lock(connection)
+        held = await role_rights.of_enabled_user(connection, caller.user_id)
         if held is None:
             raise RefreshRequired
         latest = await revisions.latest(connection)

@@ -22,9 +22,9 @@ from service.kernel.identity import Caller
 from service.kernel.permission_catalogue import ADMINISTERING
 from service.kernel.services import PORTCULLIS
 from service.keyspace import SessionStore
+from service.records import kept_out, role_holdings, role_rights
 from service.records.database.transactions import Connection, Database
 from service.records.policy import revisions
-from service.records.roles import holdings, kept_out, rights
 
 _PATIENCE: Final = 2.0  # seconds for the newest revision to be in force here
 _TRIES: Final = 5
@@ -135,8 +135,8 @@ class _Run:
 
     async def _look(self, connection: Connection) -> _Seen:
         assert self._policy is not None  # noqa: S101 - ``begin`` has set it
-        found = await holdings.read(connection)
-        held = await rights.of(connection, self._caller.user_id)
+        found = await role_holdings.read(connection)
+        held = await role_rights.of(connection, self._caller.user_id)
         standing = Standing(self._policy, found.codes, found.users)
         return _Seen(standing, await kept_out.by_roles(connection), HeldCodes(held.permissions))
 

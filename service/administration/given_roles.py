@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from service.errors import ValidationFailed
+from service.records import role_tables
 from service.records.database.transactions import Connection
-from service.records.roles import role_tables
-from service.records.roles.role_tables import MenuTree
-from service.records.roles.roles import GivenMenu
+from service.records.role_tables import MenuTree
+from service.records.roles import GivenMenu
 
 
 @dataclass(frozen=True, slots=True)

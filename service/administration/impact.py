@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from service.authz.review.impact import Difference, Move, Roles
+from service.records import kept_out
 from service.records.database.transactions import Database
-from service.records.roles import kept_out
 
 _MOST_NAMED: Final = 20
 

@@ -12,11 +12,10 @@ from service.administration.value_check import check_record, check_values
 from service.errors import Conflict, ValidationFailed
 from service.kernel.change_record import field_changes
 from service.kernel.keyed_write import authorized
-from service.records import menu_uses, menu_writes, menus
+from service.records import menu_uses, menu_writes, menus, role_rights
 from service.records.database.row_mapper import merged
 from service.records.database.transactions import Connection
 from service.records.menus import Menu, MenuType, MenuValues
-from service.records.roles import rights
 
 NAMED: Final = 5
 """The number of menus, roles and resources using a menu that a refusal lists, of each kind."""
@@ -152,7 +151,7 @@ async def _affected(connection: Connection, before: Menu, saved: Menu) -> list[i
     same = (before.auth_mark, before.enabled) == (saved.auth_mark, saved.enabled)
     if same or before.menu_type != "Button" or not (before.enabled or saved.enabled):
         return []
-    return await rights.holders_of_menus(connection, [saved.id])
+    return await role_rights.holders_of_menus(connection, [saved.id])
 
 
 def _in_use(uses: menu_uses.Uses) -> Conflict:

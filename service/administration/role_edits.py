@@ -12,8 +12,8 @@ from service.administration.value_check import check_record, check_values
 from service.errors import Conflict
 from service.kernel.change_record import FieldChange, field_changes, values_change
 from service.kernel.keyed_write import authorized
-from service.records.roles import rights, roles
-from service.records.roles.roles import GivenMenu, Role, RoleValues
+from service.records import role_rights, roles
+from service.records.roles import GivenMenu, Role, RoleValues
 
 _GIVING: Final = "/api/role/{id}/permissions"
 
@@ -59,7 +59,7 @@ async def update(
     fields = (change_log.role_fields(role) for role in (before, saved))
     unit.changes += field_changes(change_log.role_target(saved.role_code), *fields)
     if saved.enabled != before.enabled:
-        unit.refreshing.update(await rights.in_role(unit.connection, role_id))
+        unit.refreshing.update(await role_rights.in_role(unit.connection, role_id))
     if given:
         unit.require_request("PUT", _GIVING, role_id)
         await set_menus(unit, role_id, given, unconditionally)
@@ -94,7 +94,7 @@ async def set_menus(
     await roles.set_menus(unit.connection, role_id, menu_ids)
     saved = await roles.given(unit.connection, role_id)
     if saved != before:
-        unit.refreshing.update(await rights.in_role(unit.connection, role_id))
+        unit.refreshing.update(await role_rights.in_role(unit.connection, role_id))
         unit.changes += _given_changes(target, before, saved)
     return saved
 

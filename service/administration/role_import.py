@@ -12,10 +12,10 @@ from service.administration.table_import import TableImport, TableRow, Work
 from service.administration.value_check import check_record, check_values
 from service.kernel.change_record import field_changes
 from service.kernel.identity import Caller
+from service.records import role_rights, role_tables, roles
 from service.records.database.transactions import Connection
-from service.records.roles import rights, role_tables, roles
-from service.records.roles.role_tables import CodedRole, MenuTree
-from service.records.roles.roles import RoleValues
+from service.records.role_tables import CodedRole, MenuTree
+from service.records.roles import RoleValues
 
 _GIVEN = "permissions"
 
@@ -53,7 +53,7 @@ class RoleImport(TableImport[None, set[int]]):
         return under_way.changed
 
     async def _affected(self, connection: Connection, changed: set[int]) -> list[int]:
-        return await rights.in_roles(connection, changed)
+        return await role_rights.in_roles(connection, changed)
 
 
 async def _create(under_way: _Roles, one: TableRow) -> None:

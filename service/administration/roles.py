@@ -9,7 +9,7 @@ from service.administration import role_edits
 from service.administration.given_roles import NOTHING_SAID, Given
 from service.administration.unit_of_work import UnitsOfWork
 from service.kernel.identity import Caller
-from service.records.roles.roles import GivenMenu, Role, RoleValues
+from service.records.roles import GivenMenu, Role, RoleValues
 
 
 class RoleChanges:

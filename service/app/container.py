@@ -1,4 +1,7 @@
-"""All long-lived objects of a worker, made from its settings: the one composition root."""
+"""All long-lived objects of a worker, made from its settings: the one composition root.
+
+A concern is a frozen dataclass of such objects: ``make`` of its file puts them together.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ import socket
 from contextlib import AsyncExitStack
 from typing import Any
 
-from service.app.parts import administration, files, node, policy, sign_in, stores, trail
+from service.app import administration, audit_trail, files, node, policy, sign_in, stores
 from service.authz.publishing.revisions import PublishedRevisions, reader_of
 from service.authz.publishing.shipped import Shipped
 from service.evaluation.answers import Answers
@@ -33,7 +36,7 @@ class Container:
         worker = _worker_name(slot)
         self.settings = settings
         self.stores = stores.make(settings)
-        self.trail = trail.make(settings, self.stores, worker)
+        self.trail = audit_trail.make(settings, self.stores, worker)
         self.policy = policy.make(
             settings,
             shipped,

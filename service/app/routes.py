@@ -17,11 +17,16 @@ from service.authz.publishing.shipped import Shipped
 from service.authz.publishing.sync import KnownRoute
 from service.diagnosis.latest import LatestFindings
 from service.endpoints import (
+    access_evaluation,
+    access_forward,
+    access_metadata,
+    access_search,
+    account_state,
+    api_keys,
     bindings,
     files,
     findings,
     jobs,
-    key_set,
     login_log,
     menus,
     oauth,
@@ -29,15 +34,18 @@ from service.endpoints import (
     openings,
     operation_log,
     own_menus,
+    own_operations,
     own_sessions,
+    profile,
     public_links,
     resources,
     role_tables,
     roles,
     services,
     tokens,
+    user_tables,
+    users,
 )
-from service.endpoints.access import evaluation, forward, metadata, search
 from service.endpoints.health import Live, Ready
 from service.endpoints.metrics import Metrics
 from service.endpoints.policy import (
@@ -51,7 +59,6 @@ from service.endpoints.policy import (
     what_if,
     who_may,
 )
-from service.endpoints.users import account_state, accounts, api_keys, own_operations, profile, user_tables
 from service.evaluation.answers import Answers
 from service.kernel.about import NAME
 from service.kernel.extension import Extension
@@ -239,11 +246,11 @@ def _add_own_account(routes: Routes, container: Container) -> None:
 
 def _add_users(routes: Routes, container: Container) -> None:
     database, changes = container.stores.database, container.administration
-    routes.add("/api/user/list", accounts.UserList(database))
-    routes.add("/api/user", accounts.Users(changes.accounts))
+    routes.add("/api/user/list", users.UserList(database))
+    routes.add("/api/user", users.Users(changes.accounts))
     routes.add("/api/user/export", user_tables.UserExport(database))
     routes.add("/api/user/import", user_tables.UserTableImport(changes.user_import))
-    routes.add("/api/user/{id}", accounts.OneUser(database, changes.accounts))
+    routes.add("/api/user/{id}", users.OneUser(database, changes.accounts))
     routes.add("/api/user/{id}/password", account_state.UserPassword(changes.password_reset))
     routes.add("/api/user/{id}/status", account_state.UserStatus(changes.accounts))
     routes.add("/api/user/{id}/keys", api_keys.UserKeys(changes.api_keys))
@@ -264,23 +271,25 @@ def _add_access(routes: Routes, container: Container) -> None:
     log = container.trail.decisions
     note = None if log is None else DecisionEvents(log).note_evaluation
     forward_to = container.guard, Answers(), container.sign_in.assertions, note
-    routes.add("/access/v1/forward/caddy/{service}", forward.ForwardCaddy(*forward_to))
-    routes.add("/access/v1/forward/traefik/{service}", forward.ForwardTraefik(*forward_to))
-    routes.add("/access/v1/forward/nginx/{service}", forward.ForwardNginx(*forward_to))
-    routes.add("/access/v1/forward/envoy/{service}", forward.ForwardEnvoy(*forward_to))
+    routes.add("/access/v1/forward/caddy/{service}", access_forward.ForwardCaddy(*forward_to))
+    routes.add("/access/v1/forward/traefik/{service}", access_forward.ForwardTraefik(*forward_to))
+    routes.add("/access/v1/forward/nginx/{service}", access_forward.ForwardNginx(*forward_to))
+    routes.add("/access/v1/forward/envoy/{service}", access_forward.ForwardEnvoy(*forward_to))
     asked = container.evaluator, note
-    routes.add("/access/v1/evaluation", evaluation.AccessEvaluation(*asked))
-    routes.add("/access/v1/evaluations", evaluation.AccessEvaluations(*asked))
-    routes.add("/access/v1/search/subject", search.AccessSubjects(container.search))
-    routes.add("/access/v1/search/resource", search.AccessResources(container.search))
-    routes.add("/access/v1/search/action", search.AccessActions(container.search))
+    routes.add("/access/v1/evaluation", access_evaluation.AccessEvaluation(*asked))
+    routes.add("/access/v1/evaluations", access_evaluation.AccessEvaluations(*asked))
+    routes.add("/access/v1/search/subject", access_search.AccessSubjects(container.search))
+    routes.add("/access/v1/search/resource", access_search.AccessResources(container.search))
+    routes.add("/access/v1/search/action", access_search.AccessActions(container.search))
 
 
 def _add_outside(routes: Routes, container: Container) -> None:
     """Register what everybody may read without a login."""
     node, server = container.node, container.settings.server
-    routes.add_outside("/.well-known/authzen-configuration", metadata.AccessConfiguration(server.public_url))
-    routes.add_outside("/.well-known/jwks.json", key_set.KeySet(container.sign_in.tokens))
+    routes.add_outside(
+        "/.well-known/authzen-configuration", access_metadata.AccessConfiguration(server.public_url)
+    )
+    routes.add_outside("/.well-known/jwks.json", tokens.KeySet(container.sign_in.tokens))
     routes.add_outside("/health/live", Live())
     details = partial(facts, node.worker, container.policy.watch)
     routes.add_outside("/health/ready", Ready(node.readiness, node.operator_token, details))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from service.app.container import Container
-from service.app.parts.stores import Stores
+from service.app.stores import Stores
 from service.audit.export.exporter import Exporter
 from service.kernel.metrics import Sample, counted
 

@@ -31,7 +31,7 @@ from service.kernel.names import name_key
 from service.kernel.origin import ORIGIN
 from service.keyspace import BANNED, Answer, SessionStore
 from service.records.database.transactions import SINGLE_READS, Database
-from service.records.roles.rights import Rights
+from service.records.role_rights import Rights
 from service.records.users import api_keys
 from service.records.users.api_keys import KeyHolder
 

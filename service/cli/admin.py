@@ -17,8 +17,8 @@ from service.kernel.names import name_fault
 from service.kernel.target import NewAccount
 from service.operator.errors import NameFormatError, PasswordError, UnpreparedError
 from service.operator.who import asked_password, tell_security
+from service.records import role_rights
 from service.records.database.transactions import Database
-from service.records.roles import rights
 from service.records.seed import is_seeded
 from service.records.users import account_writes, user_tables
 from service.records.users.listing import UserValues
@@ -58,7 +58,7 @@ async def _create(settings: Settings, user: UserValues, password: str, role_code
         async with database.transaction() as connection:
             if not await is_seeded(connection):
                 raise UnpreparedError("The database has no roles yet: start the service once, then try again")
-            await rights.lock(connection)  # no role can be deleted until the commit
+            await role_rights.lock(connection)  # no role can be deleted until the commit
             if live.invariants.about_roles:
                 await live.load(database)
             roles = await user_tables.role_ids(connection, role_codes)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from service.administration.state import stored
-from service.administration.state.state_edits import edits_between
+from service.administration import stored_state
+from service.administration.state_edits import edits_between
 from service.diagnosis.findings import Finding, fault, ok, warning
 from service.diagnosis.installation import Installation
 from service.errors import Conflict
@@ -26,7 +26,7 @@ async def state_file(path: Path, installation: Installation) -> Finding:
         return fault("; ".join(wrong.faults), "correct the file, or write it anew: portcullis state export")
     try:
         async with installation.records() as connection:
-            found = (await stored.read(connection)).state
+            found = (await stored_state.read(connection)).state
     except Conflict as wrong:
         return fault(wrong.detail, "correct the tree of menus in the database")
     edits = edits_between(found, wanted, prune=True).edits

@@ -10,8 +10,8 @@ from service.cli.output import say
 from service.operator.database import with_database
 from service.operator.errors import ConfiguredDestination, UnknownDestination
 from service.operator.stores import reachable
+from service.records import export_decisions, export_destinations
 from service.records.database.transactions import Connection, Database
-from service.records.export import decisions, destinations
 from service.settings import Destination, load
 
 
@@ -36,24 +36,24 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
                 gone = await (
                     _forgotten(connection, name) if configured is None else _left(connection, configured)
                 )
-                await decisions.forget_sent(connection)
+                await export_decisions.forget_sent(connection)
                 return gone
 
         say(f"{name}: {with_database(settings, work)}")
 
 
 async def _forgotten(connection: Connection, name: str) -> str:
-    if not await destinations.forget(connection, name):
+    if not await export_destinations.forget(connection, name):
         raise UnknownDestination(f"there is no state of a destination '{name}'")
     return "its position and its dead letters are deleted"
 
 
 async def _left(connection: Connection, configured: Destination) -> str:
-    state = await destinations.stored(connection, configured.name)
+    state = await export_destinations.stored(connection, configured.name)
     logs = [] if state is None else state.left(configured.logs)
     if not logs:
         raise ConfiguredDestination(
             f"the settings name {configured.name}: remove it there first, on all nodes"
         )
-    await destinations.leave(connection, configured.name, logs)
+    await export_destinations.leave(connection, configured.name, logs)
     return f"its position in {' and '.join(logs)}, which it does not export any more, is deleted"

@@ -14,8 +14,8 @@ from service.operator.database import with_database
 from service.operator.errors import LaunchError, UnknownDestination
 from service.operator.stores import reachable
 from service.operator.who import log_to_errors
+from service.records import export_destinations
 from service.records.database.transactions import Database
-from service.records.export import destinations
 from service.settings import Destination, Settings, load
 
 
@@ -48,7 +48,7 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
         async def work(database: Database) -> Resent:
             done = await resend(database, destination)
             async with database.transaction() as connection:
-                await destinations.retry_now(connection, destination.name)
+                await export_destinations.retry_now(connection, destination.name)
             return done
 
         try:

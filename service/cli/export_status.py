@@ -12,9 +12,9 @@ from service.kernel.clock import now, rfc3339
 from service.kernel.text import printable
 from service.operator.database import with_database
 from service.operator.stores import reachable
+from service.records import export_destinations
 from service.records.database.transactions import Database
-from service.records.export import destinations
-from service.records.export.destinations import StoredDestination
+from service.records.export_destinations import StoredDestination
 from service.settings import Destination, load
 from service.web.messages.schema import Schema
 
@@ -51,7 +51,7 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
 
         async def read(database: Database) -> list[StoredDestination]:
             async with database.transaction() as connection:
-                return await destinations.all_stored(connection)
+                return await export_destinations.all_stored(connection)
 
         stored = with_database(settings, read)
     found = DestinationStates(items=list(_states(settings.export.destinations, stored)))

@@ -1,7 +1,7 @@
 """The families of commands, such as ``portcullis policy …``; their modules are imported when they are run.
 
-The module of a command is named by its family and itself, and has ``add_arguments`` and ``run``. A new
-command is a file and a line here.
+The module of a command is named by both, such as ``policy_lint``, and has ``add_arguments`` and ``run``. A
+new command is a file and a line here.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ FAMILIES: Final = (
     Family(
         "policy",
         "the policy",
-        "service.cli.policy.",
         (
             Command("check", "check model, lines and routes against one another; start nothing"),
             Command("export", "write the published policy for any Casbin"),
@@ -42,7 +41,6 @@ FAMILIES: Final = (
     Family(
         "state",
         "roles, menus, resources and bindings as a reviewed file",
-        "service.cli.state_",
         (
             Command("export", "write roles, menus, resources and bindings into a file"),
             Command(
@@ -54,13 +52,11 @@ FAMILIES: Final = (
     Family(
         "keys",
         "the keys that sign tokens",
-        "service.cli.keys_",
         (Command("rotate", "make a new signing key, and keep the present one as the previous one"),),
     ),
     Family(
         "export",
         "the logs sent to other systems",
-        "service.cli.export_",
         (
             Command("status", "all destinations: how far they have got, and what fails"),
             Command("retry", "ask a destination again at once, and send it its dead letters"),
@@ -74,7 +70,6 @@ FAMILIES: Final = (
     Family(
         "jobs",
         "what the service does by itself",
-        "service.cli.jobs_",
         (
             Command("list", "all jobs: when they are due, and how their last runs ended"),
             Command("run", "run a job now, in this process, also a paused one"),
@@ -85,7 +80,6 @@ FAMILIES: Final = (
     Family(
         "resource",
         "resources of other services",
-        "service.cli.resource_",
         (Command("import", "register the operations of an OpenAPI document"),),
     ),
 )

@@ -22,11 +22,10 @@ class Command(NamedTuple):
 
 
 class Family(NamedTuple):
-    """Commands of one matter: the first word of each, one line of help, and how their modules begin."""
+    """Commands of one matter: the first word of each, and one line of help."""
 
     name: str
     help: str
-    modules: str
     commands: tuple[Command, ...]
 
 
@@ -69,7 +68,8 @@ def add_commands(parser: argparse.ArgumentParser, family: Family) -> None:
     """Add to ``parser`` the commands of ``family``."""
     parsers = parser.add_subparsers(dest="action", required=True, parser_class=CommandParser)
     for name, text, module in family.commands:
-        add_command(parsers.add_parser, name, text, f"{family.modules}{module or name.replace('-', '_')}")
+        last = module or name.replace("-", "_")
+        add_command(parsers.add_parser, name, text, f"{__package__}.{family.name}_{last}")
 
 
 def add_command(

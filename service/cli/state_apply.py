@@ -13,8 +13,8 @@ from typing import Any
 import msgspec
 
 from service import settings as table
-from service.administration.state.applying import Applied, EditRefusedError, StateChanges
-from service.administration.state.state import State
+from service.administration.state import State
+from service.administration.state_applying import Applied, EditRefusedError, StateChanges
 from service.audit.changes import kept_changes
 from service.authz.publishing.shipped import configured
 from service.cli.answers import show

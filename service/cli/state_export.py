@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from service import settings as table
-from service.administration.state import stored
-from service.administration.state.state import State
+from service.administration import stored_state
+from service.administration.state import State
 from service.cli.lazy_commands import add_data
 from service.cli.output import say_text
 from service.operator.database import with_database
@@ -43,4 +43,4 @@ def exported(settings: Settings) -> str:
 
 async def _read(database: Database) -> State:
     async with database.snapshot(within=_WITHIN) as connection:
-        return (await stored.read(connection)).state
+        return (await stored_state.read(connection)).state

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from service import settings as table
-from service.administration.state import planning
+from service.administration import state_planning
 from service.authz.publishing.shipped import configured
 from service.cli.answers import show
 from service.cli.lazy_commands import add_data, add_json
@@ -41,7 +41,7 @@ def run(options: Namespace, environ: Mapping[str, str]) -> int:
     with reachable(table.load(environ)) as settings:
         shipped = configured(settings.policy)
         found = with_database(
-            settings, lambda database: planning.plan(database, shipped, wanted, prune=options.prune)
+            settings, lambda database: state_planning.plan(database, shipped, wanted, prune=options.prune)
         )
     if options.markdown:
         say_text(as_markdown(found))

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, Literal
 
 from service.administration.impact import KeptOut
-from service.administration.state.applying import Applied
-from service.administration.state.planning import Plan
-from service.administration.state.state_edits import Action, Edit, Edits
+from service.administration.state_applying import Applied
+from service.administration.state_edits import Action, Edit, Edits
+from service.administration.state_planning import Plan
 from service.authz.review.impact import Difference, Differences
 from service.kernel.field_names import camel
 from service.kernel.text import counted, printable

@@ -10,8 +10,8 @@ from service.diagnosis.findings import Finding, fault, ok, warning
 from service.diagnosis.installation import Installation
 from service.kernel.clock import now
 from service.kernel.text import counted, printable
-from service.records.export import destinations
-from service.records.export.destinations import StoredDestination
+from service.records import export_destinations
+from service.records.export_destinations import StoredDestination
 from service.settings import Destination
 
 LATE: Final = 600.0
@@ -23,7 +23,7 @@ async def export(installation: Installation) -> Finding:
     """What another system has not got, it can't alert on, and can't prove."""
     configured = installation.settings.export.destinations
     async with installation.records() as connection:
-        stored = {one.name: one for one in await destinations.all_stored(connection)}
+        stored = {one.name: one for one in await export_destinations.all_stored(connection)}
     if not configured and not stored:
         return ok("there are no destinations")
     failing = [one for name, one in stored.items() if name in _names(configured) and _is_late(one)]

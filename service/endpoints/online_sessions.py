@@ -6,8 +6,8 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from service.administration.users.bans import Bans
-from service.administration.users.kicks import Kicks
+from service.administration.bans import Bans
+from service.administration.kicks import Kicks
 from service.authn.sessions import Sessions
 from service.endpoints.tokens import EndedDevice
 from service.errors import Conflict, NotFound

@@ -8,9 +8,8 @@ from service.administration.menu_tree import seen
 from service.authz.engine.rules import GRANT
 from service.authz.publishing.live import LivePolicy
 from service.kernel.codes import HeldCodes
-from service.records import menus
+from service.records import menus, role_rights
 from service.records.database.transactions import Database
-from service.records.roles import rights
 from service.web.messages.context import RequestContext
 from service.web.messages.marks import login, named
 from service.web.messages.schema import Id, Schema
@@ -44,7 +43,7 @@ class MenuMine:
         """Read the caller's own tree of menus, each list ordered by `sort`."""
         user_id = context.user.user_id
         async with self._database.snapshot() as connection:
-            stored = await rights.of(connection, user_id)
+            stored = await role_rights.of(connection, user_id)
             given = await menus.given_to(connection, user_id)
             known = await menus.every(connection) if given else []
         context.policy = policy = self._live.current

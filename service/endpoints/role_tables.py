@@ -9,9 +9,9 @@ from msgspec import UNSET, Meta, UnsetType
 from service.administration.role_import import RoleImport
 from service.endpoints.field_types import Description, RoleCode, RoleName
 from service.errors import Conflict, RowsRefused
+from service.records import role_tables
 from service.records.database.paging import batches
 from service.records.database.transactions import Database
-from service.records.roles import role_tables
 from service.web.content.exports import JSON, JSON_LINES
 from service.web.content.imports import NO_KEYS, ExportQuery, ImportQuery, ImportReport, report_of, table_rows
 from service.web.content.streams import Stream

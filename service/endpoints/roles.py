@@ -12,8 +12,8 @@ from service.administration.roles import RoleChanges
 from service.endpoints.field_types import Description, RoleCode, RoleName
 from service.errors import Conflict, NotFound, PreconditionFailed, ValidationFailed
 from service.kernel.codes import MAX_CODE_LENGTH
+from service.records import roles
 from service.records.database.transactions import Database
-from service.records.roles import roles
 from service.web.messages.context import RequestContext
 from service.web.messages.marks import (
     created,

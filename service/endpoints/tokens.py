@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Final
 
+import msgspec
 from msgspec import Meta
 
 from service.authn import refresh as renewal
 from service.authn.claims import RefreshClaims
 from service.authn.login_service import LoginService
 from service.authn.throttle import Throttle
+from service.authn.tokens import Tokens
 from service.errors import (
     AccountBanned,
     AccountDisabled,
@@ -25,7 +27,7 @@ from service.kernel.device import DEVICE
 from service.web.messages.context import RequestContext
 from service.web.messages.cookies import Cookies
 from service.web.messages.marks import example_body, logged, named, public, refuses, refuses_keys
-from service.web.messages.schema import Schema, whole
+from service.web.messages.schema import Document, Schema, whole
 
 _NO_KEYS: Final = "its answer holds tokens, which are never kept"
 
@@ -171,3 +173,20 @@ class RefreshInCookieMode:
         claims = self._refresh.verify(kept)
         self._cookies.check_meant(context.request, claims.sub, claims.iat)
         return claims
+
+
+MEDIA_TYPE: Final = "application/jwk-set+json"
+
+
+class KeySet:
+    """GET /.well-known/jwks.json."""
+
+    def __init__(self, tokens: Tokens) -> None:
+        self._tokens = tokens
+
+    async def on_get(self, _context: RequestContext) -> Document:
+        """Read the public keys that verify tokens now, as a JWK Set (RFC 7517 §5).
+
+        It is empty for the HS algorithms, whose key is secret.
+        """
+        return Document(msgspec.json.encode({"keys": self._tokens.public_keys()}), MEDIA_TYPE)

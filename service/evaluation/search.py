@@ -22,8 +22,8 @@ from service.evaluation.subjects import Subjects
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller, codes_asked
 from service.kernel.services import split_object
+from service.records import role_holdings
 from service.records.database.transactions import Database
-from service.records.roles import holdings
 
 WITHIN: Final = 30.0
 """Seconds that reading roles and users may take."""
@@ -73,12 +73,12 @@ class Search:
         if isinstance(question, Answer) or kind not in (entities.USER, entities.IDENTITY):
             return Results([], 0)
         async with self._turns.turn(), self._database.snapshot(within=WITHIN) as connection:
-            held = await holdings.read(connection)
+            held = await role_holdings.read(connection)
             standing = Standing(policy, held.codes, held.users)
             passing = await self._turns.computed(self._passing, standing, question)
             page = part.offset // part.limit + 1 if part.limit else 1
             total = sum(held.users[roles] for roles in passing)
-            found = await holdings.holders(
+            found = await role_holdings.holders(
                 connection, passing, held.users, page=page, size=max(1, part.limit), total=total
             )
         users = found.items if part.limit else ()

@@ -9,9 +9,8 @@ from typing import Final, TypeAlias
 import structlog
 
 from service.kernel.clock import rfc3339
-from service.records import idempotent_answers
+from service.records import export_dead_letters, export_decisions, idempotent_answers
 from service.records.database.transactions import Connection, Database
-from service.records.export import dead_letters, decisions
 from service.records.users import api_keys, bans
 
 KEYS_KEPT: Final = timedelta(days=30)
@@ -51,10 +50,10 @@ async def forget_dead_letters(database: Database, days: int) -> str:
     """
 
     async def forget(connection: Connection, most: int) -> int:
-        return await dead_letters.forget_older(connection, timedelta(days=days), most)
+        return await export_dead_letters.forget_older(connection, timedelta(days=days), most)
 
     async with database.transaction() as connection:
-        await decisions.forget_sent(connection)
+        await export_decisions.forget_sent(connection)
     return f"{await _forget(database, forget)} dead letters deleted"
 
 

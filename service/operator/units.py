@@ -18,8 +18,8 @@ from service.kernel.codes import HeldCodes
 from service.kernel.identity import OPERATOR_ID, Caller
 from service.keyspace import SessionStore
 from service.operator.who import operator_name
+from service.records import role_rights
 from service.records.database.transactions import Connection, Database
-from service.records.roles import rights
 from service.records.users import accounts
 from service.settings import Settings
 
@@ -36,7 +36,7 @@ async def caller_named(database: Database, user_name: str) -> Caller:
         known = await accounts.standing(connection, user_name)
         if known is None:
             raise NotFound(f"There is no user {user_name}")
-        held = await rights.of_enabled_user(connection, known.user_id)
+        held = await role_rights.of_enabled_user(connection, known.user_id)
     if held is None:
         raise Conflict(f"The user {user_name} is disabled or banned", rule="kept_out")
     codes = HeldCodes(held.permissions)
@@ -79,7 +79,7 @@ class _CommandDelegation(Delegation):
         # The lock of the policy is held: what is newest now is so until the end of the transaction.
         await self._policy.load(self._database)
         if caller.is_operator:
-            await rights.lock(connection)
+            await role_rights.lock(connection)
             return _OperatorCheck(self._policy.current, caller, caller.held, change)
         return await super().check(connection, caller, change)
 

@@ -1,7 +1,7 @@
 """Writing ``sys.menu``.
 
-Callers hold ``policy_revisions.lock`` and ``rights.lock``, so that what they have checked stays true until
-the commit.
+Callers hold ``policy_revisions.lock`` and ``role_rights.lock``, so that what they have checked stays true
+until the commit.
 """
 
 from __future__ import annotations

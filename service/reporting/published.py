@@ -10,9 +10,9 @@ from service.authz.review.sources import READ_WITHIN
 from service.laboratory.published import PlainCasbin, PublishedTest
 from service.operator.database import with_database
 from service.operator.stores import reachable
+from service.records import role_holdings
 from service.records.database.transactions import Database
 from service.records.policy import revisions
-from service.records.roles import holdings
 from service.settings import Settings
 
 
@@ -32,7 +32,7 @@ def published_test(settings: Settings) -> PublishedTest:
             if newest is None or newest.revision != policy.revision:
                 raise PolicyError("The policy was changed while it was read: try again")
             casbin = await connection.run_sync(lambda sync: PlainCasbin(policy, sync))
-            return casbin, await holdings.read_codes(connection)
+            return casbin, await role_holdings.read_codes(connection)
 
     with reachable(settings) as running:
         casbin, codes = with_database(running, load)

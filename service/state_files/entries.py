@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from service.administration.state.state import Kind
+from service.administration.state import Kind
 from service.endpoints.field_types import (
     Code,
     Component,

@@ -11,7 +11,7 @@ from msgspec.structs import FieldInfo
 from msgspec.structs import fields as fields_of
 
 from service.administration.menu_tree import MAX_DEPTH
-from service.administration.state.state import (
+from service.administration.state import (
     ButtonState,
     Item,
     Kind,
@@ -28,7 +28,7 @@ from service.administration.state.state import (
     segment_of,
     state_of,
 )
-from service.administration.state.state_edits import KINDS
+from service.administration.state_edits import KINDS
 from service.authz.engine.paths import registered_fault
 from service.endpoints.field_types import Method, RoleCode, Text
 from service.kernel.codes import is_code

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import yaml
 
-from service.administration.state.state import Item, Kind, MenuState, State
-from service.administration.state.state_edits import KINDS
+from service.administration.state import Item, Kind, MenuState, State
+from service.administration.state_edits import KINDS
 from service.kernel.field_names import camel
 from service.state_files.entries import FORMAT, OPTIONAL, SECTIONS
 

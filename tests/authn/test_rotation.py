@@ -15,7 +15,7 @@ from joserfc import jwk, jwt
 from service.authn.csrf import Csrf
 from service.authn.signing_keys import signing_keys
 from service.authn.tokens import Tokens
-from service.endpoints.key_set import KeySet
+from service.endpoints.tokens import KeySet
 from service.errors import CsrfFailed, TokenInvalid
 from service.settings import Auth, SettingsError
 from service.web.requests.application import Application

@@ -12,7 +12,7 @@ from service.kernel.identity import Caller
 from service.kernel.permission_map import PermissionMap
 from service.kernel.target import Target
 from service.keyspace import SessionStore
-from service.records.roles import rights
+from service.records import role_rights
 from service.settings import Redis
 from tests.authn.conftest import Container
 from tests.authn.people import log_in
@@ -122,7 +122,7 @@ async def test_users_of_a_role_are_marked_behind_the_request(parts: Container) -
     revocations = Revocations(parts.database, parts.store)
     async with parts.database.transaction() as connection:
         found = await connection.exec_driver_sql("SELECT id FROM sys.role WHERE role_code = 'super'")
-        affected = await rights.in_role(connection, found.scalar_one())
+        affected = await role_rights.in_role(connection, found.scalar_one())
     revocations.mark_soon(affected)
     await revocations.finish()
 

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from service.embedded import EmbeddedStores
-from service.records.roles import rights
+from service.records import role_rights
 from tests.bulk.tables import faults, send
 from tests.support.databases import NewDatabase
 from tests.support.inside import Inside, inside, inside_published
@@ -269,7 +269,7 @@ async def test_a_user_who_is_deleted_while_the_import_waits_is_not_made_anew(
 ) -> None:
     await give(house, {"userName": "heron", "nickName": "Heron"})
     async with await psycopg.AsyncConnection.connect(house.database_url) as other:
-        await other.execute("SELECT pg_advisory_xact_lock(%s)", (rights.LOCK,))
+        await other.execute("SELECT pg_advisory_xact_lock(%s)", (role_rights.LOCK,))
         asked = asyncio.create_task(house.ask("POST", IMPORT, {"users": [{"userName": "heron"} | row]}))
         assert await eventually_here(lambda: waits(house.database_url))
         await other.execute("DELETE FROM sys.user WHERE user_name = 'heron'")

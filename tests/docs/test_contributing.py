@@ -117,7 +117,7 @@ def said(arguments, run=main):
 
 def shown():
     from service.endpoints import role_tables, roles as api
-    from service.records.roles import role_tables as tables, roles
+    from service.records import role_tables as tables, roles
     for kind in (api.Role, api.NewRole, api.RoleReplacement, api.RolePatch, role_tables.ImportedRole):
         yield "remark" in kind.__struct_fields__
     for mapper in (roles.ROLE, tables._CODED):
@@ -126,7 +126,7 @@ def shown():
 def declared():
     # Whether the new field is checked and audited, which no recipe says.
     from service.kernel.fields import audited_fields, field_faults
-    from service.records.roles.roles import RoleValues
+    from service.records.roles import RoleValues
     refused = dict(field_faults(RoleValues, {"remark": "a" * 1001}))
     return list(refused), "remark" in audited_fields(RoleValues, RoleValues(role_name="Auditor"))
 
@@ -203,5 +203,5 @@ def test_every_file_that_the_page_names_is_there() -> None:
     code = " ".join(re.findall(r"`([^`]+)`", outside))
     named = set(re.findall(r"(?<![\w./])[\w.]+/[\w./]+", code))
     paths = {name for name in named if not name.startswith((".venv", "api/"))}
-    assert "service/app/parts/" in paths
+    assert "service/app/" in paths
     assert {name for name in paths if not (ROOT / name).exists()} == set()

@@ -17,9 +17,9 @@ from service.audit.chain.writer import Writing
 from service.audit.entries import encode
 from service.audit.export.delivery import Delivery
 from service.embedded import EmbeddedStores
+from service.records import export_destinations
 from service.records.database.transactions import Database
-from service.records.export import destinations
-from service.records.export.destinations import StoredDestination
+from service.records.export_destinations import StoredDestination
 from service.records.logs.login_events import LoginEvent
 from service.settings import Destination
 from tests.audit.conftest import operation
@@ -67,7 +67,7 @@ class Place:
         """Return what is stored of a destination."""
         name = of.name if isinstance(of, Destination) else of.destination.name
         async with self.database.transaction() as connection:
-            found = await destinations.stored(connection, name)
+            found = await export_destinations.stored(connection, name)
         assert found is not None
         return found
 

@@ -12,8 +12,8 @@ from sqlalchemy import text
 from service.audit.decision_log import decision_log
 from service.audit.export import outbox as module
 from service.audit.export.outbox import DecisionOutbox
+from service.records import export_decisions
 from service.records.database.transactions import Database
-from service.records.export import decisions
 from service.settings import Policy
 from tests.export.conftest import Place
 from tests.export.receiver import HttpReceiver
@@ -105,13 +105,13 @@ async def test_long_events_are_bounded_by_their_length_and_written_a_few_at_a_ti
     monkeypatch.setattr(module, "LONGEST_BATCH", 1)
     monkeypatch.setattr(module, "MOST_HELD", 3 * len(line(0)))
     batches: list[int] = []
-    add = decisions.add
+    add = export_decisions.add
 
     async def counted(connection: Any, events: Any, most: int) -> bool:
         batches.append(len(events))
         return await add(connection, events, most)
 
-    monkeypatch.setattr(decisions, "add", counted)
+    monkeypatch.setattr(export_decisions, "add", counted)
     outbox = DecisionOutbox(place.database, 1000)
     for written in (4, 8):
         for number in range(6):

@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 
 from service.audit.export import delivery as module
 from service.audit.export.delivery import LONGEST_ASKED, Delivery, backoff
-from service.records.export import entries
+from service.records import export_entries
 from tests.audit.conftest import until
 from tests.export import sender
 from tests.export.conftest import Place
@@ -410,7 +410,7 @@ async def test_entries_are_found_by_their_id_in_each_month_and_never_by_reading_
     )
     await place.execute("ANALYZE sys.operation_log")
     async with place.database.transaction() as connection:
-        statement = entries._statement("operations", 100, 101).compile(
+        statement = export_entries._statement("operations", 100, 101).compile(
             place.database._engine.sync_engine, compile_kwargs={"literal_binds": True}
         )
         plan = "\n".join((await connection.execute(text(f"EXPLAIN {statement}"))).scalars())

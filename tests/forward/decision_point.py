@@ -18,7 +18,7 @@ from service.authz.engine.rules import Rule
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.revisions import PublishedRevisions
 from service.authz.publishing.shipped import read_shipped
-from service.endpoints.access.forward import ForwardCaddy, ForwardEnvoy, ForwardNginx, ForwardTraefik
+from service.endpoints.access_forward import ForwardCaddy, ForwardEnvoy, ForwardNginx, ForwardTraefik
 from service.errors import TokenInvalid, Unavailable
 from service.evaluation.answers import Answers
 from service.kernel.codes import HeldCodes

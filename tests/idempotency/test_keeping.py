@@ -14,10 +14,10 @@ from service.authn.passwords import Passwords
 from service.jobs.housekeeping import forget_answers
 from service.kernel import keyed_write
 from service.kernel.keyed_write import AnsweredBeforeError
+from service.records import roles
 from service.records.database.transactions import Database
 from service.records.idempotent_answers import KeyScope, SentAnswer, hash_of
-from service.records.roles import roles
-from service.records.roles.roles import RoleValues
+from service.records.roles import RoleValues
 from service.settings import Auth, Password
 from tests.idempotency.keyed import count, key, new, was_replayed
 from tests.support.inside import Inside

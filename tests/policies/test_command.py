@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from service.cli.policy import test as command
+from service.cli import policy_test as command
 from tests.policies.stock import POLICIES, ROOT
 from tests.service.test_commands import HEAVY, NEVER_USED, imported_by
 

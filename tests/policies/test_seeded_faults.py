@@ -13,7 +13,7 @@ from types import ModuleType
 
 import pytest
 
-from service.cli.policy import lint, test
+from service.cli import policy_lint, policy_test
 from service.kernel.codes import HeldCodes
 from tests.policies.stock import MODEL, POLICIES
 
@@ -53,7 +53,7 @@ def edit(path: Path, old: str, new: str) -> None:
 
 
 def test_the_shipped_files_have_no_finding_that_is_not_accepted(run: Run) -> None:
-    assert run(lint) == (0, "0 findings in files; 8 more are accepted.\n")
+    assert run(policy_lint) == (0, "0 findings in files; 8 more are accepted.\n")
 
 
 def test_a_widened_wildcard_is_found_by_the_cases(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,7 +64,7 @@ def test_a_widened_wildcard_is_found_by_the_cases(run: Run, monkeypatch: pytest.
         return narrow(self, code) or tuple(code.split(":")) in self.subtrees
 
     monkeypatch.setattr(HeldCodes, "holds_subtree", wide)
-    status, told = run(test, "policies/cases/wildcards.yaml")
+    status, told = run(policy_test, "policies/cases/wildcards.yaml")
 
     assert status == 1
     assert "system asks GET /api/c in the layer resource, plain: outcome is allow, not deny" in told
@@ -74,7 +74,7 @@ def test_a_line_with_a_wildcard_is_found_by_the_invariants(run: Run, folder: Pat
     lines = folder / "policies" / "endpoints.csv"
     edit(lines, "DELETE /api/user/{id}, system:user:delete", "DELETE /api/user/{id}, system:*")
 
-    status, told = run(lint)
+    status, told = run(policy_lint)
 
     assert status == 1
     assert "invariant-broken: policies/invariants.yaml:" in told
@@ -87,9 +87,9 @@ def test_a_deleted_requirement_is_found_by_the_cases_and_against_the_routes(run:
 
     assert (
         "deleter asks DELETE /api/user/7, indexed: outcome is deny"
-        in run(test, "policies/cases/accounts.yaml")[1]
+        in run(policy_test, "policies/cases/accounts.yaml")[1]
     )
-    status, told = run(lint)
+    status, told = run(policy_lint)
     assert status == 1
     assert (
         "routes-differ: policies/endpoints.csv: DELETE /api/user/{id}: the route has no endpoint line" in told
@@ -100,7 +100,7 @@ def test_a_deleted_requirement_is_found_by_the_cases_and_against_the_routes(run:
 def test_a_dropped_equality_is_found_in_the_model(run: Run, folder: Path) -> None:
     edit(folder / "model.conf", "r.object == p.object && ", "")
 
-    status, told = run(lint)
+    status, told = run(policy_lint)
 
     assert status == 1
     assert told.startswith("policy-refused: ")
@@ -118,19 +118,19 @@ def test_a_back_door_in_the_matcher_is_found_in_the_model(run: Run, folder: Path
         f"|| holdsPattern(r.caller, p.code) \\\n    {back_door} \\",
     )
 
-    status, told = run(lint)
+    status, told = run(policy_lint)
 
     assert status == 1
     assert told.startswith("policy-refused: ")
     assert "is not allowed: beside the two outer equalities, a comparison is" in told
-    assert run(test)[0] == 2
+    assert run(policy_test)[0] == 2
 
 
 def test_an_opening_that_voids_a_binding_is_found_in_the_lines(run: Run, folder: Path) -> None:
     opening = "p, resource, @unregistered, @login\n"
     edit(folder / "policies" / "base.csv", opening, f"{opening}p, resource, GET /api/role/list, @login\n")
 
-    status, told = run(lint)
+    status, told = run(policy_lint)
 
     assert status == 1
     assert "only @unregistered, @no-session, @preflight are objects here, not 'GET /api/role/list'" in told
@@ -172,7 +172,7 @@ def test_whatever_else_the_files_open_is_found_by_the_exact_lists(
     with (folder / "policies" / name).open("a", encoding="utf-8") as lines:
         lines.write(f"{line}\n")
 
-    for command in ((lint,), (test, "policies/cases/openings.yaml")):
+    for command in ((policy_lint,), (policy_test, "policies/cases/openings.yaml")):
         status, printed = run(*command)
         assert (status, told in printed) == (1, True), printed
 
@@ -181,14 +181,14 @@ def test_a_line_that_is_listed_and_does_not_stand_in_the_files_is_found(run: Run
     line = "p, service, portcullis bind, system:resource:bind"
     edit(folder / "policies" / "endpoints.csv", line, line.replace("resource:bind", "resource:list"))
 
-    assert f"'{line}' is listed, and is no line" in run(lint)[1]
+    assert f"'{line}' is listed, and is no line" in run(policy_lint)[1]
 
 
 def test_files_without_exact_lists_are_found(run: Run, folder: Path) -> None:
     stated = folder / "policies" / "invariants.yaml"
     text = stated.read_text("utf-8")
     stated.write_text(text.replace("lines:\n", "# \n").replace("  - p, service", "  # p, service"), "utf-8")
-    status, told = run(lint)
+    status, told = run(policy_lint)
     assert status == 1
     assert told.splitlines() == [
         "openings-unlisted: invariants.yaml lines: no exact list says what the files open by a code",
@@ -196,7 +196,7 @@ def test_files_without_exact_lists_are_found(run: Run, folder: Path) -> None:
     ]
 
     stated.unlink()
-    status, told = run(lint)
+    status, told = run(policy_lint)
     assert status == 1
     assert told.count("openings-unlisted: ") == 4
     assert (
@@ -208,7 +208,7 @@ def test_files_without_exact_lists_are_found(run: Run, folder: Path) -> None:
 def test_a_list_that_older_files_have_not_is_found(run: Run, folder: Path) -> None:
     stated = folder / "policies" / "invariants.yaml"
     stated.write_text(stated.read_text("utf-8").replace("  account: []\n", ""), "utf-8")
-    status, told = run(lint)
+    status, told = run(policy_lint)
     assert status == 1
     assert told.splitlines()[:-1] == [
         f"openings-unlisted: invariants.yaml {word} account: "
@@ -221,7 +221,7 @@ def test_a_login_that_is_enough_to_change_something_is_found(run: Run, folder: P
     lines = folder / "policies" / "endpoints.csv"
     edit(lines, "DELETE /api/user/{id}, system:user:delete", "DELETE /api/user/{id}, @login")
 
-    assert "login-alone-changes: DELETE /api/user/{id}: " in run(lint)[1]
+    assert "login-alone-changes: DELETE /api/user/{id}: " in run(policy_lint)[1]
 
 
 def test_a_case_about_a_mistyped_object_is_found(run: Run, folder: Path) -> None:
@@ -230,7 +230,7 @@ def test_a_case_about_a_mistyped_object_is_found(run: Run, folder: Path) -> None
         cases, "    required: []\n    reason: no_line\n\n  # An opening", "    required: []\n\n  # An opening"
     )
 
-    status, told = run(lint)
+    status, told = run(policy_lint)
 
     assert status == 1
     assert "no line of the layer endpoint names GET /api/never/declared" in told
@@ -238,13 +238,13 @@ def test_a_case_about_a_mistyped_object_is_found(run: Run, folder: Path) -> None
 
 def test_cases_and_invariants_that_do_not_parse_are_found(run: Run, folder: Path) -> None:
     edit(folder / "policies" / "cases" / "tables.yaml", "callers:", "caller:")
-    assert "table-unreadable: policies/cases/tables.yaml:" in run(lint)[1]
+    assert "table-unreadable: policies/cases/tables.yaml:" in run(policy_lint)[1]
 
     edit(folder / "policies" / "invariants.yaml", "\ncodes:", "\ncode:")
-    assert "policy-refused: policies/invariants.yaml:" in run(lint)[1]
+    assert "policy-refused: policies/invariants.yaml:" in run(policy_lint)[1]
 
 
 def test_acceptances_that_can_not_be_read_give_the_status_2(run: Run, folder: Path) -> None:
     edit(folder / "policies" / "accepted.yaml", "\naccepted:", "\naccept:")
 
-    assert run(lint)[0] == 2
+    assert run(policy_lint)[0] == 2

@@ -10,7 +10,7 @@ import pytest
 from service.authz.engine.errors import PolicyError
 from service.authz.engine.predicates import ANONYMOUS, PREDICATES
 from service.authz.publishing.shipped import configured
-from service.cli.policy.export import export_policy
+from service.cli.policy_export import export_policy
 from service.kernel.codes import HeldCodes
 from service.server.prepare import publish_policy
 from service.settings import load

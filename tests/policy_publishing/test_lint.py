@@ -10,15 +10,15 @@ from typing import Any
 import psycopg
 import pytest
 
-from service.cli.policy import lint
+from service.cli import policy_lint
 from tests.policy_publishing.test_sync import SECRET
 
 
 def linted(capsys: pytest.CaptureFixture[str], url: str, *arguments: str, **variables: str) -> Any:
     parser = ArgumentParser()
-    lint.add_arguments(parser)
+    policy_lint.add_arguments(parser)
     environ = {"PORTCULLIS_CONFIG": "", "DATABASE_URL": url, "JWT_SECRET": SECRET, **variables}
-    status = lint.run(parser.parse_args(["--json", *arguments]), environ)
+    status = policy_lint.run(parser.parse_args(["--json", *arguments]), environ)
     found = json.loads(capsys.readouterr().out)
     assert (status, found["database"]) == (0 if found["passed"] else 1, True)
     return found["findings"]

@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from service.cli.policy import report
+from service.cli import policy_report
 from service.reporting.gathering import gather
 from tests.reporting.test_documents import ATTRIBUTES, ELEMENTS, Page
 from tests.support.inside import Inside
@@ -50,7 +50,7 @@ async def test_a_report_of_an_installation_has_roles_findings_and_who_changed_wh
             gathered.append(gather(*given, **named))
         return gathered[0]
 
-    monkeypatch.setattr(report, "gather", gather_once)
+    monkeypatch.setattr(policy_report, "gather", gather_once)
 
     told = await command("report", "--output", str(file), "--since", "1")
     await command("report", "--output", str(tmp_path / "report.md"), "--since", "1")

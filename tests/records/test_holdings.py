@@ -9,8 +9,8 @@ import pytest
 from sqlalchemy import insert, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from service.records.roles import holdings
-from service.records.roles.holdings import Roles
+from service.records import role_holdings
+from service.records.role_holdings import Roles
 from service.records.schema import role, user, user_ban, user_role
 
 pytestmark = pytest.mark.anyio
@@ -50,7 +50,7 @@ async def test_the_users_of_some_sets_of_roles_are_those_whose_roles_are_one_of_
 ) -> None:
     dice = random.Random(seed)
     given = await users_with_random_roles(connection, dice)
-    known = (await holdings.read(connection)).users
+    known = (await role_holdings.read(connection)).users
     assert known == Counter(given.values())
     every = sorted(known)
     chosen: list[list[Roles]] = [
@@ -64,8 +64,10 @@ async def test_the_users_of_some_sets_of_roles_are_those_whose_roles_are_one_of_
 
     for role_sets in chosen:
         expected = [(name, roles) for name, roles in given.items() if roles in role_sets]
-        whole = await holdings.holders(connection, role_sets, known, page=1, size=100)
-        second = await holdings.holders(connection, role_sets, known, page=2, size=4, total=len(expected))
+        whole = await role_holdings.holders(connection, role_sets, known, page=1, size=100)
+        second = await role_holdings.holders(
+            connection, role_sets, known, page=2, size=4, total=len(expected)
+        )
 
         assert [(one.user_name, one.roles) for one in whole.items] == expected
         assert [(one.user_name, one.roles) for one in second.items] == expected[4:8]
@@ -74,9 +76,9 @@ async def test_the_users_of_some_sets_of_roles_are_those_whose_roles_are_one_of_
 
 async def test_a_set_with_a_role_that_is_gone_has_no_users(connection: AsyncConnection) -> None:
     given = await users_with_random_roles(connection, random.Random(1))
-    known = (await holdings.read(connection)).users
+    known = (await role_holdings.read(connection)).users
 
-    found = await holdings.holders(
+    found = await role_holdings.holders(
         connection, [("gone",), ("gone", "one")], [*known, ("gone",)], page=1, size=9
     )
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import text
 
+from service.records import role_rights
 from service.records.database.transactions import Connection
-from service.records.roles import rights
 from service.records.users import accounts
 from tests.support.seeded import create_user
 
@@ -29,21 +29,21 @@ async def test_reach_counts_disabled_roles_and_disabled_buttons_and_rights_do_no
     connection: Connection,
 ) -> None:
     user_id = await create_user(connection, "heron", "x", "super")
-    assert (await rights.of(connection, user_id)).permissions == ("*",)
+    assert (await role_rights.of(connection, user_id)).permissions == ("*",)
     await execute(connection, "UPDATE sys.role SET enabled = false WHERE role_code = 'super'")
     await execute(connection, "UPDATE sys.menu SET enabled = false WHERE auth_mark = '*'")
 
-    assert (await rights.of(connection, user_id)).permissions == ()
-    assert await rights.reach_of_users(connection, [user_id]) == {"*"}
-    assert await rights.reach_of_roles(connection, [await id_of(connection, "super")]) == {"*"}
+    assert (await role_rights.of(connection, user_id)).permissions == ()
+    assert await role_rights.reach_of_users(connection, [user_id]) == {"*"}
+    assert await role_rights.reach_of_roles(connection, [await id_of(connection, "super")]) == {"*"}
 
 
 async def test_a_disabled_user_has_no_standing(connection: Connection) -> None:
     user_id = await create_user(connection, "heron", "x", "super")
-    assert await rights.of_enabled_user(connection, user_id) == rights.Rights(("super",), ("*",))
+    assert await role_rights.of_enabled_user(connection, user_id) == role_rights.Rights(("super",), ("*",))
     await accounts.set_status(connection, user_id, "disabled")
-    assert await rights.of_enabled_user(connection, user_id) is None
-    assert await rights.of_enabled_user(connection, 10**9) is None
+    assert await role_rights.of_enabled_user(connection, user_id) is None
+    assert await role_rights.of_enabled_user(connection, 10**9) is None
 
 
 async def test_holders_of_a_menu_are_all_users_of_its_roles(connection: Connection) -> None:
@@ -51,10 +51,10 @@ async def test_holders_of_a_menu_are_all_users_of_its_roles(connection: Connecti
     await create_user(connection, "stork", "x")
     found = await connection.execute(text("SELECT id FROM sys.menu WHERE auth_mark = '*'"))
     button = found.scalar_one()
-    assert await rights.codes_of_menus(connection, [button]) == {"*"}
-    assert first in await rights.holders_of_menus(connection, [button])
-    assert first in await rights.in_role(connection, await id_of(connection, "super"))
-    assert await rights.holders_of_menus(connection, []) == []
+    assert await role_rights.codes_of_menus(connection, [button]) == {"*"}
+    assert first in await role_rights.holders_of_menus(connection, [button])
+    assert first in await role_rights.in_role(connection, await id_of(connection, "super"))
+    assert await role_rights.holders_of_menus(connection, []) == []
 
 
 @pytest.mark.parametrize(
@@ -69,6 +69,6 @@ async def test_holders_of_a_menu_are_all_users_of_its_roles(connection: Connecti
 async def test_an_administrator_is_an_enabled_user_with_an_enabled_role_and_button(
     connection: Connection, loss: str
 ) -> None:
-    assert await rights.has_administrator(connection)
+    assert await role_rights.has_administrator(connection)
     await execute(connection, loss)
-    assert not await rights.has_administrator(connection)
+    assert not await role_rights.has_administrator(connection)

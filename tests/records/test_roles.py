@@ -6,8 +6,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import ValidationFailed
 from service.kernel.names import name_key
-from service.records.roles import roles
-from service.records.roles.roles import RoleFilter
+from service.records import roles
+from service.records.roles import RoleFilter
 from service.records.schema import role
 
 pytestmark = pytest.mark.anyio

@@ -7,10 +7,10 @@ import pytest
 from sqlalchemy import func, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from service.records import roles
 from service.records.database.filters import conditions_of, equals
 from service.records.database.row_mapper import RowMapper, column_values
-from service.records.roles import roles
-from service.records.roles.roles import ROLE, RoleValues
+from service.records.roles import ROLE, RoleValues
 from service.records.schema import menu, role
 
 pytestmark = pytest.mark.anyio

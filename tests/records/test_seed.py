@@ -5,10 +5,9 @@ from sqlalchemy import Connection, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.kernel.codes import is_code
-from service.records import bindings, menus
+from service.records import bindings, menus, role_rights, roles
 from service.records.database.transactions import engine
 from service.records.migrate import Prepared, prepare
-from service.records.roles import rights, roles
 from service.records.schema import menu
 from service.records.seed_catalogue import Additions
 from service.records.users import accounts
@@ -95,7 +94,7 @@ async def test_a_seeded_role_holds_what_its_name_promises(
     )
     found = await accounts.credentials(connection, ADMINISTRATOR)
     assert found is not None
-    assert await rights.of(connection, found.user_id) == rights.Rights((code,), tuple(sorted(held)))
+    assert await role_rights.of(connection, found.user_id) == role_rights.Rights((code,), tuple(sorted(held)))
 
 
 async def test_there_are_four_roles_and_one_administrator_in_super(connection: AsyncConnection) -> None:

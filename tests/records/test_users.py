@@ -5,8 +5,7 @@ from sqlalchemy import insert, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.kernel.names import name_key
-from service.records import menus
-from service.records.roles import rights
+from service.records import menus, role_rights
 from service.records.schema import menu, role, role_menu, user, user_role
 from service.records.users import accounts
 from tests.support.seeded import ADMINISTRATOR
@@ -81,7 +80,7 @@ async def test_rights_are_the_union_over_roles_each_code_once_and_sorted(connect
     user_id = await a_user(connection)
     await a_role(connection, "second", user_id, "system:user:list", "system:menu:list")
     await a_role(connection, "first", user_id, "system:user:list", "*")
-    assert await rights.of(connection, user_id) == rights.Rights(
+    assert await role_rights.of(connection, user_id) == role_rights.Rights(
         ("first", "second"), ("*", "system:menu:list", "system:user:list")
     )
 
@@ -91,7 +90,7 @@ async def test_a_disabled_role_gives_neither_its_name_nor_its_codes(connection: 
     await a_role(connection, "on", user_id, "system:user:list")
     off = await a_role(connection, "off", user_id, "system:user:list", "*")
     await connection.execute(role.update().where(role.c.id == off).values(enabled=False))
-    assert await rights.of(connection, user_id) == rights.Rights(("on",), ("system:user:list",))
+    assert await role_rights.of(connection, user_id) == role_rights.Rights(("on",), ("system:user:list",))
 
 
 async def test_a_disabled_button_gives_nothing_and_has_no_bit(connection: AsyncConnection) -> None:
@@ -100,7 +99,7 @@ async def test_a_disabled_button_gives_nothing_and_has_no_bit(connection: AsyncC
     await connection.execute(
         menu.update().where(menu.c.auth_mark == "system:user:list").values(enabled=False)
     )
-    assert (await rights.of(connection, user_id)).permissions == ("system:menu:list",)
+    assert (await role_rights.of(connection, user_id)).permissions == ("system:menu:list",)
     assert "system:user:list" not in await menus.permission_bits(connection)
 
 
@@ -108,20 +107,20 @@ async def test_a_disabled_menu_takes_no_right_away(connection: AsyncConnection) 
     user_id = await a_user(connection)
     await a_role(connection, "one", user_id, "system:user:list")
     await connection.execute(menu.update().where(menu.c.menu_type == "Menu").values(enabled=False))
-    assert (await rights.of(connection, user_id)).permissions == ("system:user:list",)
+    assert (await role_rights.of(connection, user_id)).permissions == ("system:user:list",)
 
 
 async def test_the_auth_mark_of_a_menu_is_no_permission(connection: AsyncConnection) -> None:
     user_id = await a_user(connection)
     await connection.execute(menu.update().where(menu.c.name == "policy").values(auth_mark="page:policy"))
     await a_role(connection, "one", user_id, "page:policy")
-    assert await rights.of(connection, user_id) == rights.Rights(("one",), ())
+    assert await role_rights.of(connection, user_id) == role_rights.Rights(("one",), ())
     assert "page:policy" not in await menus.permission_bits(connection)
 
 
 async def test_a_user_without_roles_and_an_unknown_one_have_no_rights(connection: AsyncConnection) -> None:
-    assert await rights.of(connection, await a_user(connection)) == rights.Rights((), ())
-    assert await rights.of(connection, 10**9) == rights.Rights((), ())
+    assert await role_rights.of(connection, await a_user(connection)) == role_rights.Rights((), ())
+    assert await role_rights.of(connection, 10**9) == role_rights.Rights((), ())
 
 
 async def test_the_account_of_a_user_tells_the_rights(connection: AsyncConnection) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from service.authz.engine.errors import PolicyError
-from service.cli.policy import report
+from service.cli import policy_report
 from service.reporting import gathering
 from service.settings import load
 from tests.reporting.test_documents import Page
@@ -41,10 +41,10 @@ def _run_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def made(tmp_path: Path, name: str, *arguments: str, **variables: str) -> str:
     parser = ArgumentParser()
-    report.add_arguments(parser)
+    policy_report.add_arguments(parser)
     file = tmp_path / name
     environ = {"PORTCULLIS_CONFIG": "", "PORTCULLIS_SERVER__DATA": str(tmp_path / "none"), **variables}
-    report.run(parser.parse_args(["--output", str(file), *arguments]), environ)
+    policy_report.run(parser.parse_args(["--output", str(file), *arguments]), environ)
     assert not (tmp_path / "none").exists()
     return file.read_text("utf-8")
 

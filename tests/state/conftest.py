@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 import pytest
 
+from service.administration import stored_state
 from service.administration.delegation import Delegation
 from service.administration.dry_runs import DryRuns
-from service.administration.state import stored
-from service.administration.state.applying import Applied, StateChanges
-from service.administration.state.planning import Plan, plan
-from service.administration.state.state import State
+from service.administration.state import State
+from service.administration.state_applying import Applied, StateChanges
+from service.administration.state_planning import Plan, plan
 from service.administration.unit_of_work import UnitsOfWork
 from service.audit.chain.revision_seals import RevisionSeals
 from service.authn.revocations import Revocations
@@ -24,8 +24,8 @@ from service.authz.review.turns import ReviewTurns
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
 from service.keyspace import SessionStore
+from service.records import role_rights
 from service.records.database.transactions import Connection, Database
-from service.records.roles import rights
 from service.settings import Auth, Redis
 from tests.support.databases import NewDatabase
 from tests.support.seeded import create_user
@@ -45,7 +45,7 @@ class Ground:
     async def state(self) -> State:
         """Return the state that is stored."""
         async with self.database.snapshot() as connection:
-            return (await stored.read(connection)).state
+            return (await stored_state.read(connection)).state
 
     async def plan(self, wanted: State, *, prune: bool = False) -> Plan:
         """Return what applying ``wanted`` would do."""
@@ -73,7 +73,7 @@ NewGround = Callable[[], AbstractAsyncContextManager[Ground]]
 
 
 async def _caller(connection: Connection, user_id: int, name: str) -> Caller:
-    found = await rights.of(connection, user_id)
+    found = await role_rights.of(connection, user_id)
     return Caller(user_id, str(user_id), name, name, "", found.roles, HeldCodes(found.permissions), 0.0)
 
 

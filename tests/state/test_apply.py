@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 
-from service.administration.state.applying import EditRefusedError
-from service.administration.state.state import (
+from service.administration.state import (
     ButtonState,
     Kind,
     MenuState,
@@ -23,6 +22,7 @@ from service.administration.state.state import (
     ordered,
     state_of,
 )
+from service.administration.state_applying import EditRefusedError
 from service.authz.review.impact import Differences
 from service.errors import Conflict
 from service.state_files.reading import read_state

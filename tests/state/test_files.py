@@ -11,7 +11,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.administration.state.state import (
+from service.administration.state import (
     ButtonState,
     MenuState,
     ResourceState,
@@ -21,12 +21,12 @@ from service.administration.state.state import (
     segment_of,
     state_of,
 )
-from service.administration.state.state_edits import KINDS
+from service.administration.state_edits import KINDS
 from service.kernel.strict_yaml import YamlError
 from service.kernel.value_rules import DESCRIPTION
 from service.records.menus import MenuValues
 from service.records.resources import ResourceValues
-from service.records.roles.roles import RoleValues
+from service.records.roles import RoleValues
 from service.state_files.reading import read_state
 from service.state_files.writing import as_yaml
 from tests.support.running import ROOT

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from service.administration.state.planning import plan
-from service.administration.state.state import MenuState, ResourceState, RoleState, State
+from service.administration.state import MenuState, ResourceState, RoleState, State
+from service.administration.state_planning import plan
 from service.authz.invariants.statements import Invariants, OnlyRoles
 from service.cli.state_report import as_lines, as_markdown
 from service.errors import Conflict

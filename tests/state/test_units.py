@@ -12,11 +12,11 @@ from service.administration.unit_of_work import UnitOfWork
 from service.authn.revocations import Revocations
 from service.errors import Conflict, PermissionDenied, Unavailable
 from service.kernel.origin import ORIGIN
+from service.records import role_tables
 from service.records.menus import MenuValues
 from service.records.policy import revisions
 from service.records.resources import ResourceValues
-from service.records.roles import role_tables
-from service.records.roles.roles import RoleValues
+from service.records.roles import RoleValues
 from service.web.messages.context import RequestContext
 from tests.state.conftest import Ground
 

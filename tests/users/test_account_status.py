@@ -8,8 +8,8 @@ from itertools import permutations
 
 import pytest
 
+from service.administration.accounts import Accounts
 from service.administration.delegation import Delegation
-from service.administration.users.accounts import Accounts
 from service.authn.password_rules import PasswordRules
 from service.authn.revocations import Revocations
 from service.authn.sessions import Sessions

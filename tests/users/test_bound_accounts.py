@@ -9,8 +9,8 @@ from typing import Any, Final
 import psycopg
 import pytest
 
-from service.endpoints.users.accounts import UserBody, UserEdit
-from service.endpoints.users.user_tables import ImportedUser
+from service.endpoints.user_tables import ImportedUser
+from service.endpoints.users import UserBody, UserEdit
 from service.kernel.field_names import camel
 from service.records.schema import metadata, user
 from tests.support.inside import Inside

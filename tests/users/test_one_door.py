@@ -110,8 +110,8 @@ def test_only_the_delegation_check_compares_the_codes_of_callers_and_users() -> 
         if (name := name_of(node.func)).rpartition(".")[2].startswith("reach_of_")
     }
     assert asking == {
-        ("rights.reach_of_users", "administration/delegation"),
-        ("rights.reach_of_roles", "administration/delegation"),
+        ("role_rights.reach_of_users", "administration/delegation"),
+        ("role_rights.reach_of_roles", "administration/delegation"),
     }
 
 
@@ -144,7 +144,7 @@ def test_the_layer_of_accounts_is_asked_at_named_places_only() -> None:
     asking = {module for module, _ in having(["ACCOUNT"]) if "rules import" in texts()[module]}
     assert {module for module in asking if not module.startswith("authz/")} == {
         "administration/delegation",
-        "endpoints/access/forward",
+        "endpoints/access_forward",
         "endpoints/oauth",
         "evaluation/asking",
         "reporting/sections",  # names the layer
@@ -175,7 +175,7 @@ def test_grants_are_asked_of_the_policy_at_named_places_only() -> None:
 def test_every_denial_carries_a_decision_of_the_enforcer() -> None:
     assert called("PermissionDenied")["PermissionDenied"] == {
         "administration/delegation",
-        "endpoints/access/forward",  # tells a proxy what the enforcer decided about somebody else's request
+        "endpoints/access_forward",  # tells a proxy what the enforcer decided about somebody else's request
         "endpoints/oauth",
         "endpoints/policy/explain",  # asks for the right to what the id of a refusal finds
         "endpoints/shown_services",
@@ -197,12 +197,12 @@ def test_what_acts_on_users_by_their_bare_id_is_called_below_that_check_alone() 
         "authn/refresh",  # of the sender of a refresh token
         "authn/recovery",  # the operator's, past the API
     }
-    assert calls["bans.ban"] == {"administration/users/bans"}
-    assert calls["bans.unban"] == {"administration/users/bans", "authn/recovery"}
+    assert calls["bans.ban"] == {"administration/bans"}
+    assert calls["bans.unban"] == {"administration/bans", "authn/recovery"}
     assert calls["accounts.change_password"] == {"authn/password_change", "authn/recovery"}
     assert calls["accounts.set_status"] == {"authn/recovery"}
     for name in writes:
-        assert calls[name] == {"administration/users/user_edits"}
+        assert calls[name] == {"administration/user_edits"}
 
 
 def test_the_services_that_act_on_users_take_a_target_in_place_of_an_id() -> None:

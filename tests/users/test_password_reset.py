@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from service.administration.delegation import Delegation
-from service.administration.users.password_reset import PasswordReset
+from service.administration.password_reset import PasswordReset
 from service.authn.password_change import PasswordChange
 from service.authn.password_rules import PasswordRules
 from service.authn.revocations import Revocations

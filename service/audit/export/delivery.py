@@ -17,11 +17,11 @@ from service.audit.export.outcomes import Failed, Refused
 from service.audit.export.receivers import Receiver, receiver_of
 from service.errors import Unavailable
 from service.kernel.cooperative_yield import CooperativeYield
+from service.records import export_dead_letters, export_decisions, export_destinations, export_entries
 from service.records.database.transactions import Connection, Database
-from service.records.export import dead_letters, decisions, destinations, entries
-from service.records.export.dead_letters import NewDeadLetter
-from service.records.export.destinations import StoredDestination
-from service.records.export.entries import StoredEntry
+from service.records.export_dead_letters import NewDeadLetter
+from service.records.export_destinations import StoredDestination
+from service.records.export_entries import StoredEntry
 from service.settings import Destination, ExportLog
 
 LOOK_EVERY: Final = 5.0
@@ -105,7 +105,7 @@ class Delivery:
         """Let another worker send at once, and close the connection to the receiver."""
         with suppress(Unavailable):
             async with self._database.transaction() as connection:
-                await destinations.release(connection, self.destination.name, self._worker)
+                await export_destinations.release(connection, self.destination.name, self._worker)
         if self._receiver is not None:
             await self._receiver.close()
 
@@ -113,10 +113,10 @@ class Delivery:
         """Return the state if this worker is the one that sends, else None."""
         name = self.destination.name
         async with self._database.transaction() as connection:
-            state = await destinations.stored(connection, name)
+            state = await export_destinations.stored(connection, name)
             if state is None:
-                await destinations.add(connection, name)
-                state = await destinations.stored(connection, name)
+                await export_destinations.add(connection, name)
+                state = await export_destinations.stored(connection, name)
             self.state = state
             if state is None:
                 return None
@@ -131,12 +131,12 @@ class Delivery:
                 self._leased_until = monotonic() + left
             if any(state.position(log) is None for log in self.destination.logs):
                 await self._begin(connection, state)
-                self.state = state = await destinations.stored(connection, name)
+                self.state = state = await export_destinations.stored(connection, name)
         return state
 
     async def _renew(self, connection: Connection) -> bool:
         begun = monotonic()
-        if not await destinations.lease(connection, self.destination.name, self._worker, self._lease):
+        if not await export_destinations.lease(connection, self.destination.name, self._worker, self._lease):
             return False
         self._leased_until = begun + self._lease
         return True
@@ -145,13 +145,13 @@ class Delivery:
         for log in self.destination.logs:
             if state.position(log) is None:
                 begins_now = self.destination.start == "now"
-                position = await entries.last(connection, log) if begins_now else 0
-                await destinations.begin(connection, self.destination.name, log, position)
+                position = await export_entries.last(connection, log) if begins_now else 0
+                await export_destinations.begin(connection, self.destination.name, log, position)
 
     async def _settle(self) -> None:
         """Record that no log fails any more: all were taken, or what was not is gone from its log."""
         async with self._database.transaction() as connection:
-            await destinations.settle(connection, self.destination.name, self._worker)
+            await export_destinations.settle(connection, self.destination.name, self._worker)
         if self._fails:
             self._fails = False
             _log.info("an export works again", destination=self.destination.name)
@@ -161,7 +161,7 @@ class Delivery:
     ) -> Literal["none", "all", "more"]:
         """Send the next batch of ``log``; tell what was found of it. Raises _Later and _TakenOver."""
         async with self._database.transaction() as connection:
-            found = await entries.after(connection, log, position, self.destination.batch + 1)
+            found = await export_entries.after(connection, log, position, self.destination.batch + 1)
         if not found:
             return "none"
         try:
@@ -180,7 +180,7 @@ class Delivery:
         async with self._database.transaction() as connection:
             for one, reason in refused:
                 await self._bury(connection, log, one, reason)
-            if not await destinations.advance(
+            if not await export_destinations.advance(
                 connection,
                 self.destination.name,
                 self._worker,
@@ -191,7 +191,7 @@ class Delivery:
             ):
                 raise _TakenOver
             if log == "decisions":
-                await decisions.forget_sent(connection)
+                await export_decisions.forget_sent(connection)
         self.counts["sent"] += len(batch) - len(refused)
         self.counts["dead"] += len(refused)
         return "all" if rest is None else "more"
@@ -200,7 +200,7 @@ class Delivery:
         text = encoded(one.entry).decode()
         name = self.destination.name
         letter = NewDeadLetter(name, log, UUID(one.entry.id), reason, text)
-        await dead_letters.add(connection, letter)
+        await export_dead_letters.add(connection, letter)
         _log.error("an entry is a dead letter", destination=name, log=log, id=one.entry.id, reason=reason)
 
     async def _sent(
@@ -232,7 +232,7 @@ class Delivery:
             return False
         position = state.position(log) or 0
         async with self._database.transaction() as connection:
-            taken = await entries.last_taken(connection, log, position, self.destination.name)
+            taken = await export_entries.last_taken(connection, log, position, self.destination.name)
         if taken is None:
             return False
         try:
@@ -273,7 +273,7 @@ class Delivery:
         wait = min(max(wait, backoff(0)), LONGEST_ASKED)
         name, reason = self.destination.name, str(failure)
         async with self._database.transaction() as connection:
-            held = await destinations.fail(
+            held = await export_destinations.fail(
                 connection, name, self._worker, reason=reason, again_in=wait, waiting_time=first.create_time
             )
         if not self._fails or state.reason != reason:

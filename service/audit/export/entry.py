@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from service.kernel.clock import rfc3339
-from service.records.export.entries import StoredEntry
+from service.records.export_entries import StoredEntry
 from service.settings import ExportLog
 
 _CHAIN: Final = ("chain_key", "chain_number", "chain_hash")

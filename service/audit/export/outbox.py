@@ -14,8 +14,8 @@ import structlog
 from service.errors import Unavailable
 from service.kernel.at_most_every import AtMostEvery
 from service.kernel.event_ids import new_event_id
+from service.records import export_decisions
 from service.records.database.transactions import Database
-from service.records.export import decisions
 
 MOST_WAITING: Final = 4096
 """The most events that wait in the memory of a worker; further ones are dropped."""
@@ -81,7 +81,7 @@ class DecisionOutbox:
         while self._waiting:
             batch = self._next()
             async with self._database.transaction() as connection:
-                added = await decisions.add(connection, batch, self._limit)
+                added = await export_decisions.add(connection, batch, self._limit)
             for _, text in batch:
                 self._waiting.popleft()
                 self._held -= len(text)

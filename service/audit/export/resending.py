@@ -11,9 +11,9 @@ import msgspec
 from service.audit.export.entry import Entry, decoded
 from service.audit.export.outcomes import Refused
 from service.audit.export.receivers import Receiver, receiver_of
+from service.records import export_dead_letters
 from service.records.database.transactions import Database
-from service.records.export import dead_letters
-from service.records.export.dead_letters import DeadLetter
+from service.records.export_dead_letters import DeadLetter
 from service.settings import Destination
 
 _AT_ONCE: Final = 100
@@ -39,7 +39,7 @@ async def resend(database: Database, destination: Destination) -> Resent:
     try:
         while True:
             async with database.transaction() as connection:
-                found = await dead_letters.after(connection, destination.name, position, _AT_ONCE)
+                found = await export_dead_letters.after(connection, destination.name, position, _AT_ONCE)
             if not found:
                 return done
             await _send(database, receiver, found, done)
@@ -57,7 +57,7 @@ async def _send(database: Database, receiver: Receiver, found: Sequence[DeadLett
             done.reason = str(refusal)
             continue
         async with database.transaction() as connection:
-            await dead_letters.delete_all(connection, [one.id])
+            await export_dead_letters.delete_all(connection, [one.id])
         done.sent += 1
 
 

@@ -14,9 +14,9 @@ from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.revisions import PATIENCE
 from service.errors import Conflict
 from service.kernel.dry_run import DRY_RUN
+from service.records import role_members, role_rights, roles
 from service.records.database.transactions import Connection
 from service.records.policy import revisions
-from service.records.roles import rights, role_members, roles
 
 
 async def broken_invariants(
@@ -65,7 +65,7 @@ class InvariantGuard:
         statement, the second one is refused.
         """
         if self._invariants.about_roles:
-            await rights.lock(connection)
+            await role_rights.lock(connection)
         return await _holders(connection, self._invariants)
 
     async def require(self, connection: Connection, before: Situation, policy: Policy) -> None:

@@ -13,10 +13,9 @@ from service.authz.review.explain import LayerExplained
 from service.kernel.codes import HeldCodes
 from service.kernel.cooperative_yield import cooperatively
 from service.kernel.services import split_object
-from service.records import bindings, menus
+from service.records import bindings, menus, roles
 from service.records.database.transactions import Connection
 from service.records.menus import Button
-from service.records.roles import roles
 
 
 @dataclass(frozen=True, slots=True)

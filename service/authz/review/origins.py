@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from service.authz.review.explain import LayerExplained
 from service.authz.review.subjects import Subject
+from service.records import role_holdings
 from service.records.database.transactions import Connection
-from service.records.roles import holdings
-from service.records.roles.holdings import CodeOrigin
+from service.records.role_holdings import CodeOrigin
 
 Origins = Mapping[str, Sequence[CodeOrigin]]
 """The roles and Buttons that give a held code, by the code."""
@@ -26,7 +26,7 @@ async def origins_of(
     found: dict[str, list[CodeOrigin]] = defaultdict(list)
     if connection is None or not codes:
         return found
-    for one in await holdings.origins(connection, codes, user_id=asking.user_id):
+    for one in await role_holdings.origins(connection, codes, user_id=asking.user_id):
         if asking.role_code in (None, one.role_code):
             found[one.code].append(one)
     return found

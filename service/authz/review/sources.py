@@ -23,9 +23,9 @@ from service.authz.review.export import LINES
 from service.authz.review.impact import Standing
 from service.authz.review.past import PastPolicies
 from service.kernel.services import PORTCULLIS
+from service.records import role_holdings
 from service.records.database.transactions import Connection, Database
 from service.records.policy import history, revisions
-from service.records.roles import holdings
 
 LIVE: Final = "live"
 """Names the policy that is in force, as it is published."""
@@ -132,5 +132,5 @@ async def standing_of(policy: Policy, connection: Connection | None) -> Standing
     """
     if connection is None:
         return Standing(policy, {}, Counter())
-    found = await holdings.read(connection)
+    found = await role_holdings.read(connection)
     return Standing(policy, found.codes, found.users)

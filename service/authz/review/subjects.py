@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from service.errors import ValidationFailed
 from service.kernel.codes import HeldCodes, is_code
+from service.records import role_holdings, role_rights
 from service.records.database.transactions import Connection
-from service.records.roles import holdings, rights
 from service.records.users import accounts
 
 
@@ -66,13 +66,13 @@ async def _user(connection: Connection, user_name: str) -> Subject:
 
 async def subject_with(connection: Connection, standing: accounts.Standing) -> Subject:
     """Return a stored user, with what they hold now."""
-    held = await rights.of(connection, standing.user_id)
+    held = await role_rights.of(connection, standing.user_id)
     kept_out = standing.banned or standing.status != "enabled"
     return Subject(HeldCodes(held.permissions), standing.status, standing.user_id, kept_out=kept_out)
 
 
 async def _role(connection: Connection, role_code: str) -> Subject:
-    given = (await holdings.read_codes(connection)).get(role_code)
+    given = (await role_holdings.read_codes(connection)).get(role_code)
     if given is None:
         raise ValidationFailed(("roleCode", "There is no such role"))
     return Subject(HeldCodes(given), role_code=role_code)

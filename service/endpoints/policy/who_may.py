@@ -28,8 +28,8 @@ from service.endpoints.policy.layers import AskedLayer, Code, Name, PassedLayer,
 from service.endpoints.shown_services import ServiceName
 from service.errors import BadRequest, ValidationFailed
 from service.kernel.services import PORTCULLIS
+from service.records import role_holdings
 from service.records.database.transactions import Connection, Database
-from service.records.roles import holdings
 from service.web.messages.context import RequestContext
 from service.web.messages.marks import example_parameters, named, needs
 from service.web.messages.schema import SEVERAL, Id, Page, PageQuery, Schema, page_answer
@@ -184,7 +184,7 @@ class WhoUsers:
         async with self._turns.turn(), self._database.snapshot(within=WITHIN) as connection:
             standing = await standing_of(context.policy, connection)
             found = await self._turns.computed(who, standing, query.method, place, query.service)
-            users = await holdings.holders(
+            users = await role_holdings.holders(
                 connection,
                 found.role_sets,
                 standing.users,

@@ -1,6 +1,6 @@
 """Changes of ``sys.user`` and of the roles given to users.
 
-Callers hold ``rights.lock``, so that what they have checked stays true until the commit.
+Callers hold ``role_rights.lock``, so that what they have checked stays true until the commit.
 """
 
 from __future__ import annotations

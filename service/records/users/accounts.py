@@ -11,9 +11,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.kernel.identity import Kind
 from service.kernel.names import name_key
+from service.records import role_rights
 from service.records.database.prepared import PreparedSelect, Source
 from service.records.database.row_mapper import RowMapper
-from service.records.roles import rights
 from service.records.schema import user, user_ban
 from service.records.users import bans
 from service.records.users.listing import Status, UserNames, UserValues
@@ -40,7 +40,7 @@ class Credentials(Standing):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entitled(Standing):
-    """The facts about a person that tokens need: the standing, and the rights that ``rights.of`` returns.
+    """The facts about a person that tokens need: the standing, and the rights of ``role_rights.of``.
 
     ``bits`` are the bit positions of ``permissions``, in their order.
     """
@@ -52,7 +52,7 @@ class Entitled(Standing):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Info(UserNames):
-    """A user's own account, with the rights that ``rights.of`` returns."""
+    """A user's own account, with the rights that ``role_rights.of`` returns."""
 
     user_id: int
     email: str | None
@@ -68,7 +68,7 @@ _STANDING: Final = RowMapper(
 _CREDENTIALS: Final = RowMapper(
     Credentials, user, user_id=user.c.id, banned=_is_banned, banned_until=user_ban.c.until
 )
-_roles, _permissions, _bits = rights.columns_of(bindparam("user_id", type_=BigInteger()))
+_roles, _permissions, _bits = role_rights.columns_of(bindparam("user_id", type_=BigInteger()))
 _ENTITLED: Final = RowMapper(
     Entitled,
     user,

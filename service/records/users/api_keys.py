@@ -12,10 +12,10 @@ from sqlalchemy import BigInteger, Interval, bindparam, delete, func, insert, or
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.kernel.target import Target
+from service.records import role_rights
 from service.records.database.prepared import PreparedSelect, Source
 from service.records.database.row_mapper import RowMapper
-from service.records.roles import rights
-from service.records.roles.rights import Rights
+from service.records.role_rights import Rights
 from service.records.schema import api_key, user, user_ban
 from service.records.users import bans
 from service.records.users.listing import Status, UserNames
@@ -83,7 +83,7 @@ _HOLDER: Final = RowMapper(
 _KEY_ID: Final = bindparam("key_id", type_=BigInteger())
 _OWNER: Final = select(api_key.c.user_id).where(api_key.c.id == _KEY_ID)
 _OWNER_BY_ID: Final = PreparedSelect(_OWNER, itemgetter(0))
-_ROLES, _PERMISSIONS, _BITS = rights.columns_of(_OWNER.scalar_subquery())
+_ROLES, _PERMISSIONS, _BITS = role_rights.columns_of(_OWNER.scalar_subquery())
 _HOLDER_BY_ID: Final = PreparedSelect(
     select(_ROLES, _PERMISSIONS, *_HOLDER.columns)
     .select_from(bans.with_bans().join(api_key, api_key.c.user_id == user.c.id))

@@ -1,1 +1,0 @@
-"""The state: roles, menus, Buttons, resources and bindings as one value, and the edits that lead to it."""

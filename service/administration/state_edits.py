@@ -1,0 +1,111 @@
+"""The edits that lead from one state to another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Final, Literal
+
+from service.administration.state import Item, Kind, State, identity, state_of
+
+Action = Literal["create", "update", "delete"]
+
+KINDS: Final[tuple[Kind, ...]] = ("menu", "button", "service", "resource", "role")
+"""All kinds, each after those that it refers to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """One object that differs: ``before`` is None if it is created, ``after`` if it is deleted.
+
+    ``key`` is its key after the edit, or before its deletion.
+    """
+
+    kind: Kind
+    key: str
+    before: Item | None
+    after: Item | None
+    old_key: str = ""
+
+    @property
+    def action(self) -> Action:
+        """What is done."""
+        if self.before is None:
+            return "create"
+        return "delete" if self.after is None else "update"
+
+    @property
+    def changes(self) -> dict[str, tuple[Any, Any]]:
+        """The fields that differ, with their values before and after.
+
+        A created object has those that are not as they are by default, None or () before; a deleted one has
+        none. ``path`` of a resource stands for other names of its parameters.
+        """
+        if self.after is None:
+            return {}
+        found: dict[str, tuple[Any, Any]] = {}
+        if self.before is not None and self.key != self.old_key:
+            found["path"] = (_path_of(self.old_key), _path_of(self.key))
+        for one in fields(self.after):
+            new = getattr(self.after, one.name)
+            old = one.default if self.before is None else getattr(self.before, one.name)
+            if old != new:
+                kept = () if isinstance(new, tuple) else None
+                found[one.name] = (kept if self.before is None else old, new)
+        return found
+
+
+def _path_of(key: str) -> str:
+    return key[key.index("/") :]
+
+
+@dataclass(frozen=True, slots=True)
+class Edits:
+    """What is to be done; ``left`` are objects that are only stored, and stay as they are."""
+
+    edits: tuple[Edit, ...]
+    left: tuple[tuple[Kind, str], ...]
+
+    def __bool__(self) -> bool:
+        return bool(self.edits)
+
+
+def edits_between(before: State, wanted: State, *, prune: bool) -> Edits:
+    """Return the edits that make ``wanted`` of ``before``; deletions only with ``prune``.
+
+    Without it, what ``wanted`` does not have is ``left``.
+    """
+    edits: list[Edit] = []
+    left: list[tuple[Kind, str]] = []
+    for kind in KINDS:
+        old, new = before.of(kind), wanted.of(kind)
+        known = {identity(kind, key): key for key in old}
+        edits += _written(kind, old, new, known)
+        kept = {identity(kind, key) for key in new}
+        missing = [key for same, key in known.items() if same not in kept]
+        if prune:
+            edits += [Edit(kind, key, old[key], None, key) for key in missing]
+        else:
+            left += [(kind, key) for key in missing]
+    return Edits(tuple(edits), tuple(left))
+
+
+def _written(
+    kind: Kind, old: Mapping[str, Item], new: Mapping[str, Item], known: Mapping[str, str]
+) -> Iterator[Edit]:
+    for key, item in new.items():
+        was = known.get(identity(kind, key))
+        if was is None:
+            yield Edit(kind, key, None, item)
+        elif was != key or old[was] != item:
+            yield Edit(kind, key, old[was], item, was)
+
+
+def after(before: State, edits: Edits) -> State:
+    """Return the state that ``edits`` of ``before`` lead to."""
+    kinds: dict[Kind, dict[str, Any]] = {kind: dict(before.of(kind)) for kind in KINDS}
+    for edit in edits.edits:
+        kinds[edit.kind].pop(edit.old_key, None)
+        if edit.after is not None:
+            kinds[edit.kind][edit.key] = edit.after
+    return state_of(kinds)

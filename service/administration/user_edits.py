@@ -1,0 +1,148 @@
+"""Creating, editing and deleting users and giving roles, within a transaction.
+
+For changes of one user (``accounts``) as for many in one transaction. Each function needs a
+``DelegationCheck`` of that transaction, whose lock keeps what was looked at true until the commit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from service.administration import user_rules
+from service.administration.delegation import DelegationCheck
+from service.administration.user_rules import AccountValues
+from service.errors import ValidationFailed
+from service.kernel.account_acts import Act
+from service.kernel.keyed_write import authorized
+from service.kernel.target import Target
+from service.records.database.transactions import Connection
+from service.records.users import account_writes, listing
+from service.records.users.listing import User
+
+_ACTS: Final[Mapping[str, Act]] = {
+    "email": "set-contact",
+    "phone": "set-contact",
+    "service": "set-service",
+}
+"""The fields whose change is an act of its own; that of others is ``edit``."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewUser:
+    """A user to create: ``values`` with both names, the password, and the ids of the roles to give.
+
+    A service account has no password.
+    """
+
+    values: AccountValues
+    password: str | None = field(repr=False)
+    role_ids: Collection[int] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """An edit: the user before and after."""
+
+    target: Target
+    before: User
+    after: User
+
+    @property
+    def revokes_tokens(self) -> bool:
+        """True if existing tokens must be revoked.
+
+        A nick name is only shown: tokens and sessions have the new one after the next refresh.
+        """
+        return _as_tokens_say(self.before) != _as_tokens_say(self.after)
+
+
+def created_by(bound_to: str | None, values: AccountValues) -> AccountValues:
+    """Return ``values`` of a new user with the kind and the service that were left out, if they follow.
+
+    What a caller who is ``bound_to`` a service creates is a service account of the same one, unless the
+    values say otherwise.
+    """
+    if bound_to is None or values.get("kind", "service") != "service":
+        return values
+    return {"kind": "service", "service": bound_to, **values}
+
+
+async def add(
+    connection: Connection, check: DelegationCheck, new: NewUser, password_hash: str | None
+) -> User:
+    """Write a new user, whose ``values`` have been checked, in the roles of ``new``.
+
+    Raises ``ValidationFailed`` for unknown roles and for a service that no account may be bound to,
+    ``PermissionDenied`` if the caller may not create such an account or a role gives, or would give if all
+    were enabled, a code that the caller lacks, and ``Conflict`` for a taken name.
+    """
+    account = check.new_account(new.values)
+    await _require_roles_exist(connection, new.role_ids)
+    await check.require_roles(connection, new.role_ids)
+    authorized()
+    role_ids = sorted(set(new.role_ids))
+    user_id = await account_writes.create(connection, password_hash, account, role_ids)
+    return await listing.read(connection, user_id)
+
+
+async def edit(
+    connection: Connection,
+    check: DelegationCheck,
+    target: Target,
+    before: User,
+    values: AccountValues,
+    *,
+    role_ids: Collection[int] | None = None,
+) -> Edit:
+    """Store ``values``, which have been checked, and with ``role_ids`` the roles; the rest is unchanged.
+
+    ``before`` is what is stored of ``target``. Raises ``ValidationFailed`` for roles that do not exist, and
+    for a field of another kind of account; ``PermissionDenied`` for a change that the caller may not make of
+    this account, such as one of the own roles, and when a role that is given or taken away gives a code that
+    the caller does not hold; ``Conflict`` for a name that is taken.
+    """
+    user_rules.require_kind(before.kind, values)
+    for name, act in _ACTS.items():
+        if values.get(name, getattr(before, name)) != getattr(before, name):
+            check.require_act(target, act, name)
+    if (service := values.get("service")) not in (None, before.service):
+        check.require_foreign("service", service)
+    if (status := values.get("status", before.status)) != before.status:
+        check.require_act(target, "enable" if status == "enabled" else "disable", "status")
+    if role_ids is not None:
+        await _set_roles(connection, check, target, before, role_ids)
+    await account_writes.update(connection, target, values)
+    return Edit(target, before, await listing.read(connection, target.user_id))
+
+
+async def remove(connection: Connection, target: Target) -> None:
+    """Delete a user."""
+    await account_writes.delete(connection, target)
+
+
+async def _set_roles(
+    connection: Connection, check: DelegationCheck, target: Target, before: User, role_ids: Collection[int]
+) -> None:
+    had, wanted = {role.id for role in before.roles}, set(role_ids)
+    if had == wanted:
+        return
+    check.require_act(target, "set-roles", "roles")
+    await _require_roles_exist(connection, role_ids)
+    await check.require_roles(connection, had ^ wanted)
+    await account_writes.take_roles(connection, target, sorted(had - wanted))
+    await account_writes.give_roles(connection, target, sorted(wanted - had))
+
+
+async def _require_roles_exist(connection: Connection, role_ids: Collection[int]) -> None:
+    unknown = await account_writes.unknown_roles(connection, role_ids)
+    faults = [
+        (f"roleIds[{place}]", "There is no such role") for place, one in enumerate(role_ids) if one in unknown
+    ]
+    if faults:
+        raise ValidationFailed(*faults)
+
+
+def _as_tokens_say(user: User) -> tuple[object, ...]:
+    return (user.user_name, user.status, user.roles, user.service)

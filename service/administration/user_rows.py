@@ -1,0 +1,111 @@
+"""Compares the rows of a table of users with the stored users, before anything is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from service.administration import user_rules as account_rules
+from service.administration.import_rows import RowFaults, once_each
+from service.administration.table_import import TableRow
+from service.administration.user_edits import created_by
+from service.administration.user_rules import AccountValues
+from service.administration.value_check import check_values
+from service.authn.password_rules import PasswordRules
+from service.kernel.names import name_key
+from service.records.users.listing import User, UserValues
+from service.records.users.user_tables import Directory
+
+WITHOUT_PASSWORD: Final = "created disabled, since the row has no password"  # noqa: S105 - a note, no password
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The changes of a row: for an existing user, the differences only; ``role_ids`` None keeps the roles."""
+
+    said: TableRow
+    before: User | None
+    values: AccountValues
+    role_ids: tuple[int, ...] | None
+
+    @property
+    def key(self) -> str:
+        """The key for comparing names."""
+        return name_key(self.said.name)
+
+    @property
+    def is_person(self) -> bool:
+        """Whether a new user is a person."""
+        return bool(self.values.get("kind", "person") == "person")
+
+    @property
+    def changes(self) -> tuple[str, ...]:
+        """The fields that would change."""
+        return (*self.values, *(() if self.role_ids is None else ("roles",)))
+
+
+def wanted_by(
+    rows: Sequence[TableRow], known: Directory, faults: RowFaults, bound_to: str | None
+) -> list[Wanted]:
+    """Return the changes of each row, and add the faults of rows, except those of passwords.
+
+    ``bound_to`` is the service that the caller is bound to, None for none.
+    """
+    once_each(faults, "userName", ((one.row, name_key(one.name)) for one in rows))
+    found = []
+    for one in rows:
+        role_ids = _role_ids(one, known, faults)
+        before = known.users.get(name_key(one.name))
+        if before is None:
+            found.append(_new(one, role_ids, faults, bound_to))
+        else:
+            found.append(_edit(one, before, role_ids, faults))
+    return found
+
+
+def check_passwords(wanted: Iterable[Wanted], rules: PasswordRules, faults: RowFaults) -> None:
+    """Add a fault for each refused password of a new user; a thousand take some seconds."""
+    for one in wanted:
+        if one.before is None and one.said.password is not None:
+            owner = UserValues(**{"nick_name": "", **one.values})  # without one, it is a fault of the row
+            with faults.of(one.said.row, "password"):
+                rules.check("password", one.said.password, owner)
+
+
+def _role_ids(one: TableRow, known: Directory, faults: RowFaults) -> tuple[int, ...] | None:
+    if one.codes is None:
+        return None
+    for place, code in enumerate(one.codes):
+        if code not in known.roles:
+            faults.add(one.row, f"roles[{place}]", "There is no such role")
+    return tuple(dict.fromkeys(known.roles[code] for code in one.codes if code in known.roles))
+
+
+def _new(one: TableRow, role_ids: tuple[int, ...] | None, faults: RowFaults, bound_to: str | None) -> Wanted:
+    values = {"user_name": one.name, **created_by(bound_to, one.values)}
+    if "nick_name" not in values:
+        faults.add(one.row, "nickName", "A new user needs one")
+    with faults.of(one.row, "userName"):
+        check_values(UserValues, values)
+    kind = values.get("kind", "person")
+    with faults.of(one.row, "service"):
+        account_rules.require_kind(kind, values)
+    if kind == "service" and one.password is not None:
+        faults.add(one.row, "password", "A service account has API keys in place of a password")
+    if kind == "person" and one.password is None:
+        values["status"] = "disabled"
+    return Wanted(one, None, values, role_ids or ())
+
+
+def _edit(one: TableRow, before: User, role_ids: tuple[int, ...] | None, faults: RowFaults) -> Wanted:
+    if one.password is not None:
+        faults.add(one.row, "password", "There is such a user already, whose password an import does not set")
+    differing = one.differing(before)
+    with faults.of(one.row, "userName"):
+        check_values(UserValues, differing)
+    with faults.of(one.row, "kind", "service"):
+        account_rules.require_kind(before.kind, differing)
+    if role_ids is not None and set(role_ids) == {role.id for role in before.roles}:
+        role_ids = None
+    return Wanted(one, before, differing, role_ids)

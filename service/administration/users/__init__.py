@@ -1,1 +1,0 @@
-"""Rules for creating, changing, banning and deleting users, with immediate effects."""

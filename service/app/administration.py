@@ -1,0 +1,75 @@
+"""Administration in a worker: the changes of users, roles, menus, resources and services."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from service.administration.accounts import Accounts
+from service.administration.api_keys import ApiKeys
+from service.administration.bans import Bans
+from service.administration.delegation import Delegation
+from service.administration.keyed_writes import Fingerprints, KeyedWrites
+from service.administration.kicks import Kicks
+from service.administration.menus import MenuChanges
+from service.administration.openings import OpeningChanges
+from service.administration.password_reset import PasswordReset
+from service.administration.policy_restore import PolicyRestore
+from service.administration.resources import ResourceChanges
+from service.administration.role_import import RoleImport
+from service.administration.roles import RoleChanges
+from service.administration.services import ServiceChanges
+from service.administration.unit_of_work import UnitsOfWork
+from service.administration.user_import import UserImport
+from service.app.audit_trail import Trail
+from service.app.policy import PolicyParts
+from service.app.sign_in import SignIn
+from service.app.stores import Stores
+from service.settings import Settings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Administration:
+    """What changes records, under the rights of a caller."""
+
+    accounts: Accounts
+    api_keys: ApiKeys
+    bans: Bans
+    kicks: Kicks
+    password_reset: PasswordReset
+    user_import: UserImport
+    roles: RoleChanges
+    role_import: RoleImport
+    menus: MenuChanges
+    resources: ResourceChanges
+    services: ServiceChanges
+    openings: OpeningChanges
+    restore: PolicyRestore
+    keyed_writes: KeyedWrites
+
+
+def make(
+    settings: Settings, stores: Stores, policy: PolicyParts, trail: Trail, sign_in: SignIn
+) -> Administration:
+    """Return what makes the changes that callers of the worker ask for."""
+    database = stores.database
+    delegation = Delegation(policy.live)
+    revocations = sign_in.revocations
+    passwords, rules = sign_in.passwords, sign_in.password_rules
+    units = UnitsOfWork(database, policy.changes, delegation, revocations)
+    fingerprints = Fingerprints(settings.auth, passwords, stores.sessions.synchronized.now)
+    return Administration(
+        accounts=Accounts(database, delegation, revocations, passwords, rules),
+        api_keys=ApiKeys(database, delegation, revocations),
+        bans=Bans(database, delegation, revocations, trail.logins),
+        kicks=Kicks(database, delegation, sign_in.sessions),
+        password_reset=PasswordReset(delegation, sign_in.password_change),
+        user_import=UserImport(database, delegation, revocations, passwords, rules),
+        roles=RoleChanges(units),
+        role_import=RoleImport(database, delegation, revocations),
+        menus=MenuChanges(units),
+        resources=ResourceChanges(units),
+        services=ServiceChanges(units),
+        openings=OpeningChanges(units),
+        restore=PolicyRestore(units, policy.past.seals),
+        keyed_writes=KeyedWrites(database, fingerprints),
+    )

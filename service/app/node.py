@@ -1,0 +1,78 @@
+"""What a worker measures and tells of itself and of its installation, and the jobs that it may run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from service.administration.jobs import jobs_of, runner_of
+from service.app.audit_trail import Trail
+from service.app.installation_samples import Installation
+from service.app.policy import PolicyParts
+from service.app.readiness import readiness
+from service.app.stores import Stores
+from service.app.surroundings import Surroundings
+from service.jobs.scheduler import Scheduler
+from service.settings import Settings
+from service.web.observability.board import Slot
+from service.web.observability.operator_token import OperatorToken
+from service.web.observability.process import Process
+from service.web.observability.readiness import ReadinessChecks
+from service.web.observability.tracing import request_tracing
+from service.web.observability.traffic import Traffic
+from service.web.observability.worker_metrics import WorkerMetrics
+
+if TYPE_CHECKING:
+    from service.web.observability.tracing.requests import RequestTracing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """What operators look at: ``tracing`` is None where no traces are sent."""
+
+    worker: str
+    process: Process
+    traffic: Traffic
+    metrics: WorkerMetrics
+    installation: Installation
+    surroundings: Surroundings
+    readiness: ReadinessChecks
+    operator_token: OperatorToken
+    scheduler: Scheduler
+    tracing: RequestTracing | None
+
+
+def make(
+    settings: Settings, stores: Stores, policy: PolicyParts, trail: Trail, *, worker: str, slot: Slot | None
+) -> Node:
+    """Return what watches the worker with that name; ``slot`` is its place in the node."""
+    scheduler = Scheduler(jobs_of(settings, stores.objects), stores.database, runner_of(settings, worker))
+    surroundings = Surroundings(settings)
+    return Node(
+        worker=worker,
+        process=Process(),
+        traffic=Traffic(),
+        metrics=WorkerMetrics(slot),
+        installation=Installation(
+            stores.database,
+            stores.sessions,
+            scheduler.jobs,
+            limit=settings.oplog.stream_limit,
+            backup_days=settings.database.backup_days,
+        ),
+        surroundings=surroundings,
+        readiness=readiness(
+            worker=worker,
+            database=stores.database,
+            store=stores.sessions,
+            watch=policy.watch,
+            clock_watch=stores.clock_watch,
+            objects=stores.objects,
+            journal=trail.journal,
+            scheduler=scheduler,
+            surroundings=surroundings,
+        ),
+        operator_token=OperatorToken(settings.server.metrics_token),
+        scheduler=scheduler,
+        tracing=request_tracing(settings.tracing, worker),
+    )

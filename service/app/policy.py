@@ -1,0 +1,82 @@
+"""The policy of a worker: the one in force, how it follows changes, and how it makes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from service.app.readiness import node_facts
+from service.app.stores import Stores
+from service.audit.chain.revision_seals import seals_of
+from service.authz.publishing.acknowledged import Acknowledgements
+from service.authz.publishing.announced import AnnouncedRevision
+from service.authz.publishing.changes import PolicyChanges
+from service.authz.publishing.live import LivePolicy
+from service.authz.publishing.shipped import Shipped, configured
+from service.authz.publishing.watch import PolicyWatch
+from service.authz.review.past import PastPolicies
+from service.authz.review.turns import ReviewTurns
+from service.records.database.announcements import announcements
+from service.records.policy import lines
+from service.settings import Settings
+from service.settings.shared import shared_digests
+
+Troubles = Callable[[], Mapping[str, Mapping[str, Any]]]
+"""Returns the parts of the worker that are not up."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyParts:
+    """What decides; ``past`` and ``turns`` are for questions about it."""
+
+    live: LivePolicy
+    changes: PolicyChanges
+    watch: PolicyWatch
+    acknowledged: Acknowledgements
+    past: PastPolicies
+    turns: ReviewTurns
+
+
+def make(
+    settings: Settings,
+    shipped: Shipped,
+    stores: Stores,
+    worker: str,
+    troubles: Troubles,
+    *,
+    former: Collection[str] = (),
+) -> PolicyParts:
+    """Return the policy of the worker with that name; nodes tell one another what ``troubles`` returns.
+
+    ``former`` are the names of workers that have ended, perhaps without a word.
+    """
+    database, revision_key = settings.database, stores.sessions.revision_key
+    seals = seals_of(settings.oplog)
+    live = LivePolicy(shipped, seals)
+    changes = PolicyChanges(
+        stores.database, live, shipped, partial(configured, settings.policy), revision_key.announce
+    )
+    watch = PolicyWatch(
+        live,
+        stores.database,
+        partial(announcements, database.direct_url or database.url, lines.CHANNEL),
+        AnnouncedRevision(revision_key, stores.database, live.timeline),
+        worker,
+        token_life=settings.auth.access_timeout,
+        own_digests=settings.policy.own_digests,
+        mend=changes.mend,
+        former=former,
+        facts=partial(
+            node_facts, shared_digests(settings, settings.auth.jwt_secret), troubles, seals.key_ids
+        ),
+    )
+    return PolicyParts(
+        live=live,
+        changes=changes,
+        watch=watch,
+        acknowledged=Acknowledgements(watch),
+        past=PastPolicies(shipped, seals),
+        turns=ReviewTurns(),
+    )

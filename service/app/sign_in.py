@@ -1,0 +1,85 @@
+"""Authentication in a worker: who sends a request, and how somebody comes to be known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from service.app.audit_trail import Trail
+from service.app.policy import PolicyParts
+from service.app.stores import Stores
+from service.authn.api_keys import ApiKeyCallers
+from service.authn.assertions import Assertions
+from service.authn.authenticate import Authenticator
+from service.authn.current_rights import CurrentRights
+from service.authn.login_service import LoginService
+from service.authn.opening import SessionOpening
+from service.authn.password_change import PasswordChange
+from service.authn.password_rules import PasswordRules
+from service.authn.passwords import Passwords
+from service.authn.refresh import Refresh
+from service.authn.revocations import Revocations
+from service.authn.sessions import Sessions
+from service.authn.throttle import Throttle
+from service.authn.token_issuer import TokenIssuer
+from service.authn.tokens import Tokens
+from service.settings import Settings
+from service.web.messages.cookies import Cookies
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignIn:
+    """What makes, checks and ends tokens and sessions."""
+
+    passwords: Passwords
+    password_rules: PasswordRules
+    password_change: PasswordChange
+    tokens: Tokens
+    throttle: Throttle
+    logins: LoginService
+    refresh: Refresh
+    sessions: Sessions
+    revocations: Revocations
+    key_callers: ApiKeyCallers
+    authenticator: Authenticator
+    current_rights: CurrentRights
+    cookies: Cookies
+    assertions: Assertions
+
+
+def make(settings: Settings, stores: Stores, policy: PolicyParts, trail: Trail) -> SignIn:
+    """Return what authenticates the requests of the worker."""
+    auth = settings.auth
+    database = stores.database
+    store = stores.sessions
+    log = trail.logins
+    now = store.synchronized.now
+    passwords, rules = Passwords(settings.password), PasswordRules(settings.password)
+    throttle = Throttle(settings.throttle, store.counters)
+    tokens = Tokens(auth, now, policy.live.timeline)
+    pairs = TokenIssuer(tokens, lambda: policy.live.current.permission_map)
+    revocations = Revocations(database, store, log)
+    key_callers = ApiKeyCallers(database, store, throttle, now)
+    return SignIn(
+        passwords=passwords,
+        password_rules=rules,
+        password_change=PasswordChange(
+            database=database,
+            store=store,
+            passwords=passwords,
+            rules=rules,
+            throttle=throttle,
+            revocations=revocations,
+            log=log,
+        ),
+        tokens=tokens,
+        throttle=throttle,
+        logins=LoginService(database, passwords, SessionOpening(database, store, pairs), throttle, log),
+        refresh=Refresh(database, store, tokens, pairs, log),
+        sessions=Sessions(store, log),
+        revocations=revocations,
+        key_callers=key_callers,
+        authenticator=Authenticator(auth, tokens, store, key_callers),
+        current_rights=CurrentRights(database, store),
+        cookies=Cookies(auth, now),
+        assertions=Assertions(auth, tokens),
+    )

@@ -1,1 +1,0 @@
-"""The commands ``portcullis policy …``. ``reviewing`` opens the policies that a command is asked about."""

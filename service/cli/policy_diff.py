@@ -1,0 +1,79 @@
+"""``portcullis policy diff A B``: two policies compared: lines, and who gains and loses what."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Mapping
+
+from msgspec import field
+
+from service.authz.review.diff import line_diff
+from service.authz.review.sources import NAMES, Source
+from service.cli.answers import show
+from service.cli.lazy_commands import add_data, add_json
+from service.cli.policy_reviewing import Review, review
+from service.cli.policy_what_if import gains_and_losses
+from service.endpoints.policy.access_diff import Access, access_answer
+from service.kernel.text import counted
+from service.reporting.passages import told
+from service.web.messages.schema import Schema
+
+
+class SourcesDiff(Schema):
+    """What ``to`` has and ``from`` has not, and the reverse, and what it means."""
+
+    from_: str = field(name="from")
+    to: str
+    model_changed: bool
+    added_lines: list[str]
+    removed_lines: list[str]
+    access: Access
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the two policies."""
+    parser.add_argument("before", metavar="A", help=NAMES)
+    parser.add_argument("after", metavar="B", help="the same")
+    add_data(parser)
+    add_json(parser)
+
+
+def run(options: Namespace, environ: Mapping[str, str]) -> None:
+    """Print the differences; raises ``PolicyError``."""
+
+    async def compare(found: Review, sources: tuple[Source, ...]) -> tuple[SourcesDiff, bool]:
+        before, after = await found.policy(sources[0]), await found.standing(sources[1])
+        lines = line_diff(before, after.policy)
+        answer = SourcesDiff(
+            from_=options.before,
+            to=options.after,
+            model_changed=lines.model_changed,
+            added_lines=list(lines.added),
+            removed_lines=list(lines.removed),
+            access=access_answer(before, after),
+        )
+        return answer, found.database is not None
+
+    answer, roles = review(options, environ, (options.before, options.after), compare)
+    show(options, answer, lambda: _lines(answer, roles=roles))
+
+
+def _lines(answer: SourcesDiff, *, roles: bool) -> Iterator[str]:
+    if answer.model_changed:
+        yield "The models differ."
+    yield from (f"- {line}" for line in answer.removed_lines)
+    yield from (f"+ {line}" for line in answer.added_lines)
+    less, more = counted(len(answer.removed_lines), "line"), counted(len(answer.added_lines), "line")
+    yield f"{less} removed, {more} added."
+    access = answer.access
+    if roles:
+        yield from gains_and_losses(access.gains, access.loses)
+    else:
+        yield "Roles are unknown without a database."
+    for one in access.callers:
+        name = one.name if one.layer is None else f"{one.layer} {one.name}"
+        for caller, sign in ((one.loses, "-"), (one.gains, "+")):
+            if caller is not None:
+                yield f"{sign} {told(caller)}  {name}"
+    if not access.callers:
+        yield "No possible caller notices a difference."

@@ -1,0 +1,120 @@
+"""``portcullis policy explain USER METHOD PATH``: how a request is decided, and why."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from service.authz.engine.errors import PolicyError
+from service.authz.engine.rules import GRANT, LAYERS, METHODS, OF_CODES, PERMISSION, LayerName
+from service.authz.review.sources import READ_WITHIN, Source
+from service.authz.review.subjects import Subject, holder_of, subject_of
+from service.cli.answers import show
+from service.cli.policy_reviewing import Review, add_review, review_one
+from service.endpoints.policy.explain import Question, asked
+from service.endpoints.policy.explained import Explained, Layer, Opening, explained_answer, layers_of
+from service.kernel.services import PORTCULLIS, is_own
+
+_OBJECTS: Final[Mapping[str, LayerName]] = {layer.upper(): layer for layer in LAYERS}
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the subject and the request."""
+    parser.add_argument("user", metavar="USER", nargs="?", help="a user, by name; or one of the options")
+    subject = parser.add_mutually_exclusive_group()
+    subject.add_argument("--role", metavar="CODE", help="a role")
+    subject.add_argument("--codes", metavar="CODES", help="permission codes, separated by commas")
+    subject.add_argument("--visitor", action="store_true", help="somebody who is not logged in")
+    parser.add_argument(
+        "method",
+        metavar="METHOD",
+        type=str.upper,
+        choices=(*METHODS, *_OBJECTS),
+        help=f"the method; or a layer, to ask it about an object: {', '.join(_OBJECTS)}",
+    )
+    parser.add_argument("path", metavar="PATH", help="the path; after a layer, the object, such as a code")
+    parser.add_argument("--service", metavar="NAME", default=PORTCULLIS, help="another service")
+    add_review(parser)
+
+
+def run(options: Namespace, environ: Mapping[str, str]) -> None:
+    """Print the explanation; raises ``ValidationFailed`` if there is no such subject, ``PolicyError``."""
+    codes = None if options.codes is None else [code for code in options.codes.split(",") if code]
+    if sum((options.user is not None, options.role is not None, codes is not None, options.visitor)) != 1:
+        raise PolicyError("Name one: a user, --role, --codes or --visitor")
+    layer = _OBJECTS.get(options.method)
+    question = Question(
+        method=options.method if layer is None else None,
+        path=options.path if layer is None else None,
+        service=options.service,
+        grant=options.path if layer == GRANT else None,
+        permission=options.path if layer == PERMISSION else None,
+        layer=None if layer in OF_CODES else layer,
+        object=None if layer is None or layer in OF_CODES else options.path,
+        user_name=options.user,
+        role_code=options.role,
+        permissions=codes,
+    )
+
+    async def ask(review: Review, source: Source) -> Explained:
+        place, explains = asked(question)
+        policy = await review.policy(source)
+        if review.database is None:
+            asking = _stranger(question)
+            return await explained_answer(None, policy, asking, explains(policy, asking.held), place)
+        async with review.database.snapshot(within=READ_WITHIN) as connection:
+            named = (question.user_name, question.permissions, question.role_code)
+            asking = await subject_of(connection, *named)
+            found = explains(policy, asking.held)
+            return await explained_answer(connection, policy, asking, found, place)
+
+    answer = review_one(options, environ, ask)
+    show(options, answer, lambda: lines_of(answer))
+
+
+def _stranger(question: Question) -> Subject:
+    if question.user_name is not None or question.role_code is not None:
+        raise PolicyError("Roles and users are in the database: name one by --data or the settings")
+    return Subject(None) if question.permissions is None else holder_of(question.permissions)
+
+
+def lines_of(answer: Explained) -> Iterator[str]:
+    """Yield the explanation for people, line by line."""
+    outcome = "allowed" if answer.allowed else "denied"
+    yield f"{outcome} at revision {answer.revision}" + (f": {answer.path}" if answer.path else "")
+    if answer.kept_out:
+        yield "The user is disabled or banned: the service serves no request, whatever the policy says."
+    if answer.public:
+        yield "The route is open to everybody: nobody is authenticated."
+    elif answer.permissions is not None:
+        yield f"Held codes: {', '.join(answer.permissions) or 'none'}"
+    for layer in layers_of(answer):
+        yield from _layer(layer)
+    elsewhere = answer.resource is not None and not is_own(answer.resource.object)
+    if answer.path is not None and answer.endpoint is None and not elsewhere:
+        yield "No route serves it (404 or 405)."
+
+
+def _layer(layer: Layer) -> Iterator[str]:
+    yield f"{layer.layer} {layer.object}: {layer.reason} ({layer.decision_id})"
+    for line in layer.lines:
+        opened = f"   opened by {', '.join(layer.rows)}" if line == layer.line else ""
+        yield f"  {line}{opened}"
+    for code in layer.fired:
+        given = [f"role {one.role_code}, Button {one.button_id} ({one.button_title})" for one in code.origins]
+        yield f"  {code.code} held" + (f" from {'; '.join(given)}" if given else "")
+    if layer.would_open is not None:
+        yield from _opening(layer.would_open)
+
+
+def _opening(opens: Opening) -> Iterator[str]:
+    buttons = [f"{one.auth_mark} ({one.id}, {one.title})" for one in opens.buttons]
+    for what, found in (
+        ("any of the codes", opens.permissions),
+        ("any of the roles", opens.roles),
+        ("any of the Buttons", buttons),
+        ("enabling a bound Button", opens.disabled_buttons),
+    ):
+        if found:
+            yield f"  would open by {what}: {', '.join(found)}"

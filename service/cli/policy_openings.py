@@ -1,0 +1,36 @@
+"""``portcullis policy openings``: the requests that need no role."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
+
+from service.authz.review.sources import Source
+from service.cli.answers import show
+from service.cli.output import aligned
+from service.cli.policy_reviewing import Review, add_review, review_one
+from service.endpoints.policy.who_may import OpenRequest, openings_answer
+from service.kernel.text import counted
+from service.reporting.passages import by
+from service.web.messages.schema import WHOLE_LIST, Page, PageQuery
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add nothing but the policy."""
+    add_review(parser)
+
+
+def run(options: Namespace, environ: Mapping[str, str]) -> None:
+    """Print the requests; raises ``PolicyError``."""
+
+    async def ask(review: Review, source: Source) -> Page[OpenRequest]:
+        return openings_answer(await review.policy(source), PageQuery(page=1, size=WHOLE_LIST))
+
+    answer = review_one(options, environ, ask)
+    show(options, answer, lambda: _lines(answer))
+
+
+def _lines(answer: Page[OpenRequest]) -> list[str]:
+    rows = [(one.object, one.needs, by(one.resource), by(one.endpoint)) for one in answer.items]
+    head = ("REQUEST", "NEEDS", "RESOURCE", "ENDPOINT")
+    return [*aligned([head, *rows]), f"{counted(answer.total, 'request')}."]

@@ -1,0 +1,182 @@
+"""``portcullis policy prove``: the exact condition of a request, and whether two policies are equivalent."""
+
+from __future__ import annotations
+
+import asyncio
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Mapping, Sequence
+from textwrap import wrap
+
+from service.authz.engine.policy import Policy
+from service.authz.engine.rules import METHODS
+from service.authz.proof.comparison import differing_requests, smallest_example
+from service.authz.review.prove import Proof, ProvedRequest, prove
+from service.authz.review.sources import LIVE, NAMES, SHIPPED, Source
+from service.cli.answers import show
+from service.cli.lazy_commands import add_data, add_json
+from service.cli.policy_reviewing import Review, review
+from service.endpoints.policy.access_diff import DiffCaller, DifferingRequest
+from service.errors import BadRequest, ValidationFailed
+from service.kernel.text import counted
+from service.web.messages.schema import Schema
+
+DIFFERENT = 2
+"""The exit status for two policies that are not equivalent."""
+
+_WIDTH = 100
+_SHOWN = 40
+
+
+class Equivalence(Schema):
+    """Whether two policies decide alike for every possible caller.
+
+    ``differing`` is in the order of names, requests first, and ``simplest`` the position in it of the
+    request whose example needs the least; null if they are equivalent.
+    """
+
+    equivalent: bool
+    differing: list[DifferingRequest]
+    simplest: int | None
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the request, or the two policies."""
+    parser.add_argument("method", metavar="METHOD", nargs="?", type=str.upper, choices=METHODS)
+    parser.add_argument(
+        "path", metavar="PATH", nargs="?", help="such as /api/user/1, or a template of a route"
+    )
+    parser.add_argument("--policy", metavar="SOURCE", help=f"{NAMES}; {SHIPPED} without --data, else {LIVE}")
+    parser.add_argument(
+        "--equivalent", nargs=2, metavar=("A", "B"), help="two such policies: do they agree on all callers?"
+    )
+    add_data(parser)
+    add_json(parser)
+
+
+def run(options: Namespace, environ: Mapping[str, str]) -> int:
+    """Print the condition, or whether the policies are equivalent; returns 2 if they are not.
+
+    Raises ``ValidationFailed`` for a path that no request may have, and ``PolicyError``.
+    """
+    if options.equivalent:
+        if options.method:
+            raise ValidationFailed(("--equivalent", "name a request or two policies, not both"))
+        return _compare(options, environ)
+    if not options.path:
+        raise ValidationFailed(("PATH", "name a request by METHOD and PATH, or two policies by --equivalent"))
+    source = options.policy or (LIVE if options.data else SHIPPED)
+
+    async def ask(found: Review, sources: Sequence[Source]) -> Proof:
+        policy = await found.proposed(sources[0])
+        try:
+            return await asyncio.to_thread(prove, policy, options.method, options.path)
+        except BadRequest as refusal:
+            raise ValidationFailed(("PATH", refusal.detail)) from None
+
+    proof = review(options, environ, (source,), ask)
+    show(options, proof, lambda: _proof(proof))
+    return 0
+
+
+def _compare(options: Namespace, environ: Mapping[str, str]) -> int:
+    async def ask(found: Review, sources: Sequence[Source]) -> Equivalence:
+        before, after = [await found.proposed(source) for source in sources]
+        return await asyncio.to_thread(_compared, before, after)
+
+    answer = review(options, environ, tuple(options.equivalent), ask)
+    show(options, answer, lambda: _equivalence(answer, *options.equivalent))
+    return 0 if answer.equivalent else DIFFERENT
+
+
+def _compared(before: Policy, after: Policy) -> Equivalence:
+    found = differing_requests(before, after)
+    simplest = smallest_example(found)
+    return Equivalence(
+        equivalent=not found,
+        differing=[DifferingRequest.of(one) for one in found],
+        simplest=None if simplest is None else found.index(simplest[0]),
+    )
+
+
+def _proof(proof: Proof) -> Iterator[str]:
+    if not proof.requests:
+        yield f"{proof.method} {proof.path}"
+        yield "  No route serves it: nobody passes."
+    for one in proof.requests:
+        yield from _request(one)
+
+
+def _request(one: ProvedRequest) -> Iterator[str]:
+    yield one.request
+    for layer in one.layers:
+        for line in layer.lines or (f"no line for {layer.object}",):
+            yield f"  {layer.layer}: {line}"
+    yield f"  Without a login: {'passes' if one.visitors else 'never passes'}."
+    if not one.smallest:
+        yield "  With a login: never passes, whatever codes are held."
+    elif not one.smallest[0]:
+        yield "  With a login: passes, whatever codes are held."
+    else:
+        yield from _codes(one)
+
+
+def _codes(one: ProvedRequest) -> Iterator[str]:
+    alone = [held[0] for held in one.smallest if len(held) == 1]
+    more = [held for held in one.smallest if len(held) > 1]
+    if alone:
+        yield "  With a login, and one of:"
+        yield from _listed(alone)
+    first, second = ([code for code in layer.opened_by if code not in alone] for layer in one.layers)
+    if more and len(first) * len(second) == len(more):
+        yield f"  {'Or with' if alone else 'With a login, and'} one of:"
+        yield from _listed(first)
+        yield "  together with one of:"
+        yield from _listed(second)
+    elif more:
+        yield f"  {'Or with' if alone else 'With a login, and'} all of one line:"
+        yield from ("    " + " ".join(held) for held in more[:_SHOWN])
+        if len(more) > _SHOWN:
+            yield f"    and {len(more) - _SHOWN} more; --json has all"
+
+
+def _listed(codes: Sequence[str]) -> list[str]:
+    more = f" and {len(codes) - _SHOWN} more; --json has all" if len(codes) > _SHOWN else ""
+    text = "  ".join(codes[:_SHOWN]) + more
+    indent = "    "
+    return wrap(
+        text,
+        _WIDTH,
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _equivalence(answer: Equivalence, before: str, after: str) -> Iterator[str]:
+    if answer.simplest is None:
+        yield f"{before} and {after} are equivalent: they decide alike for every possible caller and request."
+        return
+    requests = sum(one.layer is None for one in answer.differing)
+    grants = len(answer.differing) - requests
+    yield (
+        f"{before} and {after} are not equivalent: they differ in {counted(requests, 'request')} "
+        f"and {counted(grants, 'grant')}. The simplest example:"
+    )
+    yield from _differing(answer.differing[answer.simplest], before, after)
+    yield "All:"
+    for one in answer.differing:
+        yield from _differing(one, before, after)
+
+
+def _differing(one: DifferingRequest, before: str, after: str) -> Iterator[str]:
+    name = one.name if one.layer is None else f"{one.layer} {one.name}"
+    for caller, source in ((one.gains, after), (one.loses, before)):
+        if caller is not None:
+            yield f"  {name}: only {source} lets pass {_told(caller)}"
+
+
+def _told(caller: DiffCaller) -> str:
+    if not caller.logged_in:
+        return "everybody, logged in or not"
+    return f"a holder of {' and '.join(caller.codes)}" if caller.codes else "everybody who is logged in"

@@ -1,0 +1,58 @@
+"""``portcullis policy report --output FILE``: one page about the whole policy, for an auditor."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
+from pathlib import Path
+
+from service import settings as table
+from service.cli.lazy_commands import add_data
+from service.cli.output import say
+from service.cli.policy_lint import add_accepted
+from service.operator.stores import reachable
+from service.reporting.gathering import Reported, gather
+from service.reporting.html import as_html
+from service.reporting.linting import acceptances
+from service.reporting.markdown import as_markdown
+from service.reporting.sections import attention, document
+from service.settings import Settings
+
+_WRITERS = {"html": as_html, "markdown": as_markdown}
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the file, its format, and what to find out."""
+    parser.add_argument("--output", metavar="FILE", type=Path, required=True, help="the file to write")
+    parser.add_argument("--format", choices=_WRITERS, help="html, unless FILE ends in .md")
+    parser.add_argument(
+        "--since", metavar="REVISION", type=int, help="tell what has changed since then, and by whom"
+    )
+    parser.add_argument(
+        "--mutate", action="store_true", help="measure the mutation score, which takes a while"
+    )
+    add_accepted(parser)
+    add_data(parser)
+
+
+def run(options: Namespace, environ: Mapping[str, str]) -> None:
+    """Write the report, and print what needs attention; raises what ``gather`` raises, and OSError.
+
+    The database is read if ``--data`` or the settings name one, else files only.
+    """
+    settings = table.load(environ)
+    if settings.database.url or options.data:
+        with reachable(settings) as there:
+            found = _gathered(options, there, stored=True)
+    else:
+        found = _gathered(options, settings, stored=False)
+    file: Path = options.output
+    write = _WRITERS[options.format or ("markdown" if file.suffix == ".md" else "html")]
+    file.write_bytes(write(document(found)).encode())
+    told = "; ".join(attention(found))
+    say(f"The report is in {file}. {f'To look at: {told}.' if told else 'Nothing is left to look at.'}")
+
+
+def _gathered(options: Namespace, settings: Settings, *, stored: bool) -> Reported:
+    accepted = acceptances(settings, options.accepted)
+    return gather(settings, accepted, options.since, stored=stored, mutate=options.mutate)

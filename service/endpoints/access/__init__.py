@@ -1,1 +1,0 @@
-"""Questions of other services: may somebody do something there?"""

@@ -1,0 +1,125 @@
+"""Decisions for other services: ``/access/v1/evaluation`` and ``/access/v1/evaluations``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from msgspec import UNSET
+
+from service.authz.engine.policy import Policy
+from service.authz.engine.rules import PERMISSION
+from service.endpoints.access_wire import (
+    DecisionContext,
+    Decisions,
+    Evaluation,
+    EvaluationDecision,
+    Evaluations,
+    Semantic,
+    asked_in,
+)
+from service.errors import BadRequest, Unavailable
+from service.evaluation.answers import Answer
+from service.evaluation.entities import Asked
+from service.evaluation.evaluator import Evaluator
+from service.kernel.identity import Caller
+from service.web.messages.context import RequestContext
+from service.web.messages.marks import asks, example_body, named, needs
+
+TELLS_CODES: Final = "system:policy:read"
+"""The permission code by which a caller is told what would have opened a denied question."""
+
+_ENDS_WITH: Final[dict[Semantic, bool | None]] = {
+    "execute_all": None,
+    "deny_on_first_deny": False,
+    "permit_on_first_permit": True,
+}
+_EXAMPLE: Final = {
+    "subject": {"type": "user", "id": "admin"},
+    "action": {"name": "GET"},
+    "resource": {"type": "route", "id": "/api/role/list"},
+}
+
+Note = Callable[[RequestContext, Asked, Caller | None, Answer], None]
+"""Takes each answered question, for the decision log."""
+
+
+class _Asking:
+    """Answers questions about the subjects that they name."""
+
+    def __init__(self, evaluator: Evaluator, note: Note | None = None) -> None:
+        """``note`` is None if there is no decision log."""
+        self._evaluator = evaluator
+        self._note = note
+
+    async def _decide(
+        self, context: RequestContext, asked: list[Asked | None], ends_with: bool | None = None
+    ) -> list[EvaluationDecision]:
+        policy = context.policy
+        if policy is None:
+            raise Unavailable("No policy has been loaded yet")
+        note = self._note
+        answers = await self._evaluator.evaluate(
+            policy,
+            context.user,
+            asked,
+            ends_with=ends_with,
+            note=None if note is None else lambda *told: note(context, *told),
+            all_rights=context.all_rights,
+        )
+        tells = policy.judge(PERMISSION, TELLS_CODES, context.user.held).allowed
+        return [_decision(answer, policy, tells_codes=tells) for answer in answers]
+
+
+def _decision(answer: Answer, policy: Policy, *, tells_codes: bool) -> EvaluationDecision:
+    decision = answer.decision
+    if decision is None:
+        return EvaluationDecision(answer.allowed, DecisionContext(answer.reason, policy.revision))
+    told = tells_codes and not answer.allowed
+    context = DecisionContext(
+        reason=answer.reason,
+        revision=decision.revision,
+        layer=decision.layer,
+        decision_id=decision.id,
+        required=list(decision.required) if told else UNSET,
+    )
+    return EvaluationDecision(answer.allowed, context)
+
+
+class AccessEvaluation(_Asking):
+    """``/access/v1/evaluation``."""
+
+    @asks
+    @needs("system:policy:evaluate")
+    @example_body(_EXAMPLE)
+    @named("checkAccess")
+    async def on_post(self, context: RequestContext, body: Evaluation) -> EvaluationDecision:
+        """Decide whether a subject may perform an action on a resource.
+
+        The Access Evaluation API of OpenID AuthZEN 1.0. The rights are those of this moment. A denial is a
+        200 with `"decision": false`; other answers are about the request itself.
+        """
+        (answer,) = await self._decide(context, [body.asked])
+        return answer
+
+
+class AccessEvaluations(_Asking):
+    """``/access/v1/evaluations``."""
+
+    @asks
+    @needs("system:policy:evaluate")
+    @example_body({**_EXAMPLE, "evaluations": [{}, {"action": {"name": "DELETE"}}]})
+    @named("checkAccesses")
+    async def on_post(self, context: RequestContext, body: Evaluations) -> Decisions:
+        """Decide several questions in one request.
+
+        The Access Evaluations API of OpenID AuthZEN 1.0, with at most 1,000 questions.
+        """
+        if body.evaluations:
+            ends_with = _ENDS_WITH[body.options.evaluations_semantic]
+            return Decisions(evaluations=await self._decide(context, asked_in(body), ends_with))
+        if body.subject is UNSET or body.action is UNSET or body.resource is UNSET:
+            raise BadRequest("A question names its subject, its action and its resource")
+        asked = Asked(body.subject.entity, body.action.name, body.resource.entity)
+        (answer,) = await self._decide(context, [asked])
+        return Decisions(decision=answer.decision, context=answer.context)

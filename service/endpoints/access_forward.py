@@ -1,0 +1,203 @@
+"""Forward authentication: a proxy asks about each request before it passes it on to a service."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Annotated, Final
+from urllib.parse import quote
+
+from msgspec import Meta
+
+from service.authn.assertions import Assertions
+from service.authz.engine.policy import Decision
+from service.authz.engine.rules import ACCOUNT, RESOURCE
+from service.authz.engine.rules import PREFLIGHT as PREFLIGHT_OBJECT
+from service.endpoints.access_evaluation import Note
+from service.errors import PermissionDenied, ProxyRefused, Unauthenticated
+from service.evaluation.answers import Answer, Answers, told
+from service.evaluation.entities import ROUTE, TOKEN, Asked, Resource, Subject
+from service.evaluation.questions import RequestTo
+from service.kernel.account_acts import BY_PERSON, refusal_of, where
+from service.kernel.identity import Caller, codes_asked
+from service.kernel.services import NAME
+from service.web.messages.context import RequestContext
+from service.web.messages.marks import named, needs, subrequest
+from service.web.messages.original import (
+    CADDY,
+    ENVOY,
+    IDENTITY,
+    NGINX,
+    PREFLIGHT,
+    TRAEFIK,
+    Dialect,
+    Original,
+    original_of,
+)
+from service.web.messages.schema import whole
+from service.web.requests.guard import AuthorizationGuard
+
+ServiceName = Annotated[str, Meta(pattern=whole(NAME.pattern), examples=["orders"])]
+
+_NOBODY: Final = ("", "", "")
+_REMEMBERED: Final = 1024  # users: most requests are of few
+_ORIGIN: Final = b"origin"
+_ASKED_METHOD: Final = b"access-control-request-method"
+
+
+class _Forward:
+    """Decides about the original request; a class below for each dialect."""
+
+    dialect: Dialect
+
+    def __init__(
+        self,
+        guard: AuthorizationGuard,
+        answers: Answers,
+        assertions: Assertions,
+        note: Note | None = None,
+    ) -> None:
+        """``note`` is None if there is no decision log."""
+        self._guard = guard
+        self._answers = answers
+        self._assertions = assertions
+        self._note = note
+
+    async def _decide(self, context: RequestContext, service: str) -> None:
+        policy = context.policy
+        assert policy is not None  # noqa: S101 - the guard has taken it
+        original = original_of(context.scope, self.dialect)
+        self._require_proxy(context, service, original)
+        known = policy.service(service)
+        if known is not None and known.allow_preflight and _is_preflight(context, original):
+            passed = told(policy, policy.judge(RESOURCE, PREFLIGHT_OBJECT, None), None)
+            self._tell(context, service, original, None, passed)
+            self._let_pass(context, service, None, _allowed(passed, None).id)
+            return
+        caller, policy = await self._guard.identify(context, policy, original)
+        question = RequestTo(service, original.method, original.path)
+        answer = self._answers.of(policy, question, codes_asked(caller))
+        self._tell(context, service, original, caller, answer)
+        self._let_pass(context, service, caller, _allowed(answer, caller).id)
+
+    def _require_proxy(self, context: RequestContext, service: str, original: Original) -> None:
+        """Return when the account may ask about requests to ``service``, as a proxy; ProxyRefused else."""
+        asking = context.user
+        by_person = asking.kind == "person"
+        name = BY_PERSON if by_person else f"forward {where(asking.service, service)}"
+        decision = context.decide(ACCOUNT, name)
+        if decision.allowed:
+            return
+        self._tell(context, service, original, None, Answer(False, "other_service", decision))
+        if by_person:
+            raise ProxyRefused(refusal_of(BY_PERSON), decision)
+        raise ProxyRefused(f"The account of the proxy may not ask about the service {service}", decision)
+
+    def _tell(
+        self, context: RequestContext, service: str, original: Original, caller: Caller | None, answer: Answer
+    ) -> None:
+        if self._note is not None:
+            subject = Subject("" if caller is None else TOKEN, "")
+            asked = Asked(subject, original.method, Resource(ROUTE, original.path, service))
+            self._note(context, asked, caller, answer)
+
+    def _let_pass(self, context: RequestContext, service: str, caller: Caller | None, decision: str) -> None:
+        user = _NOBODY if caller is None else _identity(caller.user_name, caller.login_id, caller.roles)
+        assertion = self._assertions.issue(service, caller, decision)
+        for header, value in zip(IDENTITY, (*user, decision, assertion), strict=True):
+            context.respond_header(header, value)
+
+
+def _allowed(answer: Answer, caller: Caller | None) -> Decision:
+    """Return the decision that lets a request pass.
+
+    Raises Unauthenticated or PermissionDenied if none does.
+    """
+    decision = answer.decision
+    if caller is None and not answer.allowed:
+        raise Unauthenticated
+    assert decision is not None  # noqa: S101 - about a route, the enforcer is always asked
+    if not decision.allowed:
+        refusal = PermissionDenied("None of the permissions bound to this resource is held", decision)
+        refusal.decision = None  # it is no decision about the caller, which is the proxy
+        raise refusal
+    return decision
+
+
+@lru_cache(_REMEMBERED)
+def _identity(user_name: str, login_id: str, roles: tuple[str, ...]) -> tuple[str, str, str]:
+    """Return the user name, the user id and the codes of the roles, percent-encoded (RFC 3986 §2.1)."""
+    return quote(user_name, safe=""), login_id, ",".join(quote(role, safe="") for role in roles)
+
+
+def _is_preflight(context: RequestContext, original: Original) -> bool:
+    """True for a preflight request (Fetch Standard §3.2.2), which carries no credentials."""
+    headers = (_ORIGIN, _ASKED_METHOD)
+    return original.method == PREFLIGHT and all(map(context.request.raw_header, headers))
+
+
+class ForwardCaddy(_Forward):
+    """``/access/v1/forward/caddy/{service}``."""
+
+    dialect = CADDY
+
+    @subrequest()
+    @needs("system:policy:evaluate")
+    @named("checkForCaddy")
+    async def on_get(self, context: RequestContext, service: ServiceName) -> None:
+        """Decide for Caddy if a request may go on to a service.
+
+        Reads `X-Forwarded-Method`, `X-Forwarded-Uri` and `X-Forwarded-Host`, as `forward_auth` sends them.
+        Any method is answered alike.
+        """
+        await self._decide(context, service)
+
+
+class ForwardTraefik(_Forward):
+    """``/access/v1/forward/traefik/{service}``."""
+
+    dialect = TRAEFIK
+
+    @subrequest()
+    @needs("system:policy:evaluate")
+    @named("checkForTraefik")
+    async def on_get(self, context: RequestContext, service: ServiceName) -> None:
+        """Decide for Traefik if a request may go on to a service.
+
+        Reads `X-Forwarded-Method`, `X-Forwarded-Uri` and `X-Forwarded-Host`, as the middleware `forwardAuth`
+        sends them. Any method is answered alike.
+        """
+        await self._decide(context, service)
+
+
+class ForwardNginx(_Forward):
+    """``/access/v1/forward/nginx/{service}``."""
+
+    dialect = NGINX
+
+    @subrequest()
+    @needs("system:policy:evaluate")
+    @named("checkForNginx")
+    async def on_get(self, context: RequestContext, service: ServiceName) -> None:
+        """Decide for nginx if a request may go on to a service.
+
+        Reads `X-Original-Method`, `X-Original-URI` and `X-Original-Host`, which the configuration of
+        `auth_request` has to set. Any method is answered alike.
+        """
+        await self._decide(context, service)
+
+
+class ForwardEnvoy(_Forward):
+    """``/access/v1/forward/envoy/{service}``, followed by the original path."""
+
+    dialect = ENVOY
+
+    @subrequest(takes_path=True)
+    @needs("system:policy:evaluate")
+    @named("checkForEnvoy")
+    async def on_get(self, context: RequestContext, service: ServiceName) -> None:
+        """Decide for Envoy if a request may go on to a service.
+
+        The filter `ext_authz` asks with the method of the original request, and with its path and query after
+        the path of this operation, which is its `path_prefix`.
+        """
+        await self._decide(context, service)

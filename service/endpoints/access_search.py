@@ -1,0 +1,256 @@
+"""Searches for other services: ``/access/v1/search/subject``, ``resource`` and ``action`` (AuthZEN §8)."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Final
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType, field
+
+from service.authz.engine.policy import Policy
+from service.endpoints.access_wire import ActionEntity, Properties, ResourceEntity, SubjectEntity, Type
+from service.errors import BadRequest, Unavailable
+from service.evaluation.entities import Resource, named_service
+from service.evaluation.search import Part, Results, Search
+from service.kernel.identity import Caller
+from service.web.messages.context import RequestContext
+from service.web.messages.marks import asks, example_body, named, needs
+from service.web.messages.schema import ProtocolSchema
+
+MOST_RESULTS: Final = 1000
+"""The most results of one answer, and their number where no limit is named."""
+
+
+class SubjectTarget(ProtocolSchema):
+    """The type of the subjects that are searched for: `user` or `identity`. An `id` is ignored."""
+
+    type: Type
+
+
+class ResourceTarget(ProtocolSchema):
+    """The type of the resources that are searched for, and the service of routes. An `id` is ignored."""
+
+    type: Annotated[str, Meta(examples=["route"])]
+    properties: Properties = field(default_factory=dict)
+
+
+class PageOfSearch(ProtocolSchema):
+    """Which results are wanted (§8.2.1): those behind an answer by its `next_token`, and at most `limit`."""
+
+    token: Annotated[str, Meta(max_length=512)] = ""
+    limit: Annotated[int, Meta(ge=0, le=2**53)] | UnsetType = UNSET
+
+
+class SubjectSearch(ProtocolSchema):
+    """A search for those who may perform the action on the resource."""
+
+    subject: SubjectTarget
+    action: ActionEntity
+    resource: ResourceEntity
+    context: Properties = field(default_factory=dict)
+    page: PageOfSearch | UnsetType = UNSET
+
+
+class ResourceSearch(ProtocolSchema):
+    """A search for that on which the subject may perform the action."""
+
+    subject: SubjectEntity
+    action: ActionEntity
+    resource: ResourceTarget
+    context: Properties = field(default_factory=dict)
+    page: PageOfSearch | UnsetType = UNSET
+
+
+class ActionSearch(ProtocolSchema):
+    """A search for what the subject may do to the resource."""
+
+    subject: SubjectEntity
+    resource: ResourceEntity
+    context: Properties = field(default_factory=dict)
+    page: PageOfSearch | UnsetType = UNSET
+
+
+class NextPage(ProtocolSchema):
+    """How many results this answer has and how many there are; `next_token` is "" at the end."""
+
+    next_token: str
+    count: Annotated[int, Meta(ge=0)]
+    total: Annotated[int, Meta(ge=0)]
+
+
+class FoundSubject(ProtocolSchema):
+    """A subject that was found."""
+
+    type: Type
+    id: Annotated[str, Meta(examples=["alice"])]
+
+
+class FoundResource(ProtocolSchema, omit_defaults=True):
+    """A resource that was found; `properties.service` is the service, where the search has named it."""
+
+    type: Annotated[str, Meta(examples=["route"])]
+    id: Annotated[str, Meta(examples=["/orders/{id}"])]
+    properties: dict[str, str] | UnsetType = UNSET
+
+
+class FoundAction(ProtocolSchema):
+    """An action that was found."""
+
+    name: Annotated[str, Meta(examples=["GET"])]
+
+
+class FoundSubjects(ProtocolSchema):
+    """The subjects of a search (§8.3)."""
+
+    page: NextPage
+    results: list[FoundSubject]
+
+
+class FoundResources(ProtocolSchema):
+    """The resources of a search (§8.3)."""
+
+    page: NextPage
+    results: list[FoundResource]
+
+
+class FoundActions(ProtocolSchema):
+    """The actions of a search (§8.3)."""
+
+    page: NextPage
+    results: list[FoundAction]
+
+
+class _Token(msgspec.Struct, array_like=True):
+    offset: Annotated[int, Meta(ge=0, le=2**53)]
+    limit: Annotated[int, Meta(ge=0, le=MOST_RESULTS)]
+    question: str
+
+
+_token = msgspec.json.Decoder(_Token).decode
+
+Find = Callable[[Policy, Caller, Part], Awaitable[Results[str]]]
+
+
+class _Searching:
+    """Answers searches, one page at a time."""
+
+    def __init__(self, search: Search) -> None:
+        self._search = search
+
+    async def _page(
+        self, context: RequestContext, find: Find, page: PageOfSearch | UnsetType, *question: object
+    ) -> tuple[list[str], NextPage]:
+        """Return the ids of the page that is asked for; ``question`` is what a token belongs to."""
+        policy = context.policy
+        if policy is None:
+            raise Unavailable("No policy has been loaded yet")
+        digest = hashlib.sha256(msgspec.json.encode([context.user.user_id, *question])).hexdigest()[:32]
+        part = _part(page, digest)
+        found = await find(policy, context.user, part)
+        end = part.offset + part.limit
+        token = _encoded(_Token(end, part.limit, digest)) if end < found.total else ""
+        return found.items, NextPage(token, len(found.items), found.total)
+
+
+def _part(page: PageOfSearch | UnsetType, digest: str) -> Part:
+    if page is UNSET:
+        return Part(0, MOST_RESULTS)
+    limit = MOST_RESULTS if page.limit is UNSET else min(page.limit, MOST_RESULTS)
+    if not page.token:
+        return Part(0, limit)
+    try:
+        token = _token(base64.urlsafe_b64decode(page.token))
+    except (ValueError, msgspec.MsgspecError):
+        raise BadRequest("page.token: This is no token of an answer") from None
+    if token.question != digest or (page.limit is not UNSET and token.limit != limit):
+        raise BadRequest("page.token: The token belongs to another search")
+    return Part(token.offset, token.limit)
+
+
+def _encoded(token: _Token) -> str:
+    return base64.urlsafe_b64encode(msgspec.json.encode(token)).decode("ascii")
+
+
+class AccessSubjects(_Searching):
+    """``/access/v1/search/subject``."""
+
+    @asks
+    @needs("system:policy:read")
+    @example_body(
+        {
+            "subject": {"type": "user"},
+            "action": {"name": "GET"},
+            "resource": {"type": "route", "id": "/api/role/list"},
+        }
+    )
+    @named("findSubjects")
+    async def on_post(self, context: RequestContext, body: SubjectSearch) -> FoundSubjects:
+        """Find the users who may perform an action on a resource.
+
+        The Subject Search API of OpenID AuthZEN 1.0. All of them, by user name; not those who are disabled or
+        banned.
+        """
+        kind = body.subject.type
+        action = body.action.name
+        resource = body.resource.entity
+
+        async def find(policy: Policy, asking: Caller, part: Part) -> Results[str]:
+            return await self._search.subjects(policy, asking, kind, action, resource, part=part)
+
+        ids, page = await self._page(context, find, body.page, "subject", kind, action, resource)
+        return FoundSubjects(page, [FoundSubject(kind, one) for one in ids])
+
+
+class AccessResources(_Searching):
+    """``/access/v1/search/resource``."""
+
+    @asks
+    @needs("system:policy:read")
+    @example_body(
+        {
+            "subject": {"type": "user", "id": "admin"},
+            "action": {"name": "GET"},
+            "resource": {"type": "route"},
+        }
+    )
+    @named("findResources")
+    async def on_post(self, context: RequestContext, body: ResourceSearch) -> FoundResources:
+        """Find the resources of a type on which a subject may perform an action.
+
+        The Resource Search API of OpenID AuthZEN 1.0. Routes are told as they are registered.
+        """
+        subject, action = body.subject.entity, body.action.name
+        target = Resource(body.resource.type, "", named_service(body.resource.properties))
+
+        async def find(policy: Policy, asking: Caller, part: Part) -> Results[str]:
+            return await self._search.resources(policy, asking, subject, action, target, part=part)
+
+        ids, page = await self._page(context, find, body.page, "resource", subject, action, target)
+        told = {"service": target.service} if target.service else UNSET
+        return FoundResources(page, [FoundResource(target.type, one, told) for one in ids])
+
+
+class AccessActions(_Searching):
+    """``/access/v1/search/action``."""
+
+    @asks
+    @needs("system:policy:read")
+    @example_body(
+        {"subject": {"type": "user", "id": "admin"}, "resource": {"type": "route", "id": "/api/role/list"}}
+    )
+    @named("findActions")
+    async def on_post(self, context: RequestContext, body: ActionSearch) -> FoundActions:
+        """Find what a subject may do to a resource.
+
+        The Action Search API of OpenID AuthZEN 1.0.
+        """
+        subject, resource = body.subject.entity, body.resource.entity
+
+        async def find(policy: Policy, asking: Caller, part: Part) -> Results[str]:
+            return await self._search.actions(policy, asking, subject, resource, part=part)
+
+        ids, page = await self._page(context, find, body.page, "action", subject, resource)
+        return FoundActions(page, [FoundAction(one) for one in ids])

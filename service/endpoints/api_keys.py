@@ -1,0 +1,143 @@
+"""API keys of service accounts: ``/api/user/{id}/keys``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from msgspec import UNSET, Meta, UnsetType
+
+from service.administration.api_keys import MOST, ApiKeys
+from service.authn.api_key_form import shown_prefix
+from service.errors import Conflict, NotFound
+from service.kernel.codes import MAX_CODE_LENGTH
+from service.records.users.api_keys import StoredKey
+from service.web.messages.context import RequestContext
+from service.web.messages.marks import (
+    created,
+    example_body,
+    logged,
+    named,
+    needs,
+    refuses,
+    refuses_keys,
+)
+from service.web.messages.schema import Id, Moment, Schema
+
+_YEAR = 31_536_000
+Scope = Annotated[str, Meta(min_length=1, max_length=MAX_CODE_LENGTH, examples=["system:user:*"])]
+Scopes = Annotated[
+    list[Scope],
+    Meta(
+        max_length=MOST,
+        description="Permission codes, wildcards allowed, that the key is limited to; [] opens nothing.",
+    ),
+]
+
+
+class KeyOfUser(Schema):
+    """An API key without its secret. `scopes` is null for a key that may do all that its account may."""
+
+    id: Id
+    name: Annotated[str, Meta(examples=["nightly job"])]
+    prefix: Annotated[str, Meta(examples=["pck_7_k3Xw"], description="The beginning of the key.")]
+    scopes: list[str] | None
+    expire_time: Moment | None
+    last_use_time: Annotated[
+        Moment | None, Meta(description="Noted at most once a minute; null before the first use.")
+    ]
+    created_by: Id
+    create_time: Moment
+
+
+class NewKeyOfUser(KeyOfUser):
+    """A new API key; `key` is shown this once and can't be read again."""
+
+    key: Annotated[str, Meta(description="The whole key: keep it secret.")]
+
+
+class KeysOfUser(Schema):
+    """All API keys of an account, the oldest first, expired ones too."""
+
+    items: list[KeyOfUser]
+
+
+class KeyOrder(Schema):
+    """A key to make. Without `expiresIn` it does not expire, without `scopes` it is not limited.
+
+    With an empty list of `scopes` it opens nothing that needs a login.
+    """
+
+    name: Annotated[str, Meta(min_length=1, max_length=64, examples=["nightly job"])]
+    expires_in: (
+        Annotated[int, Meta(ge=1, le=10 * _YEAR, description="Seconds.", examples=[7_776_000])]
+        | UnsetType
+        | None
+    ) = UNSET
+    scopes: Scopes | UnsetType | None = UNSET
+
+
+class UserKeys:
+    """``/api/user/{id}/keys``."""
+
+    def __init__(self, keys: ApiKeys) -> None:
+        self._keys = keys
+
+    @needs("system:user:key")
+    @refuses(NotFound)
+    @named("listUserKeys")
+    async def on_get(self, context: RequestContext, id: int) -> KeysOfUser:
+        """List the API keys of a service account."""
+        return KeysOfUser(items=[KeyOfUser(**_shown(one)) for one in await self._keys.of_account(id)])
+
+    @created("/api/user/{id}/keys/{key_id}")
+    @needs("system:user:key")
+    @logged("user", "make an API key", "INSERT", response=False)
+    @refuses(NotFound, Conflict)
+    @example_body({"name": "nightly job", "expiresIn": 7_776_000, "scopes": ["system:user:list"]})
+    @named("createUserKey")
+    @refuses_keys("its answer holds the API key, which is never kept")
+    async def on_post(self, context: RequestContext, id: int, body: KeyOrder) -> NewKeyOfUser:
+        """Make an API key of a service account.
+
+        The answer is the only one that has the key. Callers can't make keys of accounts that hold more
+        permissions than they do, and not with an API key.
+        """
+        made = await self._keys.create(
+            context.user,
+            id,
+            name=body.name,
+            scopes=None if body.scopes is UNSET else body.scopes,
+            expires_in=None if body.expires_in is UNSET else body.expires_in,
+        )
+        return NewKeyOfUser(**_shown(made.stored), key=made.text)
+
+
+class OneUserKey:
+    """``/api/user/{id}/keys/{key_id}``."""
+
+    def __init__(self, keys: ApiKeys) -> None:
+        self._keys = keys
+
+    @needs("system:user:key")
+    @logged("user", "delete an API key", "DELETE")
+    @refuses(NotFound)
+    @named("deleteUserKey")
+    async def on_delete(self, context: RequestContext, id: int, key_id: int) -> None:
+        """Delete an API key, which is refused from the next request on.
+
+        Callers can't delete keys of accounts that hold more permissions than they do.
+        """
+        await self._keys.delete(context.user, id, key_id)
+
+
+def _shown(key: StoredKey) -> dict[str, Any]:
+    return {
+        "id": key.id,
+        "name": key.key_name,
+        "prefix": shown_prefix(key.id, key.hint),
+        "scopes": None if key.scopes is None else list(key.scopes),
+        "expire_time": key.expire_time,
+        "last_use_time": key.last_use_time,
+        "created_by": key.created_by,
+        "create_time": key.create_time,
+    }

@@ -1,0 +1,150 @@
+"""The caller's own account: ``/api/user/info`` and ``/api/user/profile``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated
+
+from msgspec import UNSET, Meta, UnsetType
+
+from service.administration.accounts import Accounts
+from service.authn.password_change import PasswordChange
+from service.endpoints.users import Avatar, Email, Name, Phone
+from service.errors import Conflict, PreconditionFailed, RateLimited, RefreshRequired
+from service.kernel.identity import Caller
+from service.records.database.transactions import Database
+from service.records.users import accounts as users
+from service.records.users.listing import Gender, read_all
+from service.web.messages.context import RequestContext
+from service.web.messages.marks import example_body, logged, login, named, refuses, tagged
+from service.web.messages.preconditions import answer_tag, unchanged, version_tag
+from service.web.messages.schema import Id, Schema, UpdatedBy
+
+
+class UserInfo(Schema):
+    """The caller's own account, with the current roles and permission codes."""
+
+    user_id: Id
+    user_name: Annotated[str, Meta(examples=["admin"])]
+    nick_name: Annotated[str, Meta(examples=["Administrator"])]
+    email: str | None
+    avatar: str | None
+    roles: Annotated[list[str], Meta(examples=[["super"]])]
+    permissions: Annotated[list[str], Meta(examples=[["*"]])]
+
+
+class Info:
+    """``/api/user/info``."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @login
+    @named("getOwnAccount")
+    async def on_get(self, context: RequestContext) -> UserInfo:
+        """Read the caller's own account."""
+        async with self._database.transaction() as connection:
+            info = await users.info(connection, context.user.user_id)
+        if info is None:  # deleted while the token was valid
+            raise RefreshRequired
+        return UserInfo.of(info if context.user.key_id is None else _by_key(info, context.user))
+
+
+def _by_key(info: users.Info, caller: Caller) -> users.Info:
+    """Return the account with the permissions that are left within the scopes of the key."""
+    return replace(info, permissions=tuple(sorted(caller.held.codes)))
+
+
+class ProfileEdit(Schema):
+    """An edit of the caller's profile: omitted fields are unchanged, null clears a field."""
+
+    nick_name: Name | UnsetType = UNSET
+    email: Email | UnsetType | None = UNSET
+    phone: Phone | UnsetType | None = UNSET
+    gender: Gender | UnsetType | None = UNSET
+    avatar: Avatar | UnsetType | None = UNSET
+
+
+class OwnProfile(Schema):
+    """The caller's profile; its `ETag` is `version`."""
+
+    id: Id
+    user_name: Annotated[str, Meta(examples=["heron"])]
+    nick_name: Annotated[str, Meta(examples=["Heron"])]
+    email: str | None
+    phone: str | None
+    gender: Gender | None
+    avatar: str | None
+    version: Annotated[int, Meta(ge=1, examples=[3])]
+    updated_by: UpdatedBy
+
+
+class Profile:
+    """``/api/user/profile``."""
+
+    def __init__(self, database: Database, accounts: Accounts) -> None:
+        self._database = database
+        self._accounts = accounts
+
+    @login
+    @tagged
+    @named("getOwnProfile")
+    async def on_get(self, context: RequestContext) -> OwnProfile:
+        """Read the caller's own profile, to edit it."""
+        async with self._database.transaction() as connection:
+            found = await read_all(connection, [context.user.user_id])
+        if not found:  # deleted while the token was valid
+            raise RefreshRequired
+        answer_tag(context, version_tag(found[0].version))
+        return OwnProfile.of(found[0])
+
+    @login
+    @logged("user", "edit own profile", "UPDATE")
+    @refuses(PreconditionFailed)
+    @example_body({"nickName": "Admin", "email": "admin@example.org", "phone": "+49 30 1234567"})
+    @tagged
+    @named("updateOwnProfile")
+    async def on_put(self, context: RequestContext, body: ProfileEdit) -> OwnProfile:
+        """Edit the caller's own account, except user name, status and roles.
+
+        Access tokens stay valid: one that has the old nick name gets the new one when it is refreshed.
+        """
+        saved = await self._accounts.edit_profile(
+            context.user,
+            body.given(),
+            unchanged(context),
+        )
+        answer_tag(context, version_tag(saved.version))
+        return OwnProfile.of(saved)
+
+
+class PasswordChangeOrder(Schema):
+    """The current password and the new one."""
+
+    current_password: Annotated[str, Meta(min_length=1, max_length=1024, examples=["three wary herons"])]
+    new_password: Annotated[str, Meta(min_length=1, max_length=1024, examples=["four wary herons"])]
+
+
+class OwnPassword:
+    """``/api/user/profile/password``."""
+
+    def __init__(self, passwords: PasswordChange) -> None:
+        self._passwords = passwords
+
+    @login
+    @logged("user", "change own password", "UPDATE", params=False, response=False)
+    @refuses(Conflict, RateLimited)
+    @example_body({"currentPassword": "your current one", "newPassword": "five wary otters"})
+    @named("changeOwnPassword")
+    async def on_put(self, context: RequestContext, body: PasswordChangeOrder) -> None:
+        """Change the caller's own password.
+
+        Ends the sessions on all other devices; this one must refresh its access token.
+        """
+        await self._passwords.change(
+            context.user,
+            body.current_password,
+            body.new_password,
+            address=context.address,
+            user_agent=context.user_agent,
+        )

@@ -1,0 +1,101 @@
+"""Users as tables: ``/api/user/export`` and ``/api/user/import``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import UNSET, Meta, UnsetType
+
+from service.administration.user_import import UserImport
+from service.administration.user_rules import MAX_ROLES
+from service.endpoints.users import Name, UserFields
+from service.errors import Conflict, RowsRefused
+from service.kernel.identity import Kind
+from service.records.database.paging import batches
+from service.records.database.transactions import Database
+from service.records.users import user_tables
+from service.web.content.exports import JSON, JSON_LINES
+from service.web.content.imports import NO_KEYS, ExportQuery, ImportQuery, ImportReport, report_of, table_rows
+from service.web.content.streams import Stream
+from service.web.content.table_files import table_file
+from service.web.content.tables import CSV, MAX_ROWS, Table
+from service.web.messages.context import RequestContext
+from service.web.messages.marks import (
+    example_body,
+    logged,
+    named,
+    needs,
+    refuses,
+    refuses_keys,
+    sends,
+)
+
+RoleCode = Annotated[str, Meta(max_length=64, examples=["auditor"])]
+
+
+class ImportedUser(UserFields, kw_only=True):
+    """A user, identified by `userName`. Omitted fields are unchanged; `roles` are the codes of all roles."""
+
+    user_name: Name
+    kind: Annotated[Kind, Meta(description="For new users only.")] | UnsetType = UNSET
+    roles: Annotated[list[RoleCode], Meta(max_length=MAX_ROLES)] | UnsetType = UNSET
+    password: (
+        Annotated[str, Meta(min_length=1, max_length=1024, description="For new users only.")] | UnsetType
+    ) = UNSET
+
+
+class ImportedUsers(Table):
+    """Users to create or to edit."""
+
+    users: Annotated[list[ImportedUser], Meta(max_length=MAX_ROWS)]
+
+
+class UserExport:
+    """``/api/user/export``."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @needs("system:user:export")
+    @sends(CSV, JSON, JSON_LINES, of=ImportedUsers)
+    @logged("user", "export", "EXPORT", response=False)
+    @named("exportUsers")
+    async def on_get(self, context: RequestContext, query: ExportQuery) -> Stream:
+        """Export all users, without their passwords."""
+        users = batches(self._database, user_tables.after)
+        return table_file(users, ImportedUsers, query.format, "users", without=["password"])
+
+
+class UserTableImport:
+    """``/api/user/import``."""
+
+    def __init__(self, imports: UserImport) -> None:
+        self._imports = imports
+
+    @needs("system:user:import")
+    @logged("user", "import", "IMPORT", params=False)
+    @refuses(Conflict, RowsRefused)
+    @example_body(
+        {
+            "users": [
+                {
+                    "userName": "egret",
+                    "nickName": "Egret",
+                    "roles": ["auditor"],
+                }
+            ]
+        }
+    )
+    @named("importUsers")
+    @refuses_keys(NO_KEYS)
+    async def on_post(self, context: RequestContext, body: ImportedUsers, query: ImportQuery) -> ImportReport:
+        """Create and edit users from a table, all of them or none.
+
+        Users are identified by name, in any case. Callers can't edit users who hold more permissions than
+        they do, or give roles with permissions that they lack. A new person without a password is disabled;
+        passwords of existing users can't be set here. Every row that can't be saved is listed with its
+        number.
+        """
+        rows = table_rows(body.users, name="user_name", codes="roles")
+        done = await self._imports.run(context.user, rows, dry_run=query.dry_run)
+        return report_of(done, dry_run=query.dry_run)

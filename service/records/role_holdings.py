@@ -1,0 +1,208 @@
+"""What each role gives, and how many users have which roles: all that decides who may do what."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from itertools import compress
+from typing import Final, TypeAlias
+
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    ColumnElement,
+    Subquery,
+    Text,
+    and_,
+    any_,
+    exists,
+    false,
+    func,
+    literal,
+    select,
+    true,
+    union_all,
+)
+from sqlalchemy.dialects.postgresql import aggregate_order_by
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.records import roles
+from service.records.database.paging import Page
+from service.records.schema import menu, role, role_menu, user, user_ban, user_role
+from service.records.users import bans
+
+Roles: TypeAlias = tuple[str, ...]
+"""The codes of all roles of a user, sorted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Holdings:
+    """``codes`` are those that each role gives, none for a disabled role.
+
+    ``users`` counts the users who may log in, neither disabled nor banned, by their roles. ``persons`` counts
+    those of them who are persons.
+    """
+
+    codes: dict[str, tuple[str, ...]]
+    users: Counter[Roles]
+    persons: Counter[Roles]
+
+
+@dataclass(frozen=True, slots=True)
+class RoleHolder:
+    """A user who may log in."""
+
+    id: int
+    user_name: str
+    roles: Roles
+
+
+@dataclass(frozen=True, slots=True)
+class CodeOrigin:
+    """Where a held code comes from: a role, and the Button with the code that the role gives."""
+
+    code: str
+    role_code: str
+    button_id: int
+    button_title: str
+
+
+# By ids: to sort and compare the codes of all roles of all users takes twice as long.
+_SORTED_ROLES: Final = func.array_agg(aggregate_order_by(user_role.c.role_id, user_role.c.role_id))
+ACTIVE: Final[ColumnElement[bool]] = and_(
+    user.c.status == "enabled", ~exists().where(user_ban.c.user_id == user.c.id, bans.in_force())
+)
+"""The condition of users who may log in, neither disabled nor banned."""
+
+
+def each_with_roles(condition: ColumnElement[bool]) -> Subquery:
+    """Return the users of a condition, each with kind and the sorted ids of all roles."""
+    return (
+        select(user.c.id, user.c.kind, func.array_remove(_SORTED_ROLES, None).label("role_ids"))
+        .select_from(user)
+        .outerjoin(user_role, user_role.c.user_id == user.c.id)
+        .where(condition)
+        .group_by(user.c.id)
+        .subquery()
+    )
+
+
+_EACH: Final = each_with_roles(ACTIVE)
+
+
+async def read(connection: AsyncConnection) -> Holdings:
+    """Return what is stored; a hundred thousand users take some tenths of a second, in the database."""
+    codes, role_codes = await read_codes(connection), await codes_by_id(connection)
+    persons = func.count().filter(_EACH.c.kind == "person")
+    counted = select(_EACH.c.role_ids, func.count(), persons).group_by(_EACH.c.role_ids)
+    rows = [(named(row[0], role_codes), *row[1:]) for row in await connection.execute(counted)]
+    return Holdings(
+        codes,
+        Counter({having: number for having, number, _ in rows}),
+        Counter({having: number for having, _, number in rows}),
+    )
+
+
+async def read_codes(connection: AsyncConnection) -> dict[str, tuple[str, ...]]:
+    """Return the codes that each role gives, none for a disabled role."""
+    given = await roles.held_codes(connection)
+    known = (await connection.execute(select(role.c.role_code))).scalars()
+    return {role_code: given.get(role_code, ()) for role_code in known}
+
+
+async def holders(
+    connection: AsyncConnection,
+    role_sets: Collection[Roles],
+    among: Collection[Roles],
+    *,
+    page: int,
+    size: int,
+    total: int | None = None,
+) -> Page[RoleHolder]:
+    """Return page ``page`` (from 1) of the users whose roles are one of ``role_sets``, by name.
+
+    ``among`` are the sets of roles that users have. ``total`` is how many users have one of ``role_sets``, if
+    it is known for this snapshot.
+    """
+    role_codes = await codes_by_id(connection)
+    # There may be a set for each user.
+    having = await asyncio.to_thread(_having, role_sets, among, role_codes)
+    statement = select(user.c.id, user.c.user_name).where(ACTIVE, having)
+    if total is None:
+        counted = select(func.count()).select_from(statement.subquery())
+        total = (await connection.execute(counted)).scalar_one()
+    part = statement.order_by(user.c.user_name, user.c.id).limit(size).offset((page - 1) * size).subquery()
+    roles_of_each = select(_SORTED_ROLES).where(user_role.c.user_id == part.c.id).scalar_subquery()
+    shown = select(part.c.id, part.c.user_name, roles_of_each).order_by(part.c.user_name, part.c.id)
+    rows = await connection.execute(shown)
+    return Page(tuple(RoleHolder(*row[:2], named(row[2] or (), role_codes)) for row in rows), total)
+
+
+def _having(
+    role_sets: Collection[Roles], among: Collection[Roles], role_codes: Mapping[int, str]
+) -> ColumnElement[bool]:
+    """Return the condition that the roles of a user are one of ``role_sets``.
+
+    To compare the whole sets of all users takes longest, so it is done for those alone who have no role that
+    is enough to know: one with which all sets of ``among`` are wanted.
+    """
+    wanted = set(role_sets)
+    if wanted.issuperset(among):
+        return true()
+    ids = {code: role_id for role_id, code in role_codes.items()}
+    known = [one for one in wanted if ids.keys() >= {*one}]
+    unsure = {role_code for one in among if one not in wanted for role_code in one}
+    sure = [ids[role_code] for role_code in {code for one in known for code in one} - unsure]
+    whole = [sorted(ids[code] for code in one) for one in known if unsure.issuperset(one)]
+    texts = [",".join(map(str, one)) for one in whole if one]
+    # An array is a single parameter; a list would be one for each set.
+    with_any = select(user_role.c.user_id).where(
+        user_role.c.role_id == any_(literal([one[0] for one in whole if one], ARRAY(BigInteger)))
+    )
+    of_user = select(user_role.c.user_id)
+    found = [
+        of_user.where(user_role.c.role_id == any_(literal(sure, ARRAY(BigInteger)))),
+        of_user.where(user_role.c.user_id.in_(with_any))
+        .group_by(user_role.c.user_id)
+        .having(func.array_to_string(_SORTED_ROLES, ",") == any_(literal(texts, ARRAY(Text)))),
+        select(user.c.id).where(~exists().where(user_role.c.user_id == user.c.id)),
+    ]
+    needed = bool(sure), bool(texts), [] in whole
+    return user.c.id.in_(union_all(*compress(found, needed))) if any(needed) else false()
+
+
+async def codes_by_id(connection: AsyncConnection) -> dict[int, str]:
+    """Return the codes of all roles by their ids."""
+    rows = await connection.execute(select(role.c.id, role.c.role_code))
+    return {row.id: row.role_code for row in rows}
+
+
+def named(role_ids: Iterable[int], role_codes: Mapping[int, str]) -> Roles:
+    """Return the codes of roles, sorted."""
+    return tuple(sorted(role_codes[role_id] for role_id in role_ids))
+
+
+async def origins(
+    connection: AsyncConnection, codes: Collection[str], *, user_id: int | None = None
+) -> list[CodeOrigin]:
+    """Return each enabled role, and its enabled Button, that gives one of ``codes``, by code and role.
+
+    All such roles, or those of a user.
+    """
+    statement = (
+        select(menu.c.auth_mark, role.c.role_code, menu.c.id, menu.c.title)
+        .join(role_menu, role_menu.c.menu_id == menu.c.id)
+        .join(role, role.c.id == role_menu.c.role_id)
+        .where(menu.c.menu_type == "Button", menu.c.enabled, role.c.enabled, _one_of(codes))
+        .order_by(menu.c.auth_mark, role.c.role_code, menu.c.id)
+    )
+    if user_id is not None:
+        mine = exists().where(user_role.c.role_id == role.c.id, user_role.c.user_id == user_id)
+        statement = statement.where(mine)
+    return [CodeOrigin(*row) for row in await connection.execute(statement)]
+
+
+def _one_of(codes: Collection[str]) -> ColumnElement[bool]:
+    return menu.c.auth_mark == any_(literal(list(codes), ARRAY(Text)))

@@ -1,0 +1,203 @@
+"""``sys.role``: named sets of menus and Buttons.
+
+Callers that change one hold ``role_rights.lock``, so that what they have checked stays true until the commit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Annotated, Any, Final
+
+from sqlalchemy import ARRAY, BigInteger, any_, func, insert, literal, select
+from sqlalchemy import delete as delete_from
+from sqlalchemy import update as change
+from sqlalchemy.dialects.postgresql import aggregate_order_by
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.errors import Conflict, NotFound, ValidationFailed
+from service.kernel.fields import ITS_TYPE, Field, declared
+from service.kernel.names import name_key, text_fault
+from service.kernel.value_rules import DESCRIPTION
+from service.records.database.filters import conditions_of, contains, equals
+from service.records.database.paging import Page, sorted_page
+from service.records.database.row_mapper import RowMapper, column_values
+from service.records.schema import menu, role, role_menu, user, user_role
+
+
+@declared
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoleValues:
+    """The editable fields of a role."""
+
+    role_name: Annotated[str, Field(text_fault)]
+    description: Annotated[str | None, Field(DESCRIPTION)] = None
+    enabled: Annotated[bool, Field(ITS_TYPE)] = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Role(RoleValues):
+    """A role; ``version`` rises with each edit, but not when its menus change."""
+
+    id: int
+    role_code: str
+    version: int
+    create_time: datetime
+    update_time: datetime
+    updated_by: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class GivenMenu:
+    """A menu of a role; ``auth_mark`` is the code of a Button, enabled or not, and None for a Menu."""
+
+    id: int
+    title: str
+    auth_mark: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class RoleFilter:
+    """A filter of roles: part of the name (by ``name_key``) or code, and the state; None matches all."""
+
+    role_name: Annotated[str | None, contains(role.c.role_name_key, name_key)] = None
+    role_code: Annotated[str | None, contains(role.c.role_code)] = None
+    enabled: Annotated[bool | None, equals(role.c.enabled)] = None
+
+
+SORTS: Final = {
+    "id": role.c.id,
+    "roleName": role.c.role_name_key,
+    "roleCode": role.c.role_code,
+    "enabled": role.c.enabled,
+    "createTime": role.c.create_time,
+    "updateTime": role.c.update_time,
+}
+"""The columns by which a list of roles can be sorted."""
+
+ROLE: Final = RowMapper(Role, role)
+"""Reads roles."""
+
+_GIVEN: Final = RowMapper(GivenMenu, menu)
+
+
+async def page(
+    connection: AsyncConnection, wanted: RoleFilter, *, page: int = 1, size: int = 20, sort: str = "id"
+) -> Page[Role]:
+    """Return page ``page`` (from 1) of the matching roles; ValidationFailed for a sort not in ``SORTS``."""
+    statement = select(*ROLE.columns).where(*conditions_of(wanted))
+    return await sorted_page(connection, statement, ROLE, SORTS, page=page, size=size, sort=sort)
+
+
+async def read(connection: AsyncConnection, role_id: int) -> Role:
+    """Return the role with that id; NotFound if there is none."""
+    found = await ROLE.one_or_none(connection, select(*ROLE.columns).where(role.c.id == role_id))
+    if found is None:
+        raise NotFound("There is no such role")
+    return found
+
+
+async def every(connection: AsyncConnection) -> list[Role]:
+    """Return all roles, disabled ones too, by id."""
+    return await ROLE.all(connection, select(*ROLE.columns).order_by(role.c.id))
+
+
+async def every_menu(connection: AsyncConnection) -> list[tuple[int, int]]:
+    """Return which roles give which menus and Buttons, as ids of a role and of a menu."""
+    statement = select(role_menu.c.role_id, role_menu.c.menu_id)
+    return [(row.role_id, row.menu_id) for row in await connection.execute(statement)]
+
+
+async def create(connection: AsyncConnection, role_code: str, values: RoleValues) -> Role:
+    """Write a new role without menus.
+
+    Conflict if the name, compared by ``name_key``, or the code belongs to another role.
+    """
+    await _refuse_taken(connection, values.role_name, role_code)
+    stored = column_values(role, {**asdict(values), "role_code": role_code})
+    return await ROLE.one(connection, insert(role).values(stored).returning(*ROLE.columns))
+
+
+async def update(connection: AsyncConnection, role_id: int, values: Mapping[str, Any]) -> Role:
+    """Store ``values``, some of the ``RoleValues`` by column, of an existing role.
+
+    Conflict if the name belongs to another role. The code never changes: programs and tokens refer to it.
+    """
+    if "role_name" in values:
+        await _refuse_taken(connection, values["role_name"], but=role_id)
+    stored = column_values(role, values) | {"version": role.c.version + 1, "update_time": func.now()}
+    written = change(role).where(role.c.id == role_id).values(stored)
+    return await ROLE.one(connection, written.returning(*ROLE.columns))
+
+
+async def delete(connection: AsyncConnection, role_id: int) -> None:
+    """Delete a role that no user has, with its menus."""
+    await connection.execute(delete_from(role).where(role.c.id == role_id))
+
+
+async def users_of(connection: AsyncConnection, role_id: int, most: int) -> tuple[list[str], int]:
+    """Return the names of the first ``most`` users who have the role, by id, and the number of all."""
+    having = select(user.c.user_name).join(user_role, user_role.c.user_id == user.c.id)
+    having = having.where(user_role.c.role_id == role_id)
+    number = (await connection.execute(select(func.count()).select_from(having.subquery()))).scalar_one()
+    names = (await connection.execute(having.order_by(user.c.id).limit(most))).scalars()
+    return list(names), number
+
+
+async def given(connection: AsyncConnection, role_id: int) -> list[GivenMenu]:
+    """Return the menus and Buttons of a role, by id."""
+    statement = (
+        select(*_GIVEN.columns)
+        .join(role_menu, role_menu.c.menu_id == menu.c.id)
+        .where(role_menu.c.role_id == role_id)
+        .order_by(menu.c.id)
+    )
+    return await _GIVEN.all(connection, statement)
+
+
+async def set_menus(connection: AsyncConnection, role_id: int, wanted: Sequence[int]) -> None:
+    """Replace the menus and Buttons of an existing role, whose version stays; it names the editor.
+
+    ValidationFailed for unknown ids; it names their places in the list.
+    """
+    # An array is a single parameter; a list would be one parameter for each id.
+    chosen = select(menu.c.id).where(menu.c.id == any_(literal(list(wanted), ARRAY(BigInteger))))
+    known = set((await connection.execute(chosen)).scalars())
+    if faults := [
+        (f"menuIds[{place}]", "There is no such menu")
+        for place, menu_id in enumerate(wanted)
+        if menu_id not in known
+    ]:
+        raise ValidationFailed(*faults)
+    await connection.execute(delete_from(role_menu).where(role_menu.c.role_id == role_id))
+    rows = chosen.add_columns(literal(role_id)).order_by(menu.c.id)
+    await connection.execute(insert(role_menu).from_select(["menu_id", "role_id"], rows))
+    await connection.execute(change(role).where(role.c.id == role_id).values(update_time=func.now()))
+
+
+async def held_codes(connection: AsyncConnection) -> dict[str, tuple[str, ...]]:
+    """Return, by role code, the permission codes that each enabled role gives, sorted."""
+    given = (
+        select(role.c.role_code, func.array_agg(aggregate_order_by(menu.c.auth_mark, menu.c.auth_mark)))
+        .join(role_menu, role_menu.c.role_id == role.c.id)
+        .join(menu, menu.c.id == role_menu.c.menu_id)
+        .where(role.c.enabled, menu.c.menu_type == "Button", menu.c.enabled)
+        .group_by(role.c.role_code)
+        .order_by(role.c.role_code)
+    )
+    return {role_code: tuple(codes) for role_code, codes in await connection.execute(given)}
+
+
+async def _refuse_taken(
+    connection: AsyncConnection, role_name: str, role_code: str | None = None, *, but: int = 0
+) -> None:
+    """Raise Conflict, naming the other role, if a role other than ``but`` has that name or that code."""
+    same_name = role.c.role_name_key == name_key(role_name)
+    same_code = role.c.role_code == role_code  # None is nobody's code
+    others = select(role.c.id, same_name).where(role.c.id != but, same_name | same_code)
+    for role_id, named_alike in await connection.execute(others.order_by(role.c.id)):
+        field, what = ("roleName", "name") if named_alike else ("roleCode", "code")
+        raise Conflict(
+            f"The role {what} belongs to role {role_id}", rule="unique", field=field, roleId=role_id
+        )

@@ -1,1 +1,0 @@
-"""``sys.role``, and the menus, Buttons and permission codes that roles give."""
