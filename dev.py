@@ -271,9 +271,9 @@ def promtool() -> Path | None:
     Nothing is installed, so no server runs. None where neither is to be had.
     """
     unpacked = TOOLS / "prometheus" / "usr" / "bin" / "promtool"
-    found = shutil.which("promtool")
-    if found is not None:
-        return Path(found)
+    program = shutil.which("promtool")
+    if program is not None:
+        return Path(program)
     if not unpacked.exists() and shutil.which("apt-get") and shutil.which("dpkg"):
         with only_one(), tempfile.TemporaryDirectory(dir=TOOLS) as folder:
 
@@ -302,8 +302,8 @@ def prepare(extent: str) -> None:
         if is_ready(extent):
             return  # another process has just done it
         # Packages for tests stay once installed, so that alternating run and test installs nothing.
-        found = STAMP.read_text().split()[0] if STAMP.exists() else PLAIN
-        extent = max(extent, found, key=EXTENTS.index)
+        installed = STAMP.read_text().split()[0] if STAMP.exists() else PLAIN
+        extent = max(extent, installed, key=EXTENTS.index)
         STAMP.unlink(missing_ok=True)
         command = [installed_uv(), "sync", "--locked", "--no-install-project", *GROUPS[extent]]
         run("the packages can't be installed", command, environment_of_uv())
@@ -316,8 +316,8 @@ def is_ready(extent: str) -> bool:
     """True if .venv holds the packages of ``extent`` from this uv.lock, for this version of Python."""
     if not (STAMP.exists() and PYTHON.exists()):
         return False
-    found, written_for = STAMP.read_text().split()
-    return EXTENTS.index(found) >= EXTENTS.index(extent) and written_for == fingerprint()
+    installed, written_for = STAMP.read_text().split()
+    return EXTENTS.index(installed) >= EXTENTS.index(extent) and written_for == fingerprint()
 
 
 def fingerprint() -> str:

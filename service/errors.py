@@ -338,7 +338,7 @@ class RowFault(NamedTuple):
     code: str = ValidationFailed.code
     denial: PermissionDenied | ActOnOneself | None = None
 
-    def told(self, most: int) -> dict[str, Any]:
+    def as_member(self, most: int) -> dict[str, Any]:
         """Return the fault as a member of ``errors``, with at most ``most`` of the codes that are lacking.
 
         ``requiredCount`` says how many there are when some are left out.
@@ -366,7 +366,7 @@ class RowsRefused(ValidationFailed):
     MOST: ClassVar[int] = 100
 
     def __init__(self, faults: Sequence[RowFault]) -> None:
-        first = [fault.told(self.MOST) for fault in faults[: self.MOST]]
+        first = [fault.as_member(self.MOST) for fault in faults[: self.MOST]]
         detail = "Nothing was saved: some rows can't be"
         Refusal.__init__(self, detail, errors=first, errorCount=len(faults))
         denials = (fault.denial for fault in faults if fault.denial is not None)

@@ -79,9 +79,9 @@ def _check_origin(installed: Distribution, path: Sequence[str]) -> None:
     spec = PathFinder.find_spec(_MODULE, path)
     origin = Path(str(installed.locate_file(f"{_MODULE}/__init__.py"))).resolve()
     if spec is None or spec.origin is None or Path(spec.origin).resolve() != origin:
-        found = spec.origin if spec else None
+        actual = spec.origin if spec else None
         raise InstallationError(
-            f"The module {_MODULE} is {found}, not {origin} of {_DISTRIBUTION}: remove the former."
+            f"The module {_MODULE} is {actual}, not {origin} of {_DISTRIBUTION}: remove the former."
         )
 
 

@@ -101,10 +101,10 @@ def policy_cases(*paths: Path | str) -> pytest.MarkDecorator:
     Raises PolicyError with file, line and reason for tables that can't be read.
     """
     own = _own()
-    found = [
+    cases = [
         PolicyCase(own, table, asked) for table in read_tables(map(Path, paths), own) for asked in table.asked
     ]
-    return pytest.mark.parametrize("policy_case", found, ids=[case.name for case in found])
+    return pytest.mark.parametrize("policy_case", cases, ids=[case.name for case in cases])
 
 
 @pytest.fixture(scope="session")

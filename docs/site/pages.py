@@ -71,20 +71,20 @@ def relinked(text: str, name: str, places: dict[str, str], root: Path) -> tuple[
     here = PurePosixPath(places[name]).parent
     files: set[str] = set()
 
-    def part(found: re.Match[str]) -> str:
-        link = found["link"]
+    def part(match: re.Match[str]) -> str:
+        link = match["link"]
         if link is None or "://" in link or link.startswith("#"):
-            return found[0]
+            return match[0]
         path, mark, fragment = link.partition("#")
         file = os.path.normpath(PurePosixPath(name).parent / path)
         if (root / file).is_dir():
             file = f"{file}/README.md"
         if file in places:
-            return f"[{found['text']}]({os.path.relpath(places[file], here)}{mark}{fragment})"
+            return f"[{match['text']}]({os.path.relpath(places[file], here)}{mark}{fragment})"
         if file.startswith("..") or not (root / file).is_file():
             raise SiteError(f"{name} links to {link}, which is not there")
         files.add(file)
-        return f"[{found['text']}]({os.path.relpath(copy_of(file), here)})"
+        return f"[{match['text']}]({os.path.relpath(copy_of(file), here)})"
 
     return _PARTS.sub(part, text), files
 
@@ -103,7 +103,11 @@ def navigation(text: str) -> str:
     shown: set[str] = set()
     for section in re.split(r"^## ", text, flags=re.MULTILINE):
         heading, _, body = section.partition("\n")
-        links = [(one["text"], one["link"].partition("#")[0]) for one in _PARTS.finditer(body) if one["link"]]
+        links = [
+            (match["text"], match["link"].partition("#")[0])
+            for match in _PARTS.finditer(body)
+            if match["link"]
+        ]
         entries = [
             f"{' '.join(title.replace('`', '').split())} <{link.removesuffix('.md')}>"
             for title, link in links

@@ -25,7 +25,7 @@ def outline(folder: Path) -> None:
     rules: dict[str, str] = {}
     for page in sorted(folder.rglob("*.html")):
         text = page.read_text("utf-8")
-        root = found[1] if (found := _ROOT.search(text)) else ""
+        root = match[1] if (match := _ROOT.search(text)) else ""
 
         def linked(block: re.Match[str], root: str = root) -> str:
             kind, content = block[1], block[2]
@@ -54,15 +54,15 @@ def _digest(text: str) -> str:
 def faults(folder: Path) -> list[str]:
     """Return a sentence for each inline script or style, each load from elsewhere, and each dead link."""
     pages = {path: Page(path.read_text("utf-8")) for path in sorted(folder.rglob("*.html"))}
-    found = []
+    complaints = []
     for path, page in pages.items():
-        wrong = [f"{one} stands in the page" for one in page.inline]
-        wrong += [f"{one} is loaded from elsewhere" for one in page.loaded if _is_elsewhere(one)]
+        wrong = [f"{source} stands in the page" for source in page.inline]
+        wrong += [f"{source} is loaded from elsewhere" for source in page.loaded if _is_elsewhere(source)]
         for link in [*page.loaded, *page.links]:
             if not _is_elsewhere(link) and not _leads_somewhere(link, path, pages):
                 wrong.append(f"{link} leads nowhere")
-        found += [f"{path.relative_to(folder)}: {one}" for one in wrong]
-    return found
+        complaints += [f"{path.relative_to(folder)}: {fault}" for fault in wrong]
+    return complaints
 
 
 class Page(HTMLParser):

@@ -117,7 +117,9 @@ async def _target(
 def _check(name: str, scopes: Collection[str] | None) -> None:
     faults = [("name", fault)] if (fault := text_fault(name)) else []
     faults += [
-        (f"scopes[{place}]", fault) for place, one in enumerate(scopes or ()) if (fault := code_fault(one))
+        (f"scopes[{place}]", fault)
+        for place, scope in enumerate(scopes or ())
+        if (fault := code_fault(scope))
     ]
     if faults:
         raise ValidationFailed(*faults)

@@ -203,7 +203,7 @@ class DelegationCheck:
     ) -> None:
         """Return when ``policy`` lets the caller pass; ``denied`` else, with the sentence ``why``."""
         decisions = (policy.judge(layer, name, held) for held in self._held)
-        denial = next((one for one in decisions if not one.allowed), None)
+        denial = next((decision for decision in decisions if not decision.allowed), None)
         if denial is not None or policy is self._policy:
             self._asked.objects[ObjectQuestion(layer, name)] = None
         if denial is not None:
@@ -230,7 +230,9 @@ class DelegationCheck:
     def _denied(self, policy: Policy, codes: Iterable[str]) -> Iterator[Decision]:
         for code in codes:
             decisions = (policy.judge(GRANT, code, held) for held in self._held)
-            if (denial := next((one for one in decisions if not one.allowed), None)) is not None:
+            if (
+                denial := next((decision for decision in decisions if not decision.allowed), None)
+            ) is not None:
                 yield denial
 
     def _note(self, codes: Collection[str], needed: Needed) -> None:
@@ -245,8 +247,8 @@ class DelegationCheck:
 def _require_none(denials: Sequence[Decision], why: str, needed: Needed = "all") -> None:
     if denials:
         required = [denial.object for denial in denials]
-        told = f"{why}; {'any one' if needed == 'any' else 'all'} of those required would be needed"
-        raise PermissionDenied(told, denials[0], required=required, needed=needed)
+        message = f"{why}; {'any one' if needed == 'any' else 'all'} of those required would be needed"
+        raise PermissionDenied(message, denials[0], required=required, needed=needed)
 
 
 class Delegation:

@@ -61,11 +61,13 @@ class DryRuns:
         before, after = run.seen()
         async with self._turns.turn():
             moves = await self._turns.computed(moves_of, before.kept_out, after.kept_out)
-            found = await self._turns.computed(differences, before.standing, after.standing, moves=moves)
+            impact = await self._turns.computed(differences, before.standing, after.standing, moves=moves)
             warnings = (*run.warnings, *await self._turns.computed(_warnings, before, after))
-        kept_out = await self._kept_out(caller, [one for move in found.altered for one in moves[move]])
+        kept_out = await self._kept_out(
+            caller, [user_id for move in impact.altered for user_id in moves[move]]
+        )
         sessions = await self._store.count_sessions(map(str, run.users))
-        return Impact(found.gains, found.loses, kept_out, sessions, warnings)
+        return Impact(impact.gains, impact.loses, kept_out, sessions, warnings)
 
     async def _kept_out(self, caller: Caller, user_ids: list[int]) -> KeptOut:
         """Name users to a caller who may list users; count them for others."""
@@ -135,9 +137,9 @@ class _Run:
 
     async def _look(self, connection: Connection) -> _Seen:
         assert self._policy is not None  # noqa: S101 - ``begin`` has set it
-        found = await role_holdings.read(connection)
+        holdings = await role_holdings.read(connection)
         held = await role_rights.of(connection, self._caller.user_id)
-        standing = Standing(self._policy, found.codes, found.users)
+        standing = Standing(self._policy, holdings.codes, holdings.users)
         return _Seen(standing, await kept_out.by_roles(connection), HeldCodes(held.permissions))
 
 
@@ -146,19 +148,19 @@ _USERS: Final = "/api/user/list"
 
 def _warnings(before: _Seen, after: _Seen) -> tuple[str, ...]:
     """Return what the caller should know: what may not be undone by them, and what has no effect."""
-    found = []
+    warnings = []
     could, can = (passing(each.standing, each.caller, ADMINISTERING) for each in (before, after))
     if lost := sorted(could - can):
-        found.append(f"You would lose what may be needed to undo this: {_named(lost)}")
+        warnings.append(f"You would lose what may be needed to undo this: {_named(lost)}")
     old, new = before.standing.policy, after.standing.policy
     if codes := sorted(code for code in before.caller.codes if _slips_away(new, code, after.caller)):
-        found.append(f"You would no longer hold {_named(codes)}, and could give it to nobody")
+        warnings.append(f"You would no longer hold {_named(codes)}, and could give it to nobody")
     routes = list(new.rules.objects(ENDPOINT))
-    found += [
+    warnings += [
         f"No route serves {name}: nobody gains or loses anything by it"
         for name in unrouted(sorted(registered(new) - registered(old)), routes)
     ]
-    return tuple(found)
+    return tuple(warnings)
 
 
 def _slips_away(policy: Policy, code: str, held: HeldCodes) -> bool:

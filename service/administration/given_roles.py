@@ -59,7 +59,7 @@ def with_buttons(tree: MenuTree, codes: Collection[str], before: Collection[Give
 
     So a role that is given by codes shows the pages of its Buttons, and keeps those that it has.
     """
-    wanted = {tree.buttons[code] for code in codes}
-    had = {one.id for one in before if one.auth_mark is not None}
-    kept = {one.id for one in before if one.auth_mark is None}
-    return sorted(wanted | kept | tree.with_menus_above(wanted - had))
+    button_ids = {tree.buttons[code] for code in codes}
+    had = {menu.id for menu in before if menu.auth_mark is not None}
+    kept = {menu.id for menu in before if menu.auth_mark is None}
+    return sorted(button_ids | kept | tree.with_menus_above(button_ids - had))

@@ -45,12 +45,12 @@ class Impact:
 def moves_of(before: ByRoles, after: ByRoles) -> dict[Move, list[int]]:
     """Return the users who are on both sides, by the roles that they had and have."""
     had = {user_id: roles for roles, ids in before.items() for user_id in ids}
-    found: defaultdict[Move, list[int]] = defaultdict(list)
+    moves: defaultdict[Move, list[int]] = defaultdict(list)
     for has, ids in after.items():
         for user_id in ids:
             if (roles := had.get(user_id)) is not None:
-                found[roles, has].append(user_id)
-    return found
+                moves[roles, has].append(user_id)
+    return moves
 
 
 async def kept_out_named(database: Database, user_ids: Collection[int]) -> KeptOut:

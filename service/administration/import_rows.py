@@ -58,7 +58,8 @@ class RowFaults:
             yield
         except ValidationFailed as refusal:
             self._found += [
-                RowFault(row, one["field"], one["message"], refusal.code) for one in refusal.extra["errors"]
+                RowFault(row, error["field"], error["message"], refusal.code)
+                for error in refusal.extra["errors"]
             ]
         except PermissionDenied as refusal:
             self.note(row, str(refusal.extra.get("field", denied)), refusal)

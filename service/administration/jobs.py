@@ -37,11 +37,14 @@ async def _verify_logs(database: Database, settings: Settings) -> str:
     store = SessionStore(settings.redis, settings.auth)
     try:
         async with database.snapshot() as connection:
-            timelines = [one.name for one in await restore_epochs.every(connection)]
-        told, revisions = told_store(await store.log.heads()), await store.revision_key.witnesses(timelines)
+            timelines = [timeline.name for timeline in await restore_epochs.every(connection)]
+        reported, revisions = (
+            told_store(await store.log.heads()),
+            await store.revision_key.witnesses(timelines),
+        )
     finally:
         await store.close()
-    return await verify_again(database, settings.oplog, told=told, told_revisions=revisions)
+    return await verify_again(database, settings.oplog, reported=reported, told_revisions=revisions)
 
 
 def jobs_of(settings: Settings, objects: ObjectStore) -> tuple[Job, ...]:

@@ -131,12 +131,12 @@ async def _check_place(connection: Connection, before: Menu | None, parent_id: i
     """
     if parent_id is None and (before is None or before.parent_id is None):
         return {}
-    known = {one.id: one for one in await menus.every(connection)}
+    known = {menu.id: menu for menu in await menus.every(connection)}
     if parent_id is None:
         return known
     if parent_id not in known or known[parent_id].menu_type != "Menu":
         raise ValidationFailed(("parentId", "There is no such Menu"))
-    parents = {one.id: one.parent_id for one in known.values()}
+    parents = {menu.id: menu.parent_id for menu in known.values()}
     if fault := place_fault(parents, None if before is None else before.id, parent_id):
         raise ValidationFailed(("parentId", fault))
     return known
@@ -155,7 +155,7 @@ async def _affected(connection: Connection, before: Menu, saved: Menu) -> list[i
 
 
 def _in_use(uses: menu_uses.Uses) -> Conflict:
-    told: dict[str, Any] = {
+    details: dict[str, Any] = {
         "children": uses.children,
         "childCount": uses.child_count,
         "roles": uses.roles,
@@ -164,5 +164,5 @@ def _in_use(uses: menu_uses.Uses) -> Conflict:
         "resourceCount": uses.resource_count,
     }
     kinds = {"childCount": "menus below it", "roleCount": "roles", "resourceCount": "resources"}
-    by = ", ".join(f"{told[count]} {kind}" for count, kind in kinds.items() if told[count])
-    return Conflict(f"The menu is in use: {by}", rule="in_use", **told)
+    by = ", ".join(f"{details[count]} {kind}" for count, kind in kinds.items() if details[count])
+    return Conflict(f"The menu is in use: {by}", rule="in_use", **details)

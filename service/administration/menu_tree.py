@@ -65,33 +65,33 @@ def seen(menus: Sequence[Menu], given: Iterable[int], holds: Callable[[str], boo
     it, is disabled. A disabled Button shows nothing. The Buttons of a Menu that is seen are those enabled
     ones for whose code ``holds`` is true.
     """
-    known = {one.id: one for one in menus}
-    wanted = _with_ancestors(known, given)
+    known = {menu.id: menu for menu in menus}
+    menu_ids = _with_ancestors(known, given)
     shown = {
-        one.id: SeenMenu(
-            one.id, one.parent_id, one.title, one.name, one.path, one.component, one.icon, one.sort
+        menu.id: SeenMenu(
+            menu.id, menu.parent_id, menu.title, menu.name, menu.path, menu.component, menu.icon, menu.sort
         )
-        for one in menus
-        if one.id in wanted and one.menu_type == "Menu" and one.enabled
+        for menu in menus
+        if menu.id in menu_ids and menu.menu_type == "Menu" and menu.enabled
     }
-    for one in menus:
-        above = None if one.parent_id is None else shown.get(one.parent_id)
-        if above is None or not one.enabled:
+    for menu in menus:
+        above = None if menu.parent_id is None else shown.get(menu.parent_id)
+        if above is None or not menu.enabled:
             continue
-        if one.id in shown:
-            above.children.append(shown[one.id])
-        elif one.auth_mark is not None and one.menu_type == "Button" and holds(one.auth_mark):
-            above.buttons.append(one.auth_mark)
-    return [one for one in shown.values() if one.parent_id is None]
+        if menu.id in shown:
+            above.children.append(shown[menu.id])
+        elif menu.auth_mark is not None and menu.menu_type == "Button" and holds(menu.auth_mark):
+            above.buttons.append(menu.auth_mark)
+    return [menu for menu in shown.values() if menu.parent_id is None]
 
 
 def _with_ancestors(known: Mapping[int, Menu], given: Iterable[int]) -> set[int]:
-    wanted: set[int] = set()
+    menu_ids: set[int] = set()
     for menu_id in given:
         at: int | None = menu_id
-        if (one := known.get(menu_id)) is None or not one.enabled:
+        if (menu := known.get(menu_id)) is None or not menu.enabled:
             continue
-        while at is not None and at not in wanted:
-            wanted.add(at)
+        while at is not None and at not in menu_ids:
+            menu_ids.add(at)
             at = known[at].parent_id if at in known else None
-    return wanted
+    return menu_ids

@@ -73,15 +73,15 @@ def operations_of(document: object, service: Service, base: str | None = None) -
     seen: dict[tuple[str, str], str] = {}
     for path, item in document["paths"].items():
         for method, operation in _operations(item):
-            told = f"{method} {path}"
+            request = f"{method} {path}"
             reason = _reason(method, prefix, item, operation)
             whole, fault = _converted(f"{prefix}{path}")
             if (reason := reason or fault) is not None:
-                unusable.append(Unusable(told, reason))
+                unusable.append(Unusable(request, reason))
                 continue
             key = method, comparable(service, shape(whole))
-            if (other := seen.setdefault(key, told)) != told:
-                unusable.append(Unusable(told, f"the router of {service.name} takes it for {other}"))
+            if (other := seen.setdefault(key, request)) != request:
+                unusable.append(Unusable(request, f"the router of {service.name} takes it for {other}"))
                 continue
             imported.append(_imported(service.name, method, whole, operation))
     return Operations(prefix, tuple(imported), tuple(unusable))
@@ -90,18 +90,18 @@ def operations_of(document: object, service: Service, base: str | None = None) -
 def _base(document: Mapping[str, Any]) -> str:
     if "swagger" in document:
         return str(document.get("basePath") or "").rstrip("/")
-    read = [_path_of(one) for one in _servers(document)]
-    paths = sorted({one for one in read if one is not None})
+    read = [_path_of(server) for server in _servers(document)]
+    paths = sorted({path for path in read if path is not None})
     if None in read:
         raise DocumentError("The URL of a server can't be read: name the path of the servers by --base")
     if len(paths) > 1:
         raise DocumentError(
             f"The servers have different paths, {', '.join(map(repr, paths))}: name one by --base"
         )
-    found = paths[0] if paths else ""
-    if "{" in found:
-        raise DocumentError(f"The path of the servers, {found!r}, has variables: name it by --base")
-    return found
+    base = paths[0] if paths else ""
+    if "{" in base:
+        raise DocumentError(f"The path of the servers, {base!r}, has variables: name it by --base")
+    return base
 
 
 def _servers(described: Mapping[str, Any]) -> list[Any]:
@@ -131,7 +131,7 @@ def _reason(method: str, base: str, item: Mapping[str, Any], operation: Mapping[
     if method not in METHODS:
         return f"resources have a method of {', '.join(METHODS)}"
     servers = _servers(operation) or _servers(item)
-    if any(_path_of(one) != base for one in servers):
+    if any(_path_of(server) != base for server in servers):
         return "it has servers of its own, with another path"
     return None
 
@@ -141,8 +141,8 @@ def _converted(path: str) -> tuple[str, str | None]:
     for segment in path.split("/"):
         if "{" in segment and not _PARAMETER.fullmatch(segment):
             return path, "a parameter must be a whole segment"
-    found = _PARAMETER.sub(lambda match: f"{{{_parameter(match[1])}}}", path)
-    return found, registered_fault(found, may_end_in_slash=True)
+    template = _PARAMETER.sub(lambda match: f"{{{_parameter(match[1])}}}", path)
+    return template, registered_fault(template, may_end_in_slash=True)
 
 
 def _parameter(name: str) -> str:
@@ -151,8 +151,8 @@ def _parameter(name: str) -> str:
 
 
 def _imported(service: str, method: str, path: str, operation: Mapping[str, Any]) -> Imported:
-    told = operation.get("summary") or operation.get("operationId") or f"{method} {path}"
-    name = " ".join(seen(str(told)).split())[:_LONGEST_NAME].strip()
+    title = operation.get("summary") or operation.get("operationId") or f"{method} {path}"
+    name = " ".join(seen(str(title)).split())[:_LONGEST_NAME].strip()
     words = [service, method.lower(), *re.findall(r"[A-Za-z0-9_-]+", path)]
     return Imported(
         object_of(service, f"{method} {path}"),
@@ -166,11 +166,11 @@ def _imported(service: str, method: str, path: str, operation: Mapping[str, Any]
 
 def _suggested(service: str, method: str, path: str) -> str:
     """Return a code such as ``orders:order:read``: the service, what the path is about, what is done."""
-    segments = [one for one in path.split("/") if one]
-    literal = [one for one in segments if not one.startswith("{")]
+    segments = [segment for segment in path.split("/") if segment]
+    literal = [segment for segment in segments if not segment.startswith("{")]
     noun = _singular(re.sub(r"[^a-z0-9_-]", "-", (literal or [service])[-1].lower()))
-    one = bool(segments) and segments[-1].startswith("{")
-    action = _ACTIONS.get(method, "read" if one or not segments else "list")
+    is_single = bool(segments) and segments[-1].startswith("{")
+    action = _ACTIONS.get(method, "read" if is_single or not segments else "list")
     return f"{service}:{noun}:{action}"[:MAX_CODE_LENGTH]
 
 

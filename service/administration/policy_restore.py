@@ -60,10 +60,10 @@ class PolicyRestore:
                 raise _cannot_return(revision, obstacles)
             made = await _make(unit, steps)
             assert unit.change is not None  # noqa: S101 - the unit publishes
-            wanted = await history.lines_at(unit.connection, revision)
+            lines = await history.lines_at(unit.connection, revision)
             candidates: list[Policy] = []
             unit.change.ask(candidates.append)
-            unit.change.before_commit(lambda: _require_same(candidates[-1], wanted, revision))
+            unit.change.before_commit(lambda: _require_same(candidates[-1], lines, revision))
         return Restored(made, unit.policy)
 
 
@@ -83,9 +83,9 @@ async def _make(unit: UnitOfWork, steps: list[Step]) -> tuple[Edit, ...]:
     return tuple(made)
 
 
-async def _require_same(candidate: Policy, wanted: list[PublishedLine], revision: int) -> None:
-    """Return when ``candidate``, which is about to be published, has the lines ``wanted``; Conflict else."""
-    differing = await asyncio.to_thread(_differing, candidate, wanted)
+async def _require_same(candidate: Policy, lines: list[PublishedLine], revision: int) -> None:
+    """Return when ``candidate``, which is about to be published, has the lines ``lines``; Conflict else."""
+    differing = await asyncio.to_thread(_differing, candidate, lines)
     if differing:
         raise Conflict(
             f"What is stored does not lead back to revision {revision}: rows were changed past this service. "
@@ -95,21 +95,23 @@ async def _require_same(candidate: Policy, wanted: list[PublishedLine], revision
         )
 
 
-def _differing(candidate: Policy, wanted: list[PublishedLine]) -> list[str]:
-    expected = Lines(Rule(*line) for line in cooperatively(wanted))
-    found = []
+def _differing(candidate: Policy, lines: list[PublishedLine]) -> list[str]:
+    expected = Lines(Rule(*line) for line in cooperatively(lines))
+    differing = []
     is_older = not expected.objects(PERMISSION)  # than that layer
     for layer, name in sorted(changes(expected.by_object, candidate.shared.by_object)):
         if layer == PERMISSION and is_older:
             continue
-        found += sorted({*map(str, expected.of(layer, name))} ^ {*map(str, candidate.shared.of(layer, name))})
-    return found
+        differing += sorted(
+            {*map(str, expected.of(layer, name))} ^ {*map(str, candidate.shared.of(layer, name))}
+        )
+    return differing
 
 
 def _cannot_return(revision: int, obstacles: list[Obstacle]) -> Conflict:
-    named = "; ".join(f"{one.name}: {one.reason}" for one in obstacles[:3])
+    named = "; ".join(f"{obstacle.name}: {obstacle.reason}" for obstacle in obstacles[:3])
     more = f"; and {len(obstacles) - 3} more" if len(obstacles) > 3 else ""  # noqa: PLR2004 - those named
-    told = [{"name": one.name, "reason": one.reason} for one in obstacles]
+    reasons = [{"name": obstacle.name, "reason": obstacle.reason} for obstacle in obstacles]
     return Conflict(
-        f"Revision {revision} can't be restored: {named}{more}", rule="history", cannotReturn=told
+        f"Revision {revision} can't be restored: {named}{more}", rule="history", cannotReturn=reasons
     )

@@ -99,10 +99,10 @@ async def router_of(connection: Connection, name: str) -> Service:
     """Return the service of that name, as its router reads requests; ValidationFailed if there is none."""
     if name == PORTCULLIS:
         return OWN
-    found = await services.named(connection, name)
-    if found is None:
+    service = await services.named(connection, name)
+    if service is None:
         raise ValidationFailed(("service", "There is no such service"))
-    return found.router
+    return service.router
 
 
 def _require_path(router: Service, values: ResourceValues) -> Route:
@@ -120,7 +120,9 @@ async def _require_opening(unit: UnitOfWork, stored: Resource) -> None:
 async def _require_leaving(unit: UnitOfWork, router: Service, stored: Resource) -> None:
     """Check that the caller may open what a resource leaves to an opened one, or to no registered one."""
     opened = {
-        one.resource_id for one in await openings.every(unit.connection) if one.service == stored.service
+        opening.resource_id
+        for opening in await openings.every(unit.connection)
+        if opening.service == stored.service
     }
     if not opened or not stored.enabled:
         return
@@ -172,15 +174,17 @@ async def bind_resources(
     change_log.concerns(target := change_log.button_target(button.auth_mark))
     before = await bindings.resources_of(unit.connection, menu_id)
     match(before)
-    if differing := {one.id for one in before} ^ set(resource_ids):
+    if differing := {resource.id for resource in before} ^ set(resource_ids):
         for service in sorted(await resources.services_of(unit.connection, differing)):
             unit.check.require_service("bind", service)
         await unit.check.require([button.auth_mark], "The Button carries a permission that you do not hold")
         await require_reach(unit.connection, unit.check, differing)
     await bindings.bind_resources(unit.connection, menu_id, resource_ids)
     saved = await bindings.resources_of(unit.connection, menu_id)
-    removed, added = _differing(*({change_log.requests_of(one) for one in some} for some in (before, saved)))
-    unit.targets += (f"resource:{one}" for one in sorted(removed | added))
+    removed, added = _differing(
+        *({change_log.requests_of(resource) for resource in some} for some in (before, saved))
+    )
+    unit.targets += (f"resource:{request}" for request in sorted(removed | added))
     unit.changes += values_change(target, "resources", removed, added)
     return saved
 

@@ -45,20 +45,20 @@ class ImportPlan:
 async def planned(connection: Connection, router: Service, operations: Operations) -> ImportPlan:
     """Compare ``operations`` with what is registered, disabled resources included; only reads."""
     stored = {
-        (one.method, comparable(router, shape(one.path))): one
-        for one in await resources.of_service(connection, router.name)
+        (resource.method, comparable(router, shape(resource.path))): resource
+        for resource in await resources.of_service(connection, router.name)
     }
     new: list[Imported] = []
     same: list[Resource] = []
     differing: list[Differing] = []
-    for one in operations.imported:
-        found = stored.pop((one.method, comparable(router, shape(one.path))), None)
-        if found is None:
-            new.append(one)
-        elif (found.path, found.resource_name) == (one.path, one.name):
-            same.append(found)
+    for operation in operations.imported:
+        existing = stored.pop((operation.method, comparable(router, shape(operation.path))), None)
+        if existing is None:
+            new.append(operation)
+        elif (existing.path, existing.resource_name) == (operation.path, operation.name):
+            same.append(existing)
         else:
-            differing.append(Differing(found, one))
+            differing.append(Differing(existing, operation))
     return ImportPlan(operations, tuple(new), tuple(same), tuple(differing), tuple(stored.values()))
 
 
@@ -78,18 +78,20 @@ class ResourceImport:
         async with self._units.publishing(caller, f"operations of {service} imported") as unit:
             router = await resource_edits.router_of(unit.connection, service)
             plan = await planned(unit.connection, router, operations)
-            taken = {one.resource_code for one in await resources.every(unit.connection)}
-            for one in plan.new:
-                code = _free(one.code, taken)
+            taken = {resource.resource_code for resource in await resources.every(unit.connection)}
+            for operation in plan.new:
+                code = _free(operation.code, taken)
                 taken.add(code)
-                values = ResourceValues(one.name, code, one.method, one.path, None, False, service)
+                values = ResourceValues(
+                    operation.name, code, operation.method, operation.path, None, False, service
+                )
                 await resource_edits.create(unit, values)
         return plan, unit.policy
 
 
 def _free(code: str, taken: set[str]) -> str:
-    found, number = code, 1
-    while found in taken:
+    candidate, number = code, 1
+    while candidate in taken:
         number += 1
-        found = f"{code[:_FREE_CODE_LENGTH]}-{number}"
-    return found
+        candidate = f"{code[:_FREE_CODE_LENGTH]}-{number}"
+    return candidate

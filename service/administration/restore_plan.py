@@ -76,8 +76,8 @@ async def plan(connection: Connection, revision: int, newest: int) -> tuple[list
     those Buttons to their past state; what has other lines by that goes back too. Everything else stays.
     The caller holds ``revisions.lock``. Conflict when more than ``MOST`` resources and codes differ.
     """
-    found = await history.difference(connection, newest, revision)
-    names = {(line.layer, line.object) for line in (*found.added, *found.removed)}
+    changes = await history.difference(connection, newest, revision)
+    names = {(line.layer, line.object) for line in (*changes.added, *changes.removed)}
     if len(names) > MOST:
         raise Conflict(
             f"{len(names)} resources and permission codes differ from revision {revision}; "
@@ -86,19 +86,19 @@ async def plan(connection: Connection, revision: int, newest: int) -> tuple[list
         )
     kept = await past_rows.nearest(connection, revision)
     planner = _Planner(connection, revision, newest if kept is None else kept)
-    leaving = [line.object for line in found.removed if line.layer == GRANT]
+    leaving = [line.object for line in changes.removed if line.layer == GRANT]
     if await history.has_layer(connection, revision, PERMISSION):
-        closed = {line.object for line in found.removed if line.layer == PERMISSION}
+        closed = {line.object for line in changes.removed if line.layer == PERMISSION}
         planner.states(
-            enabled=[line.object for line in found.added if line.layer == PERMISSION],
+            enabled=[line.object for line in changes.added if line.layer == PERMISSION],
             disabled=closed.difference(leaving),
         )
-    await planner.buttons([line.object for line in found.added if line.layer == GRANT], leaving)
-    await plan_services(connection, planner.rows, found, planner.steps)
+    await planner.buttons([line.object for line in changes.added if line.layer == GRANT], leaving)
+    await plan_services(connection, planner.rows, changes, planner.steps)
     changed = {name for layer, name in names if layer == RESOURCE}
     await planner.rests({name for name in changed if name.endswith(UNREGISTERED)})
     await planner.resources({name for name in changed if not name.endswith(UNREGISTERED)})
-    return in_order(planner.steps), sorted(planner.obstacles, key=lambda one: one.name)
+    return in_order(planner.steps), sorted(planner.obstacles, key=lambda obstacle: obstacle.name)
 
 
 class _Planner:
@@ -125,7 +125,7 @@ class _Planner:
         """Plan which Buttons come back, and which go; their states follow from the resources."""
         connection = self._connection
         past = await past_rows.buttons_at(connection, self._rows, returning)
-        going = {one.id: one for one in (await menus.with_codes(connection, leaving)).values()}
+        going = {button.id: button for button in (await menus.with_codes(connection, leaving)).values()}
         for code in returning:
             if (row := past.get(code)) is None:
                 self._refuse(code, "what its Button was called is not kept")
@@ -159,8 +159,8 @@ class _Planner:
     async def resources(self, names: set[str]) -> None:
         """Plan the resources of these names, and all that depends on the Buttons that change."""
         moved = [menu.id for menu, _ in self._returning.values() if menu is not None]
-        freed = await bindings.resources_of_any(self._connection, [one.id for one in self._leaving])
-        names |= {_name(one) for one in freed if one.enabled}
+        freed = await bindings.resources_of_any(self._connection, [button.id for button in self._leaving])
+        names |= {_name(resource) for resource in freed if resource.enabled}
         names |= await self._open_by(moved)
         pending = names
         seen: set[str] = set()
@@ -168,27 +168,27 @@ class _Planner:
             seen |= pending
             await self._want(pending)
             pending = await self._open_by(await self._changing()) - seen
-        await self._place(seen, [one for one in freed if not one.enabled])
+        await self._place(seen, [resource for resource in freed if not resource.enabled])
         await self._set_states()
 
     async def _open_by(self, menu_ids: Collection[int]) -> set[str]:
         """Return the names of the enabled resources that are bound to one of these Buttons."""
-        found = await bindings.resources_of_any(self._connection, menu_ids) if menu_ids else []
-        return {_name(one) for one in found if one.enabled}
+        bound = await bindings.resources_of_any(self._connection, menu_ids) if menu_ids else []
+        return {_name(resource) for resource in bound if resource.enabled}
 
     async def _changing(self) -> list[int]:
         """Return the ids of the Buttons whose state has to change."""
         stored = await menus.with_codes(self._connection, self._states)
-        return [one.id for code, one in stored.items() if one.enabled != self._states[code]]
+        return [button.id for code, button in stored.items() if button.enabled != self._states[code]]
 
     async def _want(self, names: Collection[str]) -> None:
         """Find out how the resources of these names were, and by that how Buttons have to be."""
         lines = await history.codes_at(self._connection, self._revision, names)
         rows = {
-            one.object: one
-            for one in await past_rows.resources_at(self._connection, self._rows, objects=names)
+            past_resource.object: past_resource
+            for past_resource in await past_rows.resources_at(self._connection, self._rows, objects=names)
         }
-        ids = [one.resource_id for one in rows.values()]
+        ids = [past_resource.resource_id for past_resource in rows.values()]
         bound = await past_rows.bound_at(self._connection, self._rows, ids)
         for name, opens in lines.items():
             row = rows.get(name)
@@ -211,46 +211,53 @@ class _Planner:
 
     async def _place(self, names: Collection[str], freed: Iterable[Resource]) -> None:
         """Plan the edits of resources; ``freed`` are disabled ones that are bound to Buttons that go."""
-        wanted = {_requests(*one.at): one for one in self._wanted.values()}
-        rows = [one.row for one in wanted.values() if one.row is not None]
+        targets = {_requests(*target.at): target for target in self._wanted.values()}
+        rows = [target.row for target in targets.values() if target.row is not None]
         shapes = {_requests(*_route(name)) for name in names}
-        found = await resources.matching(
+        candidates = await resources.matching(
             self._connection,
             shapes=shapes,
             ids=[row.resource_id for row in rows],
             codes=[row.resource_code for row in rows],
         )
-        stored = {one.id: one for one in found}
-        at = {_requests(one.service, one.method, one.path): one for one in stored.values()}
-        free = (one for key, one in at.items() if key not in wanted)
-        spare = {one.id: one for one in free if not one.enabled or _name(one) in names}
-        going = {id_: one for id_, one in spare.items() if one.enabled}
-        going |= {one.id: one for one in freed if one.id in spare or one.id not in stored}
+        stored = {resource.id: resource for resource in candidates}
+        at = {
+            _requests(resource.service, resource.method, resource.path): resource
+            for resource in stored.values()
+        }
+        free = (resource for key, resource in at.items() if key not in targets)
+        spare = {
+            resource.id: resource for resource in free if not resource.enabled or _name(resource) in names
+        }
+        going = {id_: resource for id_, resource in spare.items() if resource.enabled}
+        going |= {
+            resource.id: resource for resource in freed if resource.id in spare or resource.id not in stored
+        }
         adopted: list[tuple[Resource, _Wanted]] = []
         missing: list[_Wanted] = []
-        for key, one in wanted.items():
+        for key, target in targets.items():
             if (there := at.get(key)) is not None:
-                adopted.append((there, one))
-            elif one.row is not None and (there := _same(one.row, spare)) is not None:
+                adopted.append((there, target))
+            elif target.row is not None and (there := _same(target.row, spare)) is not None:
                 del spare[there.id]
                 going.pop(there.id, None)
-                adopted.append((there, one))
+                adopted.append((there, target))
             else:
-                missing.append(one)
-        bound = await bindings.codes_of(self._connection, [*(one.id for one, _ in adopted), *going])
-        for there, one in adopted:
-            self._adapt(there, one, bound.get(there.id, []))
+                missing.append(target)
+        bound = await bindings.codes_of(self._connection, [*(resource.id for resource, _ in adopted), *going])
+        for there, target in adopted:
+            self._adapt(there, target, bound.get(there.id, []))
             opening = await openings.of(self._connection, there.service, there.id)
-            self._open(one.name, there.id, opening, one.word)
+            self._open(target.name, there.id, opening, target.word)
         deleted = await self._retire(going, bound)
         await self._create(missing, deleted)
 
-    def _adapt(self, stored: Resource, wanted: _Wanted, bound: Collection[str]) -> None:
+    def _adapt(self, stored: Resource, target: _Wanted, bound: Collection[str]) -> None:
         """Plan the edits of a resource that there is."""
-        _, method, path = wanted.at
+        _, method, path = target.at
         if (stored.method, stored.path, stored.enabled) != (method, path, True):
             self.steps.append(UpdateResource(stored, method, path, enabled=True))
-        self._bind(wanted.name, stored, bound, wanted.codes)
+        self._bind(target.name, stored, bound, target.codes)
 
     def _bind(self, name: str, stored: Resource, bound: Collection[str], codes: Collection[str]) -> None:
         # By code: a Button that gets its code back is the same one, and bound already.
@@ -267,56 +274,58 @@ class _Planner:
         Where it is not kept how they were, they are disabled, so that nothing is lost.
         """
         past = {
-            one.resource_id: one
-            for one in await past_rows.resources_at(self._connection, self._rows, ids=going)
+            past_resource.resource_id: past_resource
+            for past_resource in await past_rows.resources_at(self._connection, self._rows, ids=going)
         }
         then = await past_rows.bound_at(self._connection, self._rows, past)
-        leaving = {one.auth_mark for one in self._leaving}
+        leaving = {button.auth_mark for button in self._leaving}
         deleted = set()
-        for one in going.values():
-            row = past.get(one.id)
+        for resource in going.values():
+            row = past.get(resource.id)
             if self._exact and (row is None or row.enabled):
-                self.steps.append(DeleteResource(one))
-                deleted.add(one.id)
+                self.steps.append(DeleteResource(resource))
+                deleted.add(resource.id)
                 continue
-            if one.enabled:
-                self.steps.append(UpdateResource(one, one.method, one.path, enabled=False))
-            if leaving.intersection(bound.get(one.id, [])):
+            if resource.enabled:
+                self.steps.append(UpdateResource(resource, resource.method, resource.path, enabled=False))
+            if leaving.intersection(bound.get(resource.id, [])):
                 if self._exact:
-                    self._bind(_name(one), one, bound[one.id], then.get(one.id, {}))
+                    self._bind(_name(resource), resource, bound[resource.id], then.get(resource.id, {}))
                 else:
-                    self._refuse(_name(one), "to which Buttons it was bound is not kept")
+                    self._refuse(_name(resource), "to which Buttons it was bound is not kept")
         return deleted
 
     async def _create(self, missing: Collection[_Wanted], deleted: Collection[int]) -> None:
         """Plan the resources that are gone, where their names are kept and free."""
-        rows = {one.name: one.row for one in missing if one.row is not None}
+        rows = {target.name: target.row for target in missing if target.row is not None}
         codes = [row.resource_code for row in rows.values()]
         taken = {
-            one.resource_code: one.id
-            for one in await resources.matching(self._connection, codes=codes)
-            if one.id not in deleted
+            resource.resource_code: resource.id
+            for resource in await resources.matching(self._connection, codes=codes)
+            if resource.id not in deleted
         }
-        for one in missing:
-            row = rows.get(one.name)
+        for target in missing:
+            row = rows.get(target.name)
             if row is None:
-                self._refuse(one.name, "what it was called is not kept")
+                self._refuse(target.name, "what it was called is not kept")
             elif row.resource_code in taken:
                 holder = taken[row.resource_code]
-                self._refuse(one.name, f"its code {row.resource_code} is now that of resource {holder}")
+                self._refuse(target.name, f"its code {row.resource_code} is now that of resource {holder}")
             else:
                 at = (row.method, row.path)
-                told = (seen(row.resource_name), row.resource_code)
+                labels = (seen(row.resource_name), row.resource_code)
                 description = row.description and seen(row.description, lines=True)
-                values = ResourceValues(*told, *at, description, True, row.service)
+                values = ResourceValues(*labels, *at, description, True, row.service)
                 self.steps.append(CreateResource(values))
-                self._open(one.name, None, None, one.word)
-                if one.codes:
-                    self.steps.append(Bind(one.name, None, (), tuple(sorted(one.codes))))
+                self._open(target.name, None, None, target.word)
+                if target.codes:
+                    self.steps.append(Bind(target.name, None, (), tuple(sorted(target.codes))))
 
     async def _set_states(self) -> None:
         """Plan the edits of Buttons: those that come back, and those whose state has to change."""
-        parents = {one.id: one for one in await menus.every(self._connection)} if self._returning else {}
+        parents = (
+            {parent.id: parent for parent in await menus.every(self._connection)} if self._returning else {}
+        )
         for code, (menu, row) in self._returning.items():
             enabled = self._states.get(code, row.enabled)
             if menu is not None:
@@ -346,8 +355,8 @@ def _same(row: PastResource, spare: dict[int, Resource]) -> Resource | None:
     """Return the resource that ``row`` was, or that was created with its code when it was gone."""
     if row.resource_id in spare:
         return spare[row.resource_id]
-    alike = (one for one in spare.values() if one.service == row.service)
-    return next((one for one in alike if one.resource_code == row.resource_code), None)
+    alike = (resource for resource in spare.values() if resource.service == row.service)
+    return next((resource for resource in alike if resource.resource_code == row.resource_code), None)
 
 
 def _opens(name: str, bound: dict[str, bool]) -> list[str]:
@@ -361,7 +370,7 @@ def _fits(known: dict[int, Menu], parent_id: int | None) -> bool:
     """Return whether a Button can be put below ``parent_id``."""
     if parent_id is None or parent_id not in known or known[parent_id].menu_type != "Menu":
         return False
-    parents = {one.id: one.parent_id for one in known.values()}
+    parents = {menu.id: menu.parent_id for menu in known.values()}
     return place_fault(parents, None, parent_id) is None
 
 

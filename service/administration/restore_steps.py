@@ -53,7 +53,7 @@ class Step(Protocol):
 
     @property
     def edit(self) -> Edit:
-        """What it does."""
+        """Return the edit that the step makes."""
 
     async def make(self, unit: UnitOfWork, record_id: int) -> int | None:
         """Make it, on the record of that id; return the id of a record that it has created."""
@@ -68,9 +68,9 @@ class CreateButton:
 
     @property
     def edit(self) -> Edit:
-        """What it does."""
-        told = {"title": self.values.title, "enabled": self.values.enabled}
-        return Edit("POST", "/api/menu", self.code, changes=_new(told))
+        """Return the edit that the step makes."""
+        fields = {"title": self.values.title, "enabled": self.values.enabled}
+        return Edit("POST", "/api/menu", self.code, changes=_new(fields))
 
     async def make(self, unit: UnitOfWork, record_id: int) -> int | None:  # noqa: ARG002 - there is none yet
         """Make it; raises as ``edits.create``."""
@@ -87,7 +87,7 @@ class UpdateButton:
 
     @property
     def edit(self) -> Edit:
-        """What it does."""
+        """Return the edit that the step makes."""
         changes = _changed(
             authMark=(self.menu.auth_mark, self.code), enabled=(self.menu.enabled, self.enabled)
         )
@@ -108,7 +108,7 @@ class DeleteButton:
 
     @property
     def edit(self) -> Edit:
-        """What it does."""
+        """Return the edit that the step makes."""
         return Edit("DELETE", "/api/menu/{id}", self.menu.auth_mark or "", self.menu.id)
 
     async def make(self, unit: UnitOfWork, record_id: int) -> int | None:
@@ -125,9 +125,9 @@ class CreateResource:
 
     @property
     def edit(self) -> Edit:
-        """What it does."""
-        told = {"resourceName": self.values.resource_name, "resourceCode": self.values.resource_code}
-        return Edit("POST", "/api/resource", self.values.object, changes=_new(told))
+        """Return the edit that the step makes."""
+        fields = {"resourceName": self.values.resource_name, "resourceCode": self.values.resource_code}
+        return Edit("POST", "/api/resource", self.values.object, changes=_new(fields))
 
     async def make(self, unit: UnitOfWork, record_id: int) -> int | None:  # noqa: ARG002 - there is none yet
         """Make it; raises as ``edits.create``."""
@@ -145,7 +145,7 @@ class UpdateResource:
 
     @property
     def edit(self) -> Edit:
-        """What it does."""
+        """Return the edit that the step makes."""
         before = self.resource
         changes = _changed(
             method=(before.method, self.method),
@@ -170,7 +170,7 @@ class DeleteResource:
 
     @property
     def edit(self) -> Edit:
-        """What it does."""
+        """Return the edit that the step makes."""
         return Edit("DELETE", "/api/resource/{id}", self.resource.object, self.resource.id)
 
     async def make(self, unit: UnitOfWork, record_id: int) -> int | None:
@@ -190,14 +190,14 @@ class Bind:
 
     @property
     def edit(self) -> Edit:
-        """What it does."""
+        """Return the edit that the step makes."""
         changes = _changed(buttons=(list(self.before), list(self.after)))
         return Edit("PUT", "/api/resource/{id}/buttons", self.name, self.resource_id, changes)
 
     async def make(self, unit: UnitOfWork, record_id: int) -> int | None:
         """Make it; raises as ``edits.bind_buttons``."""
-        found = await menus.with_codes(unit.connection, self.after)
-        ids = [found[code].id for code in self.after]
+        buttons = await menus.with_codes(unit.connection, self.after)
+        ids = [buttons[code].id for code in self.after]
         await resource_edits.bind_buttons(unit, record_id, ids, unconditionally)
         return None
 
@@ -211,7 +211,7 @@ class CreateService:
 
     @property
     def edit(self) -> Edit:
-        """What it does."""
+        """Return the edit that the step makes."""
         return Edit("POST", "/api/service", self.name, changes=_new(_router(self.values)))
 
     async def make(self, unit: UnitOfWork, record_id: int) -> int | None:  # noqa: ARG002 - there is none yet
@@ -228,7 +228,7 @@ class UpdateService:
 
     @property
     def edit(self) -> Edit:
-        """What it does."""
+        """Return the edit that the step makes."""
         before, after = _router(self.service), _router(self.values)
         changes = _changed(**{name: (before[name], after[name]) for name in before})
         return Edit("PUT", "/api/service/{id}", self.service.name, self.service.id, changes)
@@ -249,7 +249,7 @@ class DeleteService:
 
     @property
     def edit(self) -> Edit:
-        """What it does."""
+        """Return the edit that the step makes."""
         return Edit("DELETE", "/api/service/{id}", self.service.name, self.service.id)
 
     async def make(self, unit: UnitOfWork, record_id: int) -> int | None:
@@ -268,7 +268,7 @@ class OpenUp:
 
     @property
     def edit(self) -> Edit:
-        """What it does; the id is that of the resource, None for what is not registered or not there yet."""
+        """Return the edit; the id is that of the resource, None for what is unregistered or not there yet."""
         return Edit("POST", "/api/opening", self.name, self.resource_id, _new({"code": self.code}))
 
     async def make(self, unit: UnitOfWork, record_id: int) -> int | None:
@@ -285,7 +285,7 @@ class Close:
 
     @property
     def edit(self) -> Edit:
-        """What it does."""
+        """Return the edit that the step makes."""
         return Edit("DELETE", "/api/opening/{id}", self.opening.object, self.opening.id)
 
     async def make(self, unit: UnitOfWork, record_id: int) -> int | None:

@@ -12,12 +12,12 @@ from service.records.policy.history import Difference, PublishedLine
 from service.records.services import ServiceValues
 
 
-async def plan_services(connection: Connection, rows: int, found: Difference, steps: list[Step]) -> None:
-    """Add to ``steps`` what makes other services as the lines say that ``found`` adds and removes.
+async def plan_services(connection: Connection, rows: int, difference: Difference, steps: list[Step]) -> None:
+    """Add to ``steps`` what makes other services as the lines say that ``difference`` adds and removes.
 
     Descriptions are those of the kept rows of revision ``rows``.
     """
-    came, went = (_words(lines) for lines in (found.added, found.removed))
+    came, went = (_words(lines) for lines in (difference.added, difference.removed))
     for name in sorted(came.keys() | went.keys()):
         added, removed = came.get(name, set()), went.get(name, set())
         stored = await services.named(connection, name)
@@ -42,11 +42,11 @@ async def plan_services(connection: Connection, rows: int, found: Difference, st
 
 
 def _words(lines: list[PublishedLine]) -> dict[str, set[str]]:
-    found: dict[str, set[str]] = {}
+    words: dict[str, set[str]] = {}
     for line in lines:
         if line.layer == SERVICE and " " not in line.object:
-            found.setdefault(line.object, set()).add(line.code)
-    return found
+            words.setdefault(line.object, set()).add(line.code)
+    return words
 
 
 def _values(words: set[str], description: str | None) -> ServiceValues:

@@ -112,6 +112,6 @@ def _given_changes(target: str, before: Sequence[GivenMenu], saved: Sequence[Giv
     """Return what was taken from a role and given to it: codes of Buttons, and titles of Menus."""
     had, has = set(before), set(saved)
     both = (had - has, has - had)
-    codes = [[one.auth_mark for one in some if one.auth_mark is not None] for some in both]
-    titles = [[one.title for one in some if one.auth_mark is None] for some in both]
+    codes = [[menu.auth_mark for menu in some if menu.auth_mark is not None] for some in both]
+    titles = [[menu.title for menu in some if menu.auth_mark is None] for some in both]
     return values_change(target, "permissions", *codes) + values_change(target, "menus", *titles)

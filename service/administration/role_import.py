@@ -38,63 +38,65 @@ class RoleImport(TableImport[None, set[int]]):
 
     async def _prepare(self, caller: Caller, rows: Sequence[TableRow], *, dry_run: bool) -> None:  # noqa: ARG002 - nothing to spare
         faults = RowFaults()
-        once_each(faults, "roleCode", ((one.row, one.name) for one in rows))
+        once_each(faults, "roleCode", ((table_row.row, table_row.name) for table_row in rows))
         faults.require_none()
 
     async def _save(self, work: Work, rows: Sequence[TableRow], _prepared: None) -> set[int]:
         under_way = _Roles(work, await role_tables.menu_tree(work.connection), set())
-        known = await role_tables.by_code(work.connection, [one.name for one in rows])
-        for one in rows:
-            with work.faults.of(one.row, "roleCode"):
-                if (before := known.get(one.name)) is None:
-                    await _create(under_way, one)
+        known = await role_tables.by_code(work.connection, [table_row.name for table_row in rows])
+        for table_row in rows:
+            with work.faults.of(table_row.row, "roleCode"):
+                if (before := known.get(table_row.name)) is None:
+                    await _create(under_way, table_row)
                 else:
-                    await _update(under_way, before, one)
+                    await _update(under_way, before, table_row)
         return under_way.changed
 
     async def _affected(self, connection: Connection, changed: set[int]) -> list[int]:
         return await role_rights.in_roles(connection, changed)
 
 
-async def _create(under_way: _Roles, one: TableRow) -> None:
-    values = RoleValues(**{"role_name": "", **one.values})
+async def _create(under_way: _Roles, table_row: TableRow) -> None:
+    values = RoleValues(**{"role_name": "", **table_row.values})
     check_record(values)
-    made = await roles.create(under_way.work.connection, one.name, values)
-    await _give(under_way, made.id, one)
-    fields = change_log.role_fields(made, one.codes or ())
-    under_way.work.changes += field_changes(change_log.role_target(one.name), {}, fields)
-    under_way.work.tell(one, "created")
+    made = await roles.create(under_way.work.connection, table_row.name, values)
+    await _give(under_way, made.id, table_row)
+    fields = change_log.role_fields(made, table_row.codes or ())
+    under_way.work.changes += field_changes(change_log.role_target(table_row.name), {}, fields)
+    under_way.work.tell(table_row, "created")
 
 
-async def _update(under_way: _Roles, before: CodedRole, one: TableRow) -> None:
-    work, values = under_way.work, one.differing(before)
-    gives = one.codes is not None and set(one.codes) != set(before.permissions)
+async def _update(under_way: _Roles, before: CodedRole, table_row: TableRow) -> None:
+    work, values = under_way.work, table_row.differing(before)
+    gives = table_row.codes is not None and set(table_row.codes) != set(before.permissions)
     if not values and not gives:
-        work.tell(one, "unchanged")
+        work.tell(table_row, "unchanged")
         return
     await work.check.require_roles(work.connection, [before.id])
     check_values(RoleValues, values)
     if values:
         await roles.update(work.connection, before.id, values)
     if gives:
-        await _give(under_way, before.id, one)
+        await _give(under_way, before.id, table_row)
     if gives or "enabled" in values:
         under_way.changed.add(before.id)
-    saved = replace(before, **values, permissions=before.permissions if one.codes is None else one.codes)
+    saved = replace(
+        before, **values, permissions=before.permissions if table_row.codes is None else table_row.codes
+    )
     fields = (change_log.role_fields(role, role.permissions) for role in (before, saved))
-    work.changes += field_changes(change_log.role_target(one.name), *fields)
-    work.tell(one, "updated", [*values, *([_GIVEN] if gives else [])])
+    work.changes += field_changes(change_log.role_target(table_row.name), *fields)
+    work.tell(table_row, "updated", [*values, *([_GIVEN] if gives else [])])
 
 
-async def _give(under_way: _Roles, role_id: int, one: TableRow) -> None:
+async def _give(under_way: _Roles, role_id: int, table_row: TableRow) -> None:
     """Give a role the Buttons of the row, with the Menus above the new ones."""
-    work, codes = under_way.work, one.codes or ()
+    work, codes = under_way.work, table_row.codes or ()
     places = unknown(under_way.tree, codes)
     for place in places:
-        work.faults.add(one.row, f"{_GIVEN}[{place}]", NO_BUTTON)
+        work.faults.add(table_row.row, f"{_GIVEN}[{place}]", NO_BUTTON)
     if places:
         return
     menus = with_buttons(under_way.tree, codes, await roles.given(work.connection, role_id))
-    with work.faults.of(one.row, _GIVEN):
+    with work.faults.of(table_row.row, _GIVEN):
         await work.check.require_menus(work.connection, menus)
         await roles.set_menus(work.connection, role_id, menus)

@@ -55,7 +55,7 @@ async def update(unit: UnitOfWork, service_id: int, given: Mapping[str, Any], ma
         values.ignore_trailing_slash,
     ):
         registered = await resources.of_service(unit.connection, before.name)
-        await require_reach(unit.connection, unit.check, [one.id for one in registered])
+        await require_reach(unit.connection, unit.check, [resource.id for resource in registered])
         if registered:
             unit.check.require_service("open", before.name)
     if values.allow_preflight and not before.allow_preflight:
@@ -72,7 +72,7 @@ async def delete(unit: UnitOfWork, service_id: int, match: Match) -> None:
     if registered := await resources.of_service(unit.connection, before.name):
         raise Conflict(
             f"{before.name} still has resources, {registered[0].object} for one",
-            resourceIds=[one.id for one in registered[:100]],
+            resourceIds=[resource.id for resource in registered[:100]],
             rule="in_use",
         )
     await services.delete(unit.connection, service_id)
@@ -92,10 +92,10 @@ async def open_up(unit: UnitOfWork, service: str, resource_id: int | None, code:
     await router_of(unit.connection, service)
     unit.check.require_service("open", service)
     if resource_id is not None:
-        found = await resources.matching(unit.connection, ids=[resource_id])
-        if not found or found[0].service != service:
+        matches = await resources.matching(unit.connection, ids=[resource_id])
+        if not matches or matches[0].service != service:
             raise ValidationFailed(("resourceId", f"{service} has no such resource"))
-        unit.targets.append(change_log.resource_target(found[0]))
+        unit.targets.append(change_log.resource_target(matches[0]))
         await require_reach(unit.connection, unit.check, [resource_id])
     authorized()
     saved = await openings.create(unit.connection, service, resource_id, code)

@@ -109,10 +109,10 @@ class State:
 def state_of(objects: Mapping[Kind, Mapping[str, Any]]) -> State:
     """Return the state of these objects, by kind and key, each of the type of its kind."""
     kinds: tuple[Kind, ...] = ("menu", "button", "service", "resource", "role")
-    found = {
+    by_kind = {
         kind: {key: objects[kind][key] for key in ordered(kind, objects.get(kind, {}))} for kind in kinds
     }
-    return State(found["menu"], found["button"], found["service"], found["resource"], found["role"])
+    return State(by_kind["menu"], by_kind["button"], by_kind["service"], by_kind["resource"], by_kind["role"])
 
 
 def identity(kind: Kind, key: str) -> str:
@@ -141,16 +141,16 @@ def segment_of(name: str, number: int = 1) -> str:
     ``number`` tells apart Menus of one name below the same Menu; the first has none. Characters that a key
     needs for itself are percent-encoded, as in RFC 3986 §2.1.
     """
-    encoded = _SPECIAL.sub(lambda found: f"%{ord(found[0]):02X}", name)
+    encoded = _SPECIAL.sub(lambda match: f"%{ord(match[0]):02X}", name)
     return encoded if number == 1 else f"{encoded}#{number}"
 
 
 def parsed_segment(segment: str) -> tuple[str, int] | None:
     """Return name and number of the last part of a Menu's key; None if it is no such part."""
-    found = _SEGMENT.fullmatch(segment)
-    if found is None:
+    match = _SEGMENT.fullmatch(segment)
+    if match is None:
         return None
-    name, number = unquote(found["name"]), int(found["number"] or 1)
+    name, number = unquote(match["name"]), int(match["number"] or 1)
     return (name, number) if segment_of(name, number) == segment else None
 
 

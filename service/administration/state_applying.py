@@ -69,17 +69,17 @@ class StateChanges:
     def __init__(self, units: UnitsOfWork) -> None:
         self._units = units
 
-    async def apply(self, caller: Caller, wanted: State, *, prune: bool, cause: str) -> Applied:
-        """Make what is stored equal to ``wanted``; delete what it does not have only with ``prune``.
+    async def apply(self, caller: Caller, desired: State, *, prune: bool, cause: str) -> Applied:
+        """Make what is stored equal to ``desired``; delete what it does not have only with ``prune``.
 
-        The edits are those between ``wanted`` and what is stored when the locks are held. Each is refused
+        The edits are those between ``desired`` and what is stored when the locks are held. Each is refused
         where the request of the API that does the same would be: EditRefusedError names it. Raises what
         ``UnitsOfWork.publishing`` raises. Nothing is saved then.
         """
         async with self._units.publishing(caller, cause, within=WITHIN) as unit:
-            found = await stored_state.read(unit.connection)
-            edits = edits_between(found.state, wanted, prune=prune)
-            await _Application(unit, found, edits).make()
+            result = await stored_state.read(unit.connection)
+            edits = edits_between(result.state, desired, prune=prune)
+            await _Application(unit, result, edits).make()
         recorded = ChangeRecord()
         recorded.changes += unit.changes
         recorded.concern([*(change.target for change in unit.changes), *unit.targets])
@@ -89,10 +89,10 @@ class StateChanges:
 class _Application:
     """The edits of one transaction; ``ids`` grows by what they create."""
 
-    def __init__(self, unit: UnitOfWork, found: Stored, edits: Edits) -> None:
+    def __init__(self, unit: UnitOfWork, current: Stored, edits: Edits) -> None:
         self._unit = unit
-        self._state = found.state
-        self._ids = dict(found.ids)
+        self._state = current.state
+        self._ids = dict(current.ids)
         self._edits = edits.edits
 
     async def make(self) -> None:
@@ -153,9 +153,9 @@ class _Application:
     async def _menu(self, edit: Edit, item: MenuState | ButtonState) -> None:
         place = above(edit.key) if isinstance(item, MenuState) else item.menu
         code = None if isinstance(item, MenuState) else edit.key
-        said = {name: value for name, value in asdict(item).items() if name != "menu"}
+        fields = {name: value for name, value in asdict(item).items() if name != "menu"}
         parent = None if place is None else self._ids["menu", place]
-        values = MenuValues(**said, parent_id=parent, auth_mark=code)
+        values = MenuValues(**fields, parent_id=parent, auth_mark=code)
         if edit.before is None:
             self._unit.require_request("POST", "/api/menu")
             menu_type: MenuType = "Menu" if code is None else "Button"
@@ -182,15 +182,15 @@ class _Application:
         await self._open(service, self._id(edit), None if before is None else before.opened, item.opened)
 
     async def _service(self, edit: Edit, item: ServiceState) -> None:
-        said = {name: value for name, value in asdict(item).items() if name != "opened"}
-        values = ServiceValues(**said)
+        fields = {name: value for name, value in asdict(item).items() if name != "opened"}
+        values = ServiceValues(**fields)
         before = edit.before if isinstance(edit.before, ServiceState) else None
         if before is None:
             self._unit.require_request("POST", "/api/service")
             self._note(edit, (await service_edits.create(self._unit, edit.key, values)).id)
         elif replace(before, opened=item.opened) != item:
             self._unit.require_request("PUT", "/api/service/{id}", self._id(edit))
-            await service_edits.update(self._unit, self._id(edit), said, unconditionally)
+            await service_edits.update(self._unit, self._id(edit), fields, unconditionally)
         await self._open(edit.key, None, None if before is None else before.opened, item.opened)
 
     async def _open(

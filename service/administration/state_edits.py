@@ -29,7 +29,7 @@ class Edit:
 
     @property
     def action(self) -> Action:
-        """What is done."""
+        """Return the verb of the edit: ``create``, ``update`` or ``delete``."""
         if self.before is None:
             return "create"
         return "delete" if self.after is None else "update"
@@ -43,16 +43,16 @@ class Edit:
         """
         if self.after is None:
             return {}
-        found: dict[str, tuple[Any, Any]] = {}
+        changed: dict[str, tuple[Any, Any]] = {}
         if self.before is not None and self.key != self.old_key:
-            found["path"] = (_path_of(self.old_key), _path_of(self.key))
-        for one in fields(self.after):
-            new = getattr(self.after, one.name)
-            old = one.default if self.before is None else getattr(self.before, one.name)
+            changed["path"] = (_path_of(self.old_key), _path_of(self.key))
+        for field in fields(self.after):
+            new = getattr(self.after, field.name)
+            old = field.default if self.before is None else getattr(self.before, field.name)
             if old != new:
                 kept = () if isinstance(new, tuple) else None
-                found[one.name] = (kept if self.before is None else old, new)
-        return found
+                changed[field.name] = (kept if self.before is None else old, new)
+        return changed
 
 
 def _path_of(key: str) -> str:
@@ -70,15 +70,15 @@ class Edits:
         return bool(self.edits)
 
 
-def edits_between(before: State, wanted: State, *, prune: bool) -> Edits:
-    """Return the edits that make ``wanted`` of ``before``; deletions only with ``prune``.
+def edits_between(before: State, desired: State, *, prune: bool) -> Edits:
+    """Return the edits that make ``desired`` of ``before``; deletions only with ``prune``.
 
-    Without it, what ``wanted`` does not have is ``left``.
+    Without it, what ``desired`` does not have is ``left``.
     """
     edits: list[Edit] = []
     left: list[tuple[Kind, str]] = []
     for kind in KINDS:
-        old, new = before.of(kind), wanted.of(kind)
+        old, new = before.of(kind), desired.of(kind)
         known = {identity(kind, key): key for key in old}
         edits += _written(kind, old, new, known)
         kept = {identity(kind, key) for key in new}

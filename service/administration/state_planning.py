@@ -39,23 +39,23 @@ class Plan:
     kept_out: KeptOut = NOBODY_KEPT_OUT
 
 
-async def plan(database: Database, shipped: Shipped, wanted: State, *, prune: bool) -> Plan:
-    """Return what applying ``wanted`` would do to what is stored; saves nothing, and holds no lock.
+async def plan(database: Database, shipped: Shipped, desired: State, *, prune: bool) -> Plan:
+    """Return what applying ``desired`` would do to what is stored; saves nothing, and holds no lock.
 
     All is read from one snapshot and compared in memory. ``refused`` does not know what the user who will
     apply it lacks. Raises PolicyError if no policy can be built from what is stored, Conflict for a tree of
     menus that can't be written, and Unavailable.
     """
     async with database.snapshot(within=WITHIN) as connection:
-        found = await stored_state.read(connection)
+        result = await stored_state.read(connection)
         held = await role_holdings.read(connection)
         out = await kept_out.by_roles(connection)
-        edits = edits_between(found.state, wanted, prune=prune)
-        refused = await _users_left(connection, found, edits)
+        edits = edits_between(result.state, desired, prune=prune)
+        refused = await _users_left(connection, result, edits)
         users = await role_members.names_by_roles(connection) if shipped.invariants.about_users else {}
-    would_be = after(found.state, edits)
+    would_be = after(result.state, edits)
     refused += _taken(would_be)
-    before = await asyncio.to_thread(standing, found.state, shipped, held.users)
+    before = await asyncio.to_thread(standing, result.state, shipped, held.users)
     try:
         then = await asyncio.to_thread(standing, would_be, shipped, held.users)
     except PolicyError as fault:
@@ -66,9 +66,12 @@ async def plan(database: Database, shipped: Shipped, wanted: State, *, prune: bo
         await require_way_back(then.policy, before.policy)
     except Conflict as refusal:
         refused.append(f"{refusal.detail}: {', '.join(refusal.extra['lockedOut'])}")
-    situations = [Situation(one.policy, _holders(one, users)) for one in (before, then)]
+    situations = [
+        Situation(policy_standing.policy, _holders(policy_standing, users))
+        for policy_standing in (before, then)
+    ]
     broken = await asyncio.to_thread(newly_broken, shipped.invariants, *situations)
-    refused += (f"This would break the invariant {one}" for one in broken)
+    refused += (f"This would break the invariant {violation}" for violation in broken)
     moves = moves_of(out, out)
     impact = await asyncio.to_thread(differences, before, then, moves=moves)
     concerned = [user_id for move in impact.altered for user_id in moves[move]]
@@ -87,21 +90,21 @@ def _taken(state: State) -> Iterator[str]:
             yield f"The roles {other} and {key} have the same name, {role.name}"
 
 
-async def _users_left(connection: Connection, found: Stored, edits: Edits) -> list[str]:
+async def _users_left(connection: Connection, current: Stored, edits: Edits) -> list[str]:
     """Return why roles can't be deleted: users have them."""
     refused = []
     for edit in edits.edits:
         if edit.kind == "role" and edit.action == "delete":
-            names, number = await roles.users_of(connection, found.ids["role", edit.key], NAMED)
+            names, number = await roles.users_of(connection, current.ids["role", edit.key], NAMED)
             if number:
                 more = ", …" if number > len(names) else ""
                 refused.append(f"Users have the role {edit.key}: {', '.join(names)}{more}")
     return refused
 
 
-def _has_administrator(one: Standing, persons: Mapping[Roles, int]) -> bool:
-    return any(number and "*" in one.held(roles).codes for roles, number in persons.items())
+def _has_administrator(policy_standing: Standing, persons: Mapping[Roles, int]) -> bool:
+    return any(number and "*" in policy_standing.held(roles).codes for roles, number in persons.items())
 
 
-def _holders(one: Standing, users: Mapping[Roles, tuple[str, ...]]) -> Holders:
-    return Holders({role: codes for role, codes in one.codes.items() if codes}, users)
+def _holders(policy_standing: Standing, users: Mapping[Roles, tuple[str, ...]]) -> Holders:
+    return Holders({role: codes for role, codes in policy_standing.codes.items() if codes}, users)

@@ -31,9 +31,9 @@ def policy_of(state: State, shipped: Shipped) -> Policy:
     """Return the policy that would be published for ``state``, as revision 1; PolicyError for none."""
     registered = []
     openings = [
-        PublishedOpening(object_of(name, UNREGISTERED), one.opened)
-        for name, one in state.services.items()
-        if one.opened is not None
+        PublishedOpening(object_of(name, UNREGISTERED), service_state.opened)
+        for name, service_state in state.services.items()
+        if service_state.opened is not None
     ]
     for key, resource in state.resources.items():
         if resource.enabled:
@@ -46,8 +46,13 @@ def policy_of(state: State, shipped: Shipped) -> Policy:
     # Bit positions only matter for tokens.
     disabled = {code for code, button in state.buttons.items() if not button.enabled}
     services = [
-        Service(name, one.ignore_case, one.ignore_trailing_slash, one.allow_preflight)
-        for name, one in state.services.items()
+        Service(
+            name,
+            service_state.ignore_case,
+            service_state.ignore_trailing_slash,
+            service_state.allow_preflight,
+        )
+        for name, service_state in state.services.items()
     ]
     shared = derive(registered, state.buttons, disabled=disabled, services=services, openings=openings)
     return shipped.policy(shared, {}, 1)

@@ -49,7 +49,7 @@ async def read(connection: Connection) -> Stored:
     """Return all that is stored; only reads. Raises Conflict for a tree of menus that can't be written."""
     tree = await menus.every(connection)
     registered = await resources.every(connection)
-    opened = {one.object: one.code for one in await openings.every(connection)}
+    opened = {opening.object: opening.code for opening in await openings.every(connection)}
     others = await services.every(connection)
     bound = await bindings.every(connection)
     known = await roles.every(connection)
@@ -59,15 +59,15 @@ async def read(connection: Connection) -> Stored:
         {
             "menu": _menus(tree, keys),
             "button": _buttons(tree, keys),
-            "service": {one.name: _service(one, opened) for one in others},
+            "service": {service.name: _service(service, opened) for service in others},
             "resource": _resources(registered, bound, keys, opened),
             "role": _roles(known, given, keys),
         }
     )
     ids: dict[tuple[Kind, str], int] = {(kind, key): menu_id for menu_id, (kind, key) in keys.items()}
-    ids |= {("resource", identity("resource", one.object)): one.id for one in registered}
-    ids |= {("service", one.name): one.id for one in others}
-    ids |= {("role", one.role_code): one.id for one in known}
+    ids |= {("resource", identity("resource", resource.object)): resource.id for resource in registered}
+    ids |= {("service", service.name): service.id for service in others}
+    ids |= {("role", role.role_code): role.id for role in known}
     return Stored(state, ids)
 
 
@@ -80,21 +80,21 @@ def _keys(tree: Sequence[Menu]) -> dict[int, tuple[Kind, str]]:
     Menus of one name below the same Menu are numbered by id, which no edit changes.
     """
     keys: dict[int, tuple[Kind, str]] = {
-        one.id: ("button", one.auth_mark) for one in tree if one.menu_type == "Button" and one.auth_mark
+        menu.id: ("button", menu.auth_mark) for menu in tree if menu.menu_type == "Button" and menu.auth_mark
     }
-    waiting = sorted((one for one in tree if one.id not in keys), key=lambda one: one.id)
+    waiting = sorted((menu for menu in tree if menu.id not in keys), key=lambda menu: menu.id)
     numbers: Counter[tuple[int | None, str]] = Counter()
     while waiting:
         later = []
-        for one in waiting:
-            place = None if one.parent_id is None else keys.get(one.parent_id)
-            if one.parent_id is not None and (place is None or place[0] == "button"):
-                later.append(one)
+        for menu in waiting:
+            place = None if menu.parent_id is None else keys.get(menu.parent_id)
+            if menu.parent_id is not None and (place is None or place[0] == "button"):
+                later.append(menu)
                 continue
-            name = one.title if one.name is None else one.name
-            numbers[one.parent_id, name] += 1
-            segment = segment_of(name, numbers[one.parent_id, name])
-            keys[one.id] = ("menu", segment if place is None else f"{place[1]}/{segment}")
+            name = menu.title if menu.name is None else menu.name
+            numbers[menu.parent_id, name] += 1
+            segment = segment_of(name, numbers[menu.parent_id, name])
+            keys[menu.id] = ("menu", segment if place is None else f"{place[1]}/{segment}")
         if len(later) == len(waiting):
             raise Conflict(
                 f"Menu {later[0].id} is below a Button or below itself: correct that first", rule="consistent"
@@ -105,65 +105,65 @@ def _keys(tree: Sequence[Menu]) -> dict[int, tuple[Kind, str]]:
 
 def _menus(tree: Sequence[Menu], keys: Keys) -> dict[str, MenuState]:
     return {
-        keys[one.id][1]: MenuState(**{name: getattr(one, name) for name in _MENU_FIELDS})
-        for one in tree
-        if keys[one.id][0] == "menu"
+        keys[menu.id][1]: MenuState(**{name: getattr(menu, name) for name in _MENU_FIELDS})
+        for menu in tree
+        if keys[menu.id][0] == "menu"
     }
 
 
 def _buttons(tree: Sequence[Menu], keys: Keys) -> dict[str, ButtonState]:
-    found = {}
-    for one in tree:
-        kind, code = keys[one.id]
+    buttons = {}
+    for menu in tree:
+        kind, code = keys[menu.id]
         if kind == "button":
-            place = None if one.parent_id is None else keys[one.parent_id]
+            place = None if menu.parent_id is None else keys[menu.parent_id]
             if place is not None and place[0] == "button":
                 raise Conflict(f"Button {code} is below a Button: correct that first", rule="consistent")
-            values = {name: getattr(one, name) for name in _BUTTON_FIELDS}
-            found[code] = ButtonState(**values, menu=None if place is None else place[1])
-    return found
+            values = {name: getattr(menu, name) for name in _BUTTON_FIELDS}
+            buttons[code] = ButtonState(**values, menu=None if place is None else place[1])
+    return buttons
 
 
-def _service(one: StoredService, opened: Mapping[str, OpenTo]) -> ServiceState:
+def _service(service: StoredService, opened: Mapping[str, OpenTo]) -> ServiceState:
     return ServiceState(
-        description=one.description,
-        ignore_case=one.ignore_case,
-        ignore_trailing_slash=one.ignore_trailing_slash,
-        allow_preflight=one.allow_preflight,
-        opened=opened.get(object_of(one.name, UNREGISTERED)),
+        description=service.description,
+        ignore_case=service.ignore_case,
+        ignore_trailing_slash=service.ignore_trailing_slash,
+        allow_preflight=service.allow_preflight,
+        opened=opened.get(object_of(service.name, UNREGISTERED)),
     )
 
 
 def _resources(
     registered: Sequence[Resource], bound: Pairs, keys: Keys, opened: Mapping[str, OpenTo]
 ) -> dict[str, ResourceState]:
-    codes: dict[int, list[str]] = {one.id: [] for one in registered}
+    codes: dict[int, list[str]] = {resource.id: [] for resource in registered}
     for resource_id, menu_id in bound:
         codes[resource_id].append(keys[menu_id][1])
     return {
-        one.object: ResourceState(
-            code=one.resource_code,
-            name=one.resource_name,
-            description=one.description,
-            enabled=one.enabled,
-            opened=opened.get(one.object),
-            buttons=tuple(sorted(codes[one.id])),
+        resource.object: ResourceState(
+            code=resource.resource_code,
+            name=resource.resource_name,
+            description=resource.description,
+            enabled=resource.enabled,
+            opened=opened.get(resource.object),
+            buttons=tuple(sorted(codes[resource.id])),
         )
-        for one in registered
+        for resource in registered
     }
 
 
 def _roles(known: Sequence[Role], given: Pairs, keys: Keys) -> dict[str, RoleState]:
-    gives: dict[int, list[tuple[Kind, str]]] = {one.id: [] for one in known}
+    gives: dict[int, list[tuple[Kind, str]]] = {role.id: [] for role in known}
     for role_id, menu_id in given:
         gives[role_id].append(keys[menu_id])
     return {
-        one.role_code: RoleState(
-            name=one.role_name,
-            description=one.description,
-            enabled=one.enabled,
-            menus=tuple(ordered("menu", (key for kind, key in gives[one.id] if kind == "menu"))),
-            buttons=tuple(sorted(key for kind, key in gives[one.id] if kind == "button")),
+        role.role_code: RoleState(
+            name=role.role_name,
+            description=role.description,
+            enabled=role.enabled,
+            menus=tuple(ordered("menu", (key for kind, key in gives[role.id] if kind == "menu"))),
+            buttons=tuple(sorted(key for kind, key in gives[role.id] if kind == "button")),
         )
-        for one in known
+        for role in known
     }

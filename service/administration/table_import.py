@@ -61,10 +61,10 @@ class Work:
     changes: list[FieldChange] = field(default_factory=list)
 
     def tell(
-        self, one: TableRow, outcome: Outcome, fields: Collection[str] = (), note: str | None = None
+        self, table_row: TableRow, outcome: Outcome, fields: Collection[str] = (), note: str | None = None
     ) -> None:
         """Add the outcome of a row, with the changed fields."""
-        self.done.append(ImportedRow(one.row, one.name, outcome, tuple(map(camel, fields)), note))
+        self.done.append(ImportedRow(table_row.row, table_row.name, outcome, tuple(map(camel, fields)), note))
 
 
 class _DryRunEnded(Exception):  # noqa: N818 - nobody erred

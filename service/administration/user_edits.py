@@ -125,20 +125,22 @@ async def remove(connection: Connection, target: Target) -> None:
 async def _set_roles(
     connection: Connection, check: DelegationCheck, target: Target, before: User, role_ids: Collection[int]
 ) -> None:
-    had, wanted = {role.id for role in before.roles}, set(role_ids)
-    if had == wanted:
+    had, requested = {role.id for role in before.roles}, set(role_ids)
+    if had == requested:
         return
     check.require_act(target, "set-roles", "roles")
     await _require_roles_exist(connection, role_ids)
-    await check.require_roles(connection, had ^ wanted)
-    await account_writes.take_roles(connection, target, sorted(had - wanted))
-    await account_writes.give_roles(connection, target, sorted(wanted - had))
+    await check.require_roles(connection, had ^ requested)
+    await account_writes.take_roles(connection, target, sorted(had - requested))
+    await account_writes.give_roles(connection, target, sorted(requested - had))
 
 
 async def _require_roles_exist(connection: Connection, role_ids: Collection[int]) -> None:
     unknown = await account_writes.unknown_roles(connection, role_ids)
     faults = [
-        (f"roleIds[{place}]", "There is no such role") for place, one in enumerate(role_ids) if one in unknown
+        (f"roleIds[{place}]", "There is no such role")
+        for place, role_id in enumerate(role_ids)
+        if role_id in unknown
     ]
     if faults:
         raise ValidationFailed(*faults)

@@ -53,21 +53,21 @@ class UserImport(TableImport[Hashes | None, list[Edit]]):
         """Return the hashes, if all rows are valid by themselves; None for a dry run."""
         faults = RowFaults()
         async with self._database.snapshot() as connection:
-            wanted = await self._wanted(connection, rows, faults, caller.service)
-        await asyncio.to_thread(check_passwords, wanted, self._rules, faults)
+            users = await self._wanted(connection, rows, faults, caller.service)
+        await asyncio.to_thread(check_passwords, users, self._rules, faults)
         faults.require_none()
-        return None if dry_run else await self._hashes(wanted)
+        return None if dry_run else await self._hashes(users)
 
     async def _save(self, work: Work, rows: Sequence[TableRow], prepared: Hashes | None) -> list[Edit]:
-        wanted = await self._wanted(work.connection, rows, work.faults, work.check.bound_to)
+        users = await self._wanted(work.connection, rows, work.faults, work.check.bound_to)
         work.faults.require_none()  # users may have changed since the rows were checked first
-        await _create(work, [one for one in wanted if one.before is None], prepared)
+        await _create(work, [user for user in users if user.before is None], prepared)
         edits: list[Edit] = []
-        for one in wanted:
-            if one.before is not None and one.changes:
-                await _edit(work, one, one.before, edits)
-            elif one.before is not None:
-                work.tell(one.said, "unchanged")
+        for user in users:
+            if user.before is not None and user.changes:
+                await _edit(work, user, user.before, edits)
+            elif user.before is not None:
+                work.tell(user.given, "unchanged")
         return edits
 
     async def _affected(self, _connection: Connection, changed: list[Edit]) -> list[int]:
@@ -86,65 +86,65 @@ class UserImport(TableImport[Hashes | None, list[Edit]]):
     async def _wanted(
         self, connection: Connection, rows: Sequence[TableRow], faults: RowFaults, bound_to: str | None
     ) -> list[Wanted]:
-        codes = {code for one in rows for code in one.codes or ()}
-        known = await user_tables.directory(connection, {name_key(one.name) for one in rows}, codes)
+        codes = {code for row in rows for code in row.codes or ()}
+        known = await user_tables.directory(connection, {name_key(row.name) for row in rows}, codes)
         return wanted_by(rows, known, faults, bound_to)
 
-    async def _hashes(self, wanted: Sequence[Wanted]) -> Hashes:
+    async def _hashes(self, users: Sequence[Wanted]) -> Hashes:
         passwords: dict[int | None, str] = {
-            one.said.row: one.said.password for one in wanted if one.said.password is not None
+            user.given.row: user.given.password for user in users if user.given.password is not None
         }
-        if any(one.before is None and one.is_person and one.said.password is None for one in wanted):
+        if any(user.before is None and user.is_person and user.given.password is None for user in users):
             # A random password known to nobody; sharing its hash reveals only that these users have none.
             passwords[None] = secrets.token_urlsafe(_RANDOM_BYTES)
         hashes = await self._passwords.hash_all(list(passwords.values()))
         return dict(zip(passwords, hashes, strict=True))
 
 
-async def _create(work: Work, wanted: Sequence[Wanted], hashes: Hashes | None) -> None:
+async def _create(work: Work, users: Sequence[Wanted], hashes: Hashes | None) -> None:
     """Write all new users together; the existing roles are checked once for each distinct set."""
     by_roles: dict[tuple[int, ...], list[Wanted]] = {}
     rows: dict[str, NewRow] = {}
-    for one in wanted:
-        password_hash = _hash_of(one, hashes)
-        with work.faults.of(one.said.row, "service"):
-            account = work.check.new_account(one.values)
-            rows[one.key] = NewRow(account, password_hash, one.role_ids or ())
-        by_roles.setdefault(tuple(sorted(one.role_ids or ())), []).append(one)
+    for user in users:
+        password_hash = _hash_of(user, hashes)
+        with work.faults.of(user.given.row, "service"):
+            account = work.check.new_account(user.values)
+            rows[user.key] = NewRow(account, password_hash, user.role_ids or ())
+        by_roles.setdefault(tuple(sorted(user.role_ids or ())), []).append(user)
     for role_ids, alike in by_roles.items():
         try:
             await work.check.require_roles(work.connection, role_ids)
         except PermissionDenied as refusal:
-            for one in alike:
-                work.faults.note(one.said.row, "roles", refusal)
+            for user in alike:
+                work.faults.note(user.given.row, "roles", refusal)
     written = await user_edits.create_all(work.connection, rows.values())
-    for one in wanted:
-        if one.key in rows and one.key not in written:
-            work.faults.note(one.said.row, "userName", Conflict(TAKEN, rule="unique"))
-        work.changes += change_log.imported_user(UserValues(**one.values), one.said.codes or ())
-        disabled = one.is_person and one.said.password is None
-        work.tell(one.said, "created", note=WITHOUT_PASSWORD if disabled else None)
+    for user in users:
+        if user.key in rows and user.key not in written:
+            work.faults.note(user.given.row, "userName", Conflict(TAKEN, rule="unique"))
+        work.changes += change_log.imported_user(UserValues(**user.values), user.given.codes or ())
+        disabled = user.is_person and user.given.password is None
+        work.tell(user.given, "created", note=WITHOUT_PASSWORD if disabled else None)
 
 
-def _hash_of(one: Wanted, hashes: Hashes | None) -> str | None:
+def _hash_of(user: Wanted, hashes: Hashes | None) -> str | None:
     """Return the hash for a new user, None for a service account; an empty one in a dry run."""
-    if not one.is_person:
+    if not user.is_person:
         return None
     if hashes is None:
         return ""
-    password_hash = hashes.get(None if one.said.password is None else one.said.row)
+    password_hash = hashes.get(None if user.given.password is None else user.given.row)
     if password_hash is None:  # the user existed when the passwords were hashed
         raise Conflict("Users of the table have been deleted meanwhile", rule="changed_meanwhile")
     return password_hash
 
 
-async def _edit(work: Work, one: Wanted, before: User, edits: list[Edit]) -> None:
-    with work.faults.of(one.said.row, "userName"):
+async def _edit(work: Work, user: Wanted, before: User, edits: list[Edit]) -> None:
+    with work.faults.of(user.given.row, "userName"):
         target = await work.check.target(work.connection, before.id, "edit")
-        with work.faults.of(one.said.row, "roles", "status"):
+        with work.faults.of(user.given.row, "roles", "status"):
             edit = await account_edits.edit(
-                work.connection, work.check, target, before, one.values, role_ids=one.role_ids
+                work.connection, work.check, target, before, user.values, role_ids=user.role_ids
             )
             edits.append(edit)
             work.changes += change_log.edited_user(edit.before, edit.after)
-            work.tell(one.said, "updated", one.changes)
+            work.tell(user.given, "updated", user.changes)

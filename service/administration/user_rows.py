@@ -24,7 +24,7 @@ WITHOUT_PASSWORD: Final = "created disabled, since the row has no password"  # n
 class Wanted:
     """The changes of a row: for an existing user, the differences only; ``role_ids`` None keeps the roles."""
 
-    said: TableRow
+    given: TableRow
     before: User | None
     values: AccountValues
     role_ids: tuple[int, ...] | None
@@ -32,7 +32,7 @@ class Wanted:
     @property
     def key(self) -> str:
         """The key for comparing names."""
-        return name_key(self.said.name)
+        return name_key(self.given.name)
 
     @property
     def is_person(self) -> bool:
@@ -52,60 +52,64 @@ def wanted_by(
 
     ``bound_to`` is the service that the caller is bound to, None for none.
     """
-    once_each(faults, "userName", ((one.row, name_key(one.name)) for one in rows))
-    found = []
-    for one in rows:
-        role_ids = _role_ids(one, known, faults)
-        before = known.users.get(name_key(one.name))
+    once_each(faults, "userName", ((table_row.row, name_key(table_row.name)) for table_row in rows))
+    users = []
+    for table_row in rows:
+        role_ids = _role_ids(table_row, known, faults)
+        before = known.users.get(name_key(table_row.name))
         if before is None:
-            found.append(_new(one, role_ids, faults, bound_to))
+            users.append(_new(table_row, role_ids, faults, bound_to))
         else:
-            found.append(_edit(one, before, role_ids, faults))
-    return found
+            users.append(_edit(table_row, before, role_ids, faults))
+    return users
 
 
-def check_passwords(wanted: Iterable[Wanted], rules: PasswordRules, faults: RowFaults) -> None:
+def check_passwords(users: Iterable[Wanted], rules: PasswordRules, faults: RowFaults) -> None:
     """Add a fault for each refused password of a new user; a thousand take some seconds."""
-    for one in wanted:
-        if one.before is None and one.said.password is not None:
-            owner = UserValues(**{"nick_name": "", **one.values})  # without one, it is a fault of the row
-            with faults.of(one.said.row, "password"):
-                rules.check("password", one.said.password, owner)
+    for user in users:
+        if user.before is None and user.given.password is not None:
+            owner = UserValues(**{"nick_name": "", **user.values})  # without one, it is a fault of the row
+            with faults.of(user.given.row, "password"):
+                rules.check("password", user.given.password, owner)
 
 
-def _role_ids(one: TableRow, known: Directory, faults: RowFaults) -> tuple[int, ...] | None:
-    if one.codes is None:
+def _role_ids(table_row: TableRow, known: Directory, faults: RowFaults) -> tuple[int, ...] | None:
+    if table_row.codes is None:
         return None
-    for place, code in enumerate(one.codes):
+    for place, code in enumerate(table_row.codes):
         if code not in known.roles:
-            faults.add(one.row, f"roles[{place}]", "There is no such role")
-    return tuple(dict.fromkeys(known.roles[code] for code in one.codes if code in known.roles))
+            faults.add(table_row.row, f"roles[{place}]", "There is no such role")
+    return tuple(dict.fromkeys(known.roles[code] for code in table_row.codes if code in known.roles))
 
 
-def _new(one: TableRow, role_ids: tuple[int, ...] | None, faults: RowFaults, bound_to: str | None) -> Wanted:
-    values = {"user_name": one.name, **created_by(bound_to, one.values)}
+def _new(
+    table_row: TableRow, role_ids: tuple[int, ...] | None, faults: RowFaults, bound_to: str | None
+) -> Wanted:
+    values = {"user_name": table_row.name, **created_by(bound_to, table_row.values)}
     if "nick_name" not in values:
-        faults.add(one.row, "nickName", "A new user needs one")
-    with faults.of(one.row, "userName"):
+        faults.add(table_row.row, "nickName", "A new user needs one")
+    with faults.of(table_row.row, "userName"):
         check_values(UserValues, values)
     kind = values.get("kind", "person")
-    with faults.of(one.row, "service"):
+    with faults.of(table_row.row, "service"):
         account_rules.require_kind(kind, values)
-    if kind == "service" and one.password is not None:
-        faults.add(one.row, "password", "A service account has API keys in place of a password")
-    if kind == "person" and one.password is None:
+    if kind == "service" and table_row.password is not None:
+        faults.add(table_row.row, "password", "A service account has API keys in place of a password")
+    if kind == "person" and table_row.password is None:
         values["status"] = "disabled"
-    return Wanted(one, None, values, role_ids or ())
+    return Wanted(table_row, None, values, role_ids or ())
 
 
-def _edit(one: TableRow, before: User, role_ids: tuple[int, ...] | None, faults: RowFaults) -> Wanted:
-    if one.password is not None:
-        faults.add(one.row, "password", "There is such a user already, whose password an import does not set")
-    differing = one.differing(before)
-    with faults.of(one.row, "userName"):
+def _edit(table_row: TableRow, before: User, role_ids: tuple[int, ...] | None, faults: RowFaults) -> Wanted:
+    if table_row.password is not None:
+        faults.add(
+            table_row.row, "password", "There is such a user already, whose password an import does not set"
+        )
+    differing = table_row.differing(before)
+    with faults.of(table_row.row, "userName"):
         check_values(UserValues, differing)
-    with faults.of(one.row, "kind", "service"):
+    with faults.of(table_row.row, "kind", "service"):
         account_rules.require_kind(before.kind, differing)
     if role_ids is not None and set(role_ids) == {role.id for role in before.roles}:
         role_ids = None
-    return Wanted(one, before, differing, role_ids)
+    return Wanted(table_row, before, differing, role_ids)

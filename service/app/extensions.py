@@ -41,9 +41,11 @@ def add_extensions(routes: Routes, offered: Dependencies, extensions: Sequence[E
 
     Raises RoutesError for what is not below a prefix, and for a prefix that others have endpoints below.
     """
-    known = [one.template for one in (*routes.operations, *routes.outside)]
-    taken = [one for one in extensions if any(map(one.owns_path, known))]
+    known = [operation.template for operation in (*routes.operations, *routes.outside)]
+    taken = [candidate for candidate in extensions if any(map(candidate.owns_path, known))]
     if taken:
-        raise RoutesError(f"{one.prefix}, the prefix of an extension, is the service's own" for one in taken)
+        raise RoutesError(
+            f"{clash.prefix}, the prefix of an extension, is the service's own" for clash in taken
+        )
     for extension in extensions:
         extension.add_routes(ExtensionRoutes(routes, extension), offered)

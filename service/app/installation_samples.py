@@ -70,19 +70,19 @@ class Installation:
     async def samples(self) -> list[Sample]:
         """Return what can be told in ``WITHIN`` seconds; raises nothing."""
         answers = await asyncio.gather(self._of_database(), self._of_store(), return_exceptions=True)
-        found: list[Sample] = []
+        gathered: list[Sample] = []
         for answer in answers:
             if isinstance(answer, list):
-                found += answer
+                gathered += answer
             elif not isinstance(answer, Unavailable | TimeoutError):
                 raise answer
-        return found
+        return gathered
 
     async def _of_database(self) -> list[Sample]:
         async with asyncio.timeout(WITHIN), self._database.snapshot() as connection:
             latest = await revisions.latest(connection)
             stored = await jobs.stored(connection, self._job_names)
-            found = InDatabase(
+            facts = InDatabase(
                 newest=0 if latest is None else latest.revision,
                 tamperings=await revisions.tampering_count(connection),
                 workers=await policy_workers.present(connection),
@@ -91,7 +91,7 @@ class Installation:
                 verified=await verifications.latest(connection),
                 backup=await backups.standing(connection, self._backup_days),
             )
-        return list(samples_of_database(found))
+        return list(samples_of_database(facts))
 
     async def _of_store(self) -> list[Sample]:
         async with asyncio.timeout(WITHIN):
@@ -99,23 +99,23 @@ class Installation:
         return list(samples_of_store(sessions, queue, self._limit))
 
 
-def samples_of_database(found: InDatabase) -> Iterator[Sample]:
+def samples_of_database(facts: InDatabase) -> Iterator[Sample]:
     """Yield the samples of what the database knows."""
-    yield Sample("portcullis_policy_newest_revision", found.newest, {})
-    yield Sample("portcullis_policy_tamperings_total", found.tamperings, {})
-    behind = sum(one.revision < found.newest for one in found.workers)
-    yield Sample("portcullis_policy_workers", len(found.workers), {})
+    yield Sample("portcullis_policy_newest_revision", facts.newest, {})
+    yield Sample("portcullis_policy_tamperings_total", facts.tamperings, {})
+    behind = sum(worker.revision < facts.newest for worker in facts.workers)
+    yield Sample("portcullis_policy_workers", len(facts.workers), {})
     yield Sample("portcullis_policy_workers_behind", behind, {})
-    yield from counted("portcullis_node_variants", "aspect", _variants(found.workers))
-    for job in found.jobs:
+    yield from counted("portcullis_node_variants", "aspect", _variants(facts.workers))
+    for job in facts.jobs:
         labels = {"job_name": job.job_name}
         yield Sample("portcullis_job_failing", int(job.failing and not job.paused), labels)
         yield Sample("portcullis_job_paused", int(job.paused), labels)
         due = 0.0 if job.due_in is None or not job.is_due else -job.due_in
         yield Sample("portcullis_job_overdue_seconds", due, labels)
         yield Sample("portcullis_job_success_timestamp_seconds", _unix(job.success_time), labels)
-    yield from counted("portcullis_log_chain_entries", "log", found.entries)
-    verified = {one.log: one for one in found.verified}
+    yield from counted("portcullis_log_chain_entries", "log", facts.entries)
+    verified = {verification.log: verification for verification in facts.verified}
     for log in get_args(Log):
         last = verified.get(log)
         labels = {"log": log}
@@ -124,8 +124,8 @@ def samples_of_database(found: InDatabase) -> Iterator[Sample]:
         )
         yield Sample("portcullis_log_verification_days", last.day_count if last else 0, labels)
         yield Sample("portcullis_log_verification_faulty_days", last.faulty_count if last else 0, labels)
-    yield Sample("portcullis_backup_timestamp_seconds", _unix(found.backup.snapshot_time), {})
-    yield Sample("portcullis_backup_overdue_seconds", found.backup.overdue, {})
+    yield Sample("portcullis_backup_timestamp_seconds", _unix(facts.backup.snapshot_time), {})
+    yield Sample("portcullis_backup_overdue_seconds", facts.backup.overdue, {})
 
 
 def _unix(moment: datetime | None) -> float:
@@ -135,13 +135,13 @@ def _unix(moment: datetime | None) -> float:
 
 def _variants(workers: Collection[PolicyWorker]) -> dict[str, int]:
     """Count the versions, and the different values of the section of settings that has most of them."""
-    told = [one.facts for one in workers if one.facts is not None]
+    reported = [worker.facts for worker in workers if worker.facts is not None]
     sections: dict[str, set[str]] = {}
-    for facts in told:
+    for facts in reported:
         for name, digest in facts["settings"].items():
             sections.setdefault(name, set()).add(digest)
     return {
-        "version": len({one.facts and one.facts["version"] for one in workers}),
+        "version": len({worker.facts and worker.facts["version"] for worker in workers}),
         "settings": max(map(len, sections.values()), default=0),
     }
 

@@ -58,7 +58,7 @@ class Lifespan:
             container.trail.exporter,
             container.node.metrics,
         )
-        self._running = [asyncio.create_task(one.run()) for one in work]
+        self._running = [asyncio.create_task(runner.run()) for runner in work]
         self._running.append(asyncio.create_task(container.node.readiness.run(SLOWLY)))
         self._running.append(asyncio.create_task(container.stores.sessions.follow_primary()))
         container.node.process.serves()

@@ -72,7 +72,12 @@ def node_facts(
 async def facts(worker: str, watch: PolicyWatch) -> dict[str, Any]:
     """Return the version, the name of this worker, and the policies of all workers of all nodes."""
     workers = [
-        {"worker": one.worker, "revision": one.revision, "fault": one.fault, "seen": rfc3339(one.seen_time)}
-        for one in await watch.workers()
+        {
+            "worker": policy_worker.worker,
+            "revision": policy_worker.revision,
+            "fault": policy_worker.fault,
+            "seen": rfc3339(policy_worker.seen_time),
+        }
+        for policy_worker in await watch.workers()
     ]
     return {"version": __version__, "worker": worker, "workers": workers}

@@ -305,7 +305,7 @@ def _add_pages(routes: Routes, container: Container, extensions: Sequence[Extens
     add_docs(
         routes,
         info=INFO,
-        tags=TAGS | {one.name: f"{one.title}." for one in extensions},
+        tags=TAGS | {extension.name: f"{extension.title}." for extension in extensions},
         token=token,
         access_cookie=cookies.access if cookies.on else None,
     )
@@ -315,4 +315,6 @@ def _add_pages(routes: Routes, container: Container, extensions: Sequence[Extens
 
 def _known(routes: Routes, _shipped: Shipped) -> list[KnownRoute]:
     """Return the guarded routes, whose lines the start has compared with the code."""
-    return [KnownRoute(one.object, one.summary, one.access) for one in routes.operations]
+    return [
+        KnownRoute(operation.object, operation.summary, operation.access) for operation in routes.operations
+    ]

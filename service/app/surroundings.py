@@ -29,11 +29,11 @@ class Surroundings:
         """Yield what the last looks have found."""
         for place, free in self.disks.free():
             yield Sample("portcullis_disk_free_bytes", free, {"place": place})
-        for of, found in self.certificates.first_ends().items():
+        for of, period in self.certificates.first_ends().items():
             yield Sample(
-                "portcullis_certificate_begin_timestamp_seconds", found.begin.timestamp(), {"endpoint": of}
+                "portcullis_certificate_begin_timestamp_seconds", period.begin.timestamp(), {"endpoint": of}
             )
             yield Sample(
-                "portcullis_certificate_end_timestamp_seconds", found.end.timestamp(), {"endpoint": of}
+                "portcullis_certificate_end_timestamp_seconds", period.end.timestamp(), {"endpoint": of}
             )
         yield from counted("portcullis_misforwarded_requests_total", "kind", self.forwarding.counts)

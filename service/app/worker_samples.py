@@ -39,12 +39,12 @@ def worker_samples(container: Container) -> Iterator[Sample]:
 
 
 def _export(exporter: Exporter) -> Iterator[Sample]:
-    for one in exporter.measured():
-        labels = {"destination": one.destination}
-        for outcome, count in one.counts.items():
+    for measurement in exporter.measured():
+        labels = {"destination": measurement.destination}
+        for outcome, count in measurement.counts.items():
             yield Sample("portcullis_export_entries_total", count, {**labels, "outcome": outcome})
-        yield Sample("portcullis_export_lag_seconds", one.lag, labels)
-        yield Sample("portcullis_export_dead_letters", one.dead_letters, labels)
+        yield Sample("portcullis_export_lag_seconds", measurement.lag, labels)
+        yield Sample("portcullis_export_dead_letters", measurement.dead_letters, labels)
 
 
 def _sign_ins(container: Container) -> Iterator[Sample]:

@@ -41,5 +41,5 @@ def _kept(change: FieldChange) -> FieldChange:
 
 def _value(value: Any) -> Any:
     if isinstance(value, list):
-        return [shortened(one) for one in value[:MOST_VALUES]]
+        return [shortened(element) for element in value[:MOST_VALUES]]
     return shortened(value) if isinstance(value, str) else value

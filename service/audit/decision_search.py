@@ -59,8 +59,8 @@ def _lines_with(file: IO[bytes], text: bytes) -> Iterator[bytes]:
 
 def _within(block: bytes, begin: int, text: bytes) -> Iterator[bytes]:
     stop = len(block)
-    while (found := block.rfind(text, begin, stop)) >= 0:
-        start = max(block.rfind(b"\n", begin, found) + 1, begin)
-        end = block.find(b"\n", found)
+    while (position := block.rfind(text, begin, stop)) >= 0:
+        start = max(block.rfind(b"\n", begin, position) + 1, begin)
+        end = block.find(b"\n", position)
         yield block[start : None if end < 0 else end]
         stop = start

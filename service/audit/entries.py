@@ -55,7 +55,7 @@ def well_formed(event: Event, *, longest: int | None = None) -> Event:
         if name in _JSON_FIELDS:
             changes[name] = _json(value, MOST_CHANGES if name == "changes" else MOST_JSON)
         elif isinstance(value, tuple):
-            changes[name] = tuple(_text(one, LONGEST_TARGET) for one in value)
+            changes[name] = tuple(_text(target, LONGEST_TARGET) for target in value)
         elif isinstance(value, str):
             changes[name] = _text(value, longest or LONGER.get(name, LONGEST))
     return replace(event, **changes)
@@ -107,9 +107,9 @@ def _plain(value: Any, depth: int) -> Any:
         case str():
             return _storable(value)
         case Mapping():
-            return {_storable(str(name)): _plain(one, depth - 1) for name, one in value.items()}
+            return {_storable(str(name)): _plain(member, depth - 1) for name, member in value.items()}
         case list() | tuple():
-            return [_plain(one, depth - 1) for one in value]
+            return [_plain(element, depth - 1) for element in value]
         case _:
             return type(value).__name__
 

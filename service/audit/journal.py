@@ -69,7 +69,7 @@ class Journal:
     async def start(self) -> None:
         """Start the background tasks."""
         work = (self._sender.run(), self._write(), self._upkeep.begin())
-        self._tasks = [asyncio.create_task(one) for one in work]
+        self._tasks = [asyncio.create_task(coroutine) for coroutine in work]
 
     async def finish(self) -> None:
         """Enter what was counted, send and write the remaining entries, log the counts, and disconnect.

@@ -75,10 +75,10 @@ def kept(document: bytes, *, redact: bool) -> msgspec.Raw:
     """
     if not redact and len(document) <= MOST and _PUBLIC_BYTES not in document and _KEY_BYTES not in document:
         return msgspec.Raw(document)
-    found = msgspec.json.encode(_Shortened().value(msgspec.json.decode(document)))
-    if len(found) > MOST:
-        found = msgspec.json.encode({_ELLIPSIS: f"{len(document)} bytes"})
-    return msgspec.Raw(found)
+    encoded = msgspec.json.encode(_Shortened().value(msgspec.json.decode(document)))
+    if len(encoded) > MOST:
+        encoded = msgspec.json.encode({_ELLIPSIS: f"{len(document)} bytes"})
+    return msgspec.Raw(encoded)
 
 
 def shortened(text: str) -> str:
@@ -153,21 +153,21 @@ class _Shortened:
 
     def _members(self, members: dict[str, Any], depth: int) -> dict[str, Any]:
         self._room -= 3
-        found: dict[str, Any] = {}
+        fitting: dict[str, Any] = {}
         for name, value in members.items():
             if self._room <= 0:
-                found[_ELLIPSIS] = f"{len(members) - len(found)} more"
+                fitting[_ELLIPSIS] = f"{len(members) - len(fitting)} more"
                 break
             shown = self._text(name)
-            found[shown] = self._text(REDACTED) if is_sensitive(name) else self.value(value, depth)
-        return found
+            fitting[shown] = self._text(REDACTED) if is_sensitive(name) else self.value(value, depth)
+        return fitting
 
     def _items(self, items: list[Any], depth: int) -> list[Any]:
         self._room -= 3
-        found: list[Any] = []
+        fitting: list[Any] = []
         for item in items:
-            if self._room <= 0 or len(found) == _MOST_ITEMS:
-                found.append(f"{_ELLIPSIS} {len(items) - len(found)} more")
+            if self._room <= 0 or len(fitting) == _MOST_ITEMS:
+                fitting.append(f"{_ELLIPSIS} {len(items) - len(fitting)} more")
                 break
-            found.append(self.value(item, depth))
-        return found
+            fitting.append(self.value(item, depth))
+        return fitting

@@ -103,7 +103,7 @@ class Writer:
         if again:
             # The answer to the last attempt was lost: what does not come again was removed by it.
             left = {batch.id for batch in batches}
-            self.count(one for one in self._unconfirmed if one.batch.id not in left)
+            self.count(outcome for outcome in self._unconfirmed if outcome.batch.id not in left)
             self._unconfirmed = []
         if batches:
             self._unconfirmed = done = await self.write(batches)
@@ -133,13 +133,13 @@ class Writer:
             refused = await self._writing.write(log, [line for _, line in lines])
             for number, (place, _) in enumerate(lines):
                 (aside if number in refused else written)[place] += 1
-        return [Done(*one) for one in zip(batches, written, aside, strict=True)]
+        return [Done(*outcome) for outcome in zip(batches, written, aside, strict=True)]
 
     def count(self, done: Iterable[Done]) -> None:
         """Add the outcome of batches to this worker's counts."""
-        for one in done:
-            self._counts.written += one.written
-            self._counts.set_aside += one.set_aside
+        for outcome in done:
+            self._counts.written += outcome.written
+            self._counts.set_aside += outcome.set_aside
 
     async def _until_sent(self) -> None:
         with suppress(TimeoutError):

@@ -76,8 +76,8 @@ def shown_prefix(key_id: int, hint: str) -> str:
 
 
 def _checksum(body: str) -> str:
-    rest, found = crc32(body.encode()), ""
+    rest, checksum = crc32(body.encode()), ""
     for _ in range(_CHECKSUM):
         rest, digit = divmod(rest, len(_ALPHABET))
-        found = _ALPHABET[digit] + found
-    return found
+        checksum = _ALPHABET[digit] + checksum
+    return checksum

@@ -60,10 +60,10 @@ class Authenticator:
 
         Raises what ``ApiKeyCallers`` raises, and ``TokenInvalid`` if they do not belong together.
         """
-        found = _by_key(await self._api_keys.of_key(secret))
-        if not is_client(found.caller, client_id):
+        client = _by_key(await self._api_keys.of_key(secret))
+        if not is_client(client.caller, client_id):
             raise TokenInvalid
-        return found
+        return client
 
     async def checked(self, token: str, permission_map: PermissionMap) -> Authenticated:
         """Return the caller as ``authenticate`` does, and check for revocation whatever the settings say.
@@ -80,8 +80,8 @@ class Authenticator:
         None if that token is not cached. Raises ``TokenInvalid``, ``TokenExpired`` and ``RefreshRequired`` at
         once, the rest when it is awaited.
         """
-        found = self._verified.remembered(sent, permission_map)
-        return None if found is None else self._accepted(found, asks_store=self._asks_store)
+        verified = self._verified.remembered(sent, permission_map)
+        return None if verified is None else self._accepted(verified, asks_store=self._asks_store)
 
     async def _authenticated(
         self, token: str, permission_map: PermissionMap, *, asks_store: bool, counted: bool
@@ -89,18 +89,18 @@ class Authenticator:
         if is_api_key(token):
             return _by_key(await self._api_keys.of_key(token, counted=counted))
         try:
-            found = self._verified.found(token, permission_map)
+            verified_token = self._verified.lookup(token, permission_map)
         except RefreshRequired:
             # It may be issued later than it is by the store's last answer, since the store's clock was set.
             await self._store.clock()
-            found = self._verified.found(token, permission_map)
-        return await self._accepted(found, asks_store=asks_store)
+            verified_token = self._verified.lookup(token, permission_map)
+        return await self._accepted(verified_token, asks_store=asks_store)
 
-    async def _accepted(self, found: VerifiedToken, *, asks_store: bool) -> Authenticated:
+    async def _accepted(self, verified: VerifiedToken, *, asks_store: bool) -> Authenticated:
         """Return the caller of a verified token, unless it was revoked."""
-        claims = found.claims
-        caller = found.caller
-        keys = found.keys
+        claims = verified.claims
+        caller = verified.caller
+        keys = verified.keys
         if isinstance(claims, ClientClaims):
             return _by_key(await self._api_keys.of_token(claims), claims.exp)
         assert caller is not None  # noqa: S101 - an access token has one
@@ -108,8 +108,8 @@ class Authenticator:
         if not asks_store:
             return Authenticated(caller, 0, claims.exp)
         answer = await self._store.check_keys(keys)
-        if found.accepted is not None and answer == found.answer:
-            return found.accepted
+        if verified.accepted is not None and answer == verified.answer:
+            return verified.accepted
         marker, session, revision, all_rights = answer
         if marker == BANNED:
             ban = await self._store.ban_of(caller.login_id)
@@ -117,9 +117,9 @@ class Authenticator:
         issued = _milliseconds(caller.issued_at)
         if (marker is not None and issued <= _marked(marker)) or not _belongs(claims, issued, session):
             raise RefreshRequired
-        found.answer = answer
-        found.accepted = Authenticated(caller, revision_in(revision), claims.exp, all_rights)
-        return found.accepted
+        verified.answer = answer
+        verified.accepted = Authenticated(caller, revision_in(revision), claims.exp, all_rights)
+        return verified.accepted
 
     def _first_seen(self, claims: AccessClaims) -> None:
         """Report the tokens of this ``iat`` to the store as delivered, in case it missed the confirmation."""
@@ -127,10 +127,10 @@ class Authenticator:
             self._store.deliveries.seen(claims.sub, claims.dev, _milliseconds(claims.iat))
 
 
-def _by_key(found: KeyCaller, expires: float | None = None) -> Authenticated:
-    answer = found.answer
+def _by_key(key_caller: KeyCaller, expires: float | None = None) -> Authenticated:
+    answer = key_caller.answer
     return Authenticated(
-        found.caller, revision_in(answer.revision), expires or found.expires, answer.all_rights
+        key_caller.caller, revision_in(answer.revision), expires or key_caller.expires, answer.all_rights
     )
 
 

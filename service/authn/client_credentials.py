@@ -51,11 +51,11 @@ class ClientCredentials:
         """
         try:
             request = FormRequest(form_of(content_type, body), authorization)
-            found = await self._client(_secret(request))
+            client = await self._client(_secret(request))
         except OAuth2Error as error:
             return refused(error), None
-        given: OAuthAnswer = _Server(found, self._tokens, self._lasts).create_token_response(request)
-        return given, None if found is None or "error" in given.body else found.caller
+        given: OAuthAnswer = _Server(client, self._tokens, self._lasts).create_token_response(request)
+        return given, None if client is None or "error" in given.body else client.caller
 
     async def _client(self, secret: str | None) -> _Client | None:
         if secret is None:
@@ -69,9 +69,9 @@ class ClientCredentials:
 class _Client:
     """A client whose secret has been verified, as Authlib asks about it."""
 
-    def __init__(self, found: KeyCaller, secret: str) -> None:
-        self.caller = found.caller
-        self.expires = found.expires
+    def __init__(self, key_caller: KeyCaller, secret: str) -> None:
+        self.caller = key_caller.caller
+        self.expires = key_caller.expires
         self._secret = secret
 
     def is_named(self, client_id: str) -> bool:
@@ -134,8 +134,8 @@ class _Server(AuthorizationServer):  # type: ignore[misc]  # the same
             )
         except Conflict:
             raise InvalidScopeError("The scope does not fit into a token: ask for less") from None
-        told = {"scope": granted} if granted else {}
-        return {"access_token": token, "token_type": "Bearer", "expires_in": lasts, **told}
+        extra = {"scope": granted} if granted else {}
+        return {"access_token": token, "token_type": "Bearer", "expires_in": lasts, **extra}
 
     def save_token(self, _token: Mapping[str, Any], _request: OAuth2Request) -> None:
         """Store nothing: a token is signed."""

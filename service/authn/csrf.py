@@ -52,8 +52,8 @@ class Csrf:
 
 
 def _mac(key: bytes, login_id: str, issued: int, nonce: str) -> str:
-    said = f"{login_id}.{issued}.{nonce}".encode()
-    return base64.urlsafe_b64encode(hmac.digest(key, said, sha256)).rstrip(b"=").decode()
+    message = f"{login_id}.{issued}.{nonce}".encode()
+    return base64.urlsafe_b64encode(hmac.digest(key, message, sha256)).rstrip(b"=").decode()
 
 
 def check_source(*, fetch_site: str | None, origin: str | None, host: str) -> None:

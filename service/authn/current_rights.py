@@ -77,25 +77,27 @@ class CurrentRights:
         ``all_rights`` is the epoch of all rights, read after the question had arrived; None if it is not
         known. Raises ``Unavailable``.
         """
-        found: dict[Who, Caller] = {}
+        callers: dict[Who, Caller] = {}
         doubtful: dict[Who, _Entry] = {}
         for who in asked:
             if (entry := self._entry(who)) is None:
                 continue
             if all_rights is not None and entry.all_rights == all_rights:
-                found[who] = entry.caller
+                callers[who] = entry.caller
             else:
                 doubtful[who] = entry
         if doubtful:
-            answers = await self._store.check_all_rights(one.caller.login_id for one in doubtful.values())
+            answers = await self._store.check_all_rights(
+                cached.caller.login_id for cached in doubtful.values()
+            )
             for (who, entry), answer in zip(doubtful.items(), answers, strict=True):
                 if entry.stands(answer):
-                    found[who] = entry.caller
-        missing = [who for who in asked if who not in found]
+                    callers[who] = entry.caller
+        missing = [who for who in asked if who not in callers]
         if missing:
             read = await asyncio.gather(*map(self._read, missing))
-            found.update((who, caller) for who, caller in zip(missing, read, strict=True) if caller)
-        return found
+            callers.update((who, caller) for who, caller in zip(missing, read, strict=True) if caller)
+        return callers
 
     async def finish(self) -> None:
         """End the reading that still runs, if one does."""
@@ -148,13 +150,13 @@ class CurrentRights:
         # Set before the users are read: a change that comes in between ends them.
         epochs, all_rights = await self._begun(list(names))
         users = await active.read(self._database, list(epochs)) if epochs else []
-        found: dict[Who, Caller] = {}
+        callers: dict[Who, Caller] = {}
         now = time.monotonic()
         for user in users:
             entry = _Entry(self._caller(user), user.name_key, epochs[user.id], now, all_rights)
             self._keep(user.id, entry)
-            found[user.id] = found[user.name_key] = entry.caller
-        return found
+            callers[user.id] = callers[user.name_key] = entry.caller
+        return callers
 
     async def _begun(self, ids: list[int]) -> tuple[dict[int, bytes], bytes | None]:
         """Return the epochs of users who are not banned, by id, and that of all rights from before them."""

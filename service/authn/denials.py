@@ -30,8 +30,8 @@ class Denials:
         denial = await self._denial_of(user_id)
         while True:
             ended += await self._tell(str(user_id), denial, all_bans=all_bans)
-            told, denial = denial, await self._denial_of(user_id)
-            if told == denial:
+            announced, denial = denial, await self._denial_of(user_id)
+            if announced == denial:
                 return ended
 
     async def _denial_of(self, user_id: int) -> Denial | None:

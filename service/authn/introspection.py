@@ -42,13 +42,13 @@ class Introspection:
             form = form_of(content_type, body)
         except OAuth2Error as error:
             return refused(error)
-        found = None
+        authenticated = None
         if "token" in form:
             try:
-                found = await self._authenticator.checked(form["token"], permission_map)
+                authenticated = await self._authenticator.checked(form["token"], permission_map)
             except (TokenInvalid, TokenExpired, RefreshRequired, AccountBanned):
-                found = None
-        token = None if found is None else _Token(found, self._settings, only_of)
+                authenticated = None
+        token = None if authenticated is None else _Token(authenticated, self._settings, only_of)
         server = _Server()
         server.register_endpoint(_Endpoint(token))
         # The hint is ignored, as RFC 7662 §2.1 allows: all kinds of tokens are tried anyway.
@@ -60,8 +60,8 @@ class Introspection:
 class _Token:
     """An active token, as Authlib asks about it."""
 
-    def __init__(self, found: Authenticated, settings: Auth, only_of: str | None) -> None:
-        caller = found.caller
+    def __init__(self, authenticated: Authenticated, settings: Auth, only_of: str | None) -> None:
+        caller = authenticated.caller
         codes = caller.held.codes if only_of is None else intersection(caller.held.codes, [f"{only_of}:*"])
         self.payload: dict[str, Any] = {
             "active": True,
@@ -74,8 +74,8 @@ class _Token:
         }
         if caller.key_id is not None:
             self.payload["client_id"] = str(caller.key_id)
-        if found.expires is not None:
-            self.payload["exp"] = int(found.expires)
+        if authenticated.expires is not None:
+            self.payload["exp"] = int(authenticated.expires)
         if caller.issued_at:
             self.payload["iat"] = int(caller.issued_at)
 

@@ -71,8 +71,8 @@ class Sessions:
 
     async def own(self, caller: Caller) -> list[OwnSession]:
         """Return the caller's sessions, the latest login first."""
-        found = await self._store.sessions(caller.login_id)
-        newest_first = sorted(found.items(), key=lambda item: item[1].login_time, reverse=True)
+        by_device = await self._store.sessions(caller.login_id)
+        newest_first = sorted(by_device.items(), key=lambda item: item[1].login_time, reverse=True)
         return [_own(device, session, caller) for device, session in newest_first]
 
     async def log_out(self, caller: Caller) -> None:
@@ -112,7 +112,7 @@ class Sessions:
         page.
         """
         try:
-            found = await self._store.online.page(
+            listed = await self._store.online.page(
                 number=page,
                 size=size,
                 cursor=cursor,
@@ -122,16 +122,16 @@ class Sessions:
             )
         except ValueError:
             raise ValidationFailed(("cursor", "was not made by this service")) from None
-        return OnlineUsers(tuple(map(_online, found.rows)), found.total, found.next_cursor)
+        return OnlineUsers(tuple(map(_online, listed.rows)), listed.total, listed.next_cursor)
 
     async def kick(self, target: Target) -> int:
         """End all sessions of a user and return how many; ``NotFound`` when there is none."""
         login_id = target.login_id
-        found = await self._store.sessions(login_id)
+        by_device = await self._store.sessions(login_id)
         ended = await self._store.close_sessions(login_id)
         if not ended:
             raise NotFound("The user has no session")
-        user_name = next((session.user_name for session in found.values()), None)
+        user_name = next((session.user_name for session in by_device.values()), None)
         self._entries.by_other("kick", target.user_id, user_name)
         _security("all sessions of a user were ended", login_id, ended=ended)
         return ended
@@ -139,9 +139,9 @@ class Sessions:
     async def kick_device(self, target: Target, device: str) -> None:
         """End one session of a user; ``NotFound`` when there is none on ``device``."""
         login_id = target.login_id
-        found = await self._store.sessions(login_id)
+        by_device = await self._store.sessions(login_id)
         await self._end(login_id, device)
-        user_name = found[device].user_name if device in found else None
+        user_name = by_device[device].user_name if device in by_device else None
         self._entries.by_other("kick", target.user_id, user_name, device)
         _security("a session of a user was ended", login_id, device=device)
 

@@ -166,10 +166,10 @@ def _read_private(name: str, path: Path | None) -> Any:
     Raises ``SettingsError``, also for a file that others may read or write.
     """
     try:
-        found = path.stat() if path else None
+        file_status = path.stat() if path else None
     except OSError as error:
         raise _fault(name, f"can't be read: {error.strerror}") from None
-    if found and is_open_to_others(found):
+    if file_status and is_open_to_others(file_status):
         raise _fault(name, f"is open to other users: chmod 600 {path}, or make a new pair of keys")
     return _read(name, path, lambda pem: load_pem_private_key(pem, None))
 

@@ -222,9 +222,9 @@ class Tokens:
         try:
             parts = _parts(token)
             key = self._key_of(parts.header)
-            said = strict_object(_signed_payload(parts, self._algorithm, key.key))
-            kind = next((one for one in kinds if said.get("typ") == one.TYPE), kinds[0])
-            claims = msgspec.convert(said, kind)
+            payload = strict_object(_signed_payload(parts, self._algorithm, key.key))
+            kind = next((candidate for candidate in kinds if payload.get("typ") == candidate.TYPE), kinds[0])
+            claims = msgspec.convert(payload, kind)
         except (ValueError, JoseError):  # msgspec's ValidationError is a ValueError
             raise TokenInvalid from None
         self._check_claims(claims)

@@ -98,7 +98,7 @@ class VerifiedTokens:
         self._held: dict[object, HeldCodes] = {}
         self._held_map: PermissionMap | None = None
 
-    def found(self, token: str, permission_map: PermissionMap) -> VerifiedToken:
+    def lookup(self, token: str, permission_map: PermissionMap) -> VerifiedToken:
         """Return an access or client token with its caller, whose bits ``permission_map`` decodes.
 
         Raises what ``Tokens.verify_access`` raises.
@@ -171,10 +171,10 @@ class VerifiedTokens:
         """Return the same object for equal claims, so that decisions cached by it are found."""
         if self._held_map is not permission_map or len(self._held) > self._most:
             self._held_map, self._held = permission_map, {}
-        said = claims.permissions if claims.pb is UNSET else claims.pb
-        held = self._held.get(said)
+        permissions = claims.permissions if claims.pb is UNSET else claims.pb
+        held = self._held.get(permissions)
         if held is None:
-            held = self._held[said] = HeldCodes(_codes(claims, permission_map))
+            held = self._held[permissions] = HeldCodes(_codes(claims, permission_map))
         return held
 
 

@@ -165,7 +165,7 @@ class ArchiveReader:
             places = list(_places(self._file))
             self._seal = self._read(places.pop(), _LARGEST_SEAL) if places[-1].name == SEAL else b""
             self._text = self._read(places.pop(), _LARGEST_MANIFEST)
-            self._places = {one.name: one for one in places}
+            self._places = {place.name: place for place in places}
             self.manifest = self._decoded()
             self._require_members(places)
         except BaseException as error:
@@ -195,7 +195,7 @@ class ArchiveReader:
 
     def chunks(self, name: str) -> Iterator[bytes]:
         """Yield the bytes of a member; ``ArchiveError`` at its end if they are not those of the manifest."""
-        member = next(one for one in self.manifest.members if one.name == name)
+        member = next(candidate for candidate in self.manifest.members if candidate.name == name)
         digest = sha256()
         for chunk in self._chunks(self._places[name]):
             digest.update(chunk)
@@ -226,13 +226,13 @@ class ArchiveReader:
         return decoder.decode(self._text)
 
     def _require_members(self, places: Sequence[_Place]) -> None:
-        found = [(one.name, one.size) for one in places]
-        if found != [(one.name, one.size) for one in self.manifest.members]:
+        members = [(place.name, place.size) for place in places]
+        if members != [(member.name, member.size) for member in self.manifest.members]:
             raise ArchiveError(f"{self.path} is damaged: its members are not those of its manifest")
-        for name, _ in found:
+        for name, _ in members:
             if not is_member_name(name):
                 raise ArchiveError(f"{self.path} is no backup of this program: it has a member {name!r}")
-        if len(self._places) < len(found):
+        if len(self._places) < len(members):
             raise ArchiveError(f"{self.path} is damaged: it has a member twice")
 
 

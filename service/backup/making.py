@@ -70,7 +70,7 @@ async def make(settings: Settings, path: Path, *, with_files: bool, passphrase: 
         with ArchiveWriter(path) as archive:
             async with _objects_kept(database), database.snapshot(within=WITHIN) as connection:
                 snapshot = await snapshots.export(connection)
-                stored = [one async for one in snapshots.objects(connection)]
+                stored = [file async for file in snapshots.objects(connection)]
                 await _dump(settings, archive, snapshot)
                 facts = await _facts(connection)
                 damaged = await _copy(objects, archive, stored) if with_files else ()
@@ -90,7 +90,7 @@ async def make(settings: Settings, path: Path, *, with_files: bool, passphrase: 
                 heads=facts.heads,
                 entries_under_way=await _entries_under_way(settings),
                 files=Files(
-                    with_files, len(stored), sum(one.size for one in stored), snapshot.prefix, damaged
+                    with_files, len(stored), sum(file.size for file in stored), snapshot.prefix, damaged
                 ),
                 keys=None if passphrase is None else ENCRYPTION,
                 key_names=tuple(keys),
@@ -143,19 +143,19 @@ async def _facts(connection: Connection) -> _Facts:
 
 async def _copy(objects: ObjectStore, archive: ArchiveWriter, stored: list[StoredObject]) -> tuple[str, ...]:
     """Copy the contents of files; return the keys of those that are missing or not what they must be."""
-    return tuple([one.key for one in stored if not await _is_copied(objects, archive, one)])
+    return tuple([file.key for file in stored if not await _is_copied(objects, archive, file)])
 
 
 class _DamagedError(Exception):
     """An object is not what its row says."""
 
 
-async def _is_copied(objects: ObjectStore, archive: ArchiveWriter, one: StoredObject) -> bool:
-    if not is_member_name(FILES + one.key):  # a restore would refuse it
+async def _is_copied(objects: ObjectStore, archive: ArchiveWriter, file: StoredObject) -> bool:
+    if not is_member_name(FILES + file.key):  # a restore would refuse it
         return False
     try:
-        with archive.member(FILES + one.key) as member:
-            await _copy_content(objects, member, one)
+        with archive.member(FILES + file.key) as member:
+            await _copy_content(objects, member, file)
     except (NotFound, _DamagedError):
         return False
     except Unavailable:
@@ -165,10 +165,10 @@ async def _is_copied(objects: ObjectStore, archive: ArchiveWriter, one: StoredOb
     return True
 
 
-async def _copy_content(objects: ObjectStore, member: MemberWriter, one: StoredObject) -> None:
-    async for piece in objects.read(one.key, one.size, 0, one.size):
+async def _copy_content(objects: ObjectStore, member: MemberWriter, file: StoredObject) -> None:
+    async for piece in objects.read(file.key, file.size, 0, file.size):
         member.write(piece)
-    if member.sha256 != one.sha256:
+    if member.sha256 != file.sha256:
         raise _DamagedError
 
 

@@ -16,7 +16,7 @@ class Origin(NamedTuple):
     """Whether it is proved who has made an archive, and a sentence about it."""
 
     proved: bool
-    said: str
+    statement: str
 
 
 UNCHECKED: Final = Origin(False, "Not looked at: --unauthenticated")

@@ -33,38 +33,38 @@ def program_for(settings: Settings, name: str, server: int) -> Path:
 
     A program older than its server does not know all of it: pg_dump(1) refuses. Raises ``ProgramError``.
     """
-    found = [(path, _version_of(path)) for path in _candidates(settings, name)]
+    installed = [(path, _version_of(path)) for path in _candidates(settings, name)]
     needed = server // 10_000
-    for path, version in found:
+    for path, version in installed:
         if version >= needed:
             return path
     where = "Install the client programs of that version, or name their directory in database.programs"
-    if not found:
+    if not installed:
         raise ProgramError(
             f"{name} of PostgreSQL {needed} or later is needed, and none is installed. {where}"
         )
-    told = ", ".join(f"{path} is of version {version}" for path, version in found)
-    raise ProgramError(f"{name} is older than the server, which is PostgreSQL {needed}: {told}. {where}")
+    versions = ", ".join(f"{path} is of version {version}" for path, version in installed)
+    raise ProgramError(f"{name} is older than the server, which is PostgreSQL {needed}: {versions}. {where}")
 
 
 def _candidates(settings: Settings, name: str) -> Iterable[Path]:
     if (directory := settings.database.programs) is not None:
         path = directory / name
         return [path] if path.is_file() else []
-    found = [Path(one)] if (one := shutil.which(name)) else []
+    paths = [Path(program)] if (program := shutil.which(name)) else []
     try:
-        return [*found, postgres_program(name)]
+        return [*paths, postgres_program(name)]
     except EmbeddedError:
-        return found
+        return paths
 
 
 def _version_of(path: Path) -> int:
     """Return the major version of a program; 0 if it can't be run."""
     try:
-        said = subprocess.run([path, "--version"], env=_environment(), capture_output=True, check=False)  # noqa: S603 - chosen by the operator
+        completed = subprocess.run([path, "--version"], env=_environment(), capture_output=True, check=False)  # noqa: S603 - chosen by the operator
     except OSError:
         return 0
-    version = _VERSION.search(said.stdout)
+    version = _VERSION.search(completed.stdout)
     return int(version[1]) if version else 0
 
 
@@ -112,20 +112,20 @@ async def _running(
         stderr=asyncio.subprocess.PIPE,
     )
     assert process.stderr is not None  # noqa: S101 - it is a pipe
-    said = asyncio.create_task(process.stderr.read())
+    error_output = asyncio.create_task(process.stderr.read())
     try:
         yield process
-        _require_success(program, await process.wait(), await said)
+        _require_success(program, await process.wait(), await error_output)
     finally:
         if process.returncode is None:
             process.kill()
             await process.wait()
-        await said
+        await error_output
 
 
-def _require_success(program: Path, status: int, said: bytes) -> None:
+def _require_success(program: Path, status: int, error_output: bytes) -> None:
     if status:
-        words = said[-_TAIL:].decode(errors="replace").strip()
+        words = error_output[-_TAIL:].decode(errors="replace").strip()
         raise ProgramError(f"{program.name} failed with status {status}:\n{words}")
 
 

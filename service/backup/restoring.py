@@ -210,7 +210,7 @@ class _Restore:
         return restored
 
 
-def _timeline(manifest: Manifest, begun: datetime, told: frozenset[str]) -> Timeline:
+def _timeline(manifest: Manifest, begun: datetime, timeline_names: frozenset[str]) -> Timeline:
     return Timeline(
         number=manifest.timelines[-1].number + 1,
         name=secrets.token_hex(6),
@@ -218,20 +218,20 @@ def _timeline(manifest: Manifest, begun: datetime, told: frozenset[str]) -> Time
         backup_id=manifest.id,
         snapshot_time=manifest.snapshot_time,
         operator=operator_name(),
-        ended=tuple(sorted(told - {one.name for one in manifest.timelines})),
-        heads=tuple(CutHead(one.log, one.day, one.key_id, one.number) for one in manifest.heads),
+        ended=tuple(sorted(timeline_names - {timeline.name for timeline in manifest.timelines})),
+        heads=tuple(CutHead(head.log, head.day, head.key_id, head.number) for head in manifest.heads),
     )
 
 
 async def _known(store: SessionStore, timeline: str) -> _Known:
     try:
         announced = await store.revision_key.read(timeline)
-        told = told_store(await store.log.heads())
+        reported = told_store(await store.log.heads())
     except Unavailable:
         return _Known(False)
     witnessed = 0 if announced.witness is None else announced.witness.revision
     revision = max(announced.revision or 0, witnessed)
-    return _Known(True, revision, frozenset(head.timeline for head in told))
+    return _Known(True, revision, frozenset(head.timeline for head in reported))
 
 
 async def _enter(

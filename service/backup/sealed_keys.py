@@ -48,16 +48,16 @@ def keys_of(settings: Settings) -> dict[str, str]:
     ``settings`` have the local secret, as those of ``reachable``. Raises ``KeysError`` for a file that can't
     be read, and if the key that signs tokens is not known: a backup must not hold less than it says.
     """
-    found = {f"auth.{name}": getattr(settings.auth, name) for name in _SECRETS}
-    found |= {f"oplog.{name}": getattr(settings.oplog, name) for name in _CHAIN_KEYS}
+    keys = {f"auth.{name}": getattr(settings.auth, name) for name in _SECRETS}
+    keys |= {f"oplog.{name}": getattr(settings.oplog, name) for name in _CHAIN_KEYS}
     for name in _FILES:
         path: Path | None = getattr(settings.auth, name)
         if path is not None:
             try:
-                found[f"auth.{name}"] = path.read_text("ascii")
+                keys[f"auth.{name}"] = path.read_text("ascii")
             except (OSError, UnicodeDecodeError) as error:
                 raise KeysError(f"{path} can't be read") from error
-    kept = {name: value for name, value in found.items() if value}
+    kept = {name: value for name, value in keys.items() if value}
     signs = "auth.jwt_secret" if settings.auth.jwt_algorithm.startswith("HS") else "auth.jwt_private_key"
     if signs not in kept:
         raise KeysError(f"The key that signs tokens is not known: {signs} is empty")

@@ -23,10 +23,10 @@ def list_users(settings: Settings, role_code: str | None, *, as_json: bool) -> s
     ``Unavailable``.
     """
     require_current(settings.database.url)
-    found = asyncio.run(_read(settings, role_code))
+    users = asyncio.run(_read(settings, role_code))
     if as_json:
-        return json.dumps([_members(one) for one in found], indent=2)
-    return "\n".join(aligned([_HEAD, *map(_cells, found)]))
+        return json.dumps([_members(user) for user in users], indent=2)
+    return "\n".join(aligned([_HEAD, *map(_cells, users)]))
 
 
 async def _read(settings: Settings, role_code: str | None) -> list[Overview]:
@@ -38,29 +38,29 @@ async def _read(settings: Settings, role_code: str | None) -> list[Overview]:
         await database.close()
 
 
-def _members(one: Overview) -> dict[str, object]:
+def _members(user: Overview) -> dict[str, object]:
     return {
-        "id": one.id,
-        "userName": one.user_name,
-        "kind": one.kind,
-        "status": one.status,
-        "roles": list(one.roles),
-        "disabledRoles": list(one.disabled_roles),
-        "createTime": rfc3339(one.create_time),
-        "updateTime": rfc3339(one.update_time),
-        "mayDoEverything": one.everything and one.status == "enabled",
+        "id": user.id,
+        "userName": user.user_name,
+        "kind": user.kind,
+        "status": user.status,
+        "roles": list(user.roles),
+        "disabledRoles": list(user.disabled_roles),
+        "createTime": rfc3339(user.create_time),
+        "updateTime": rfc3339(user.update_time),
+        "mayDoEverything": user.everything and user.status == "enabled",
     }
 
 
-def _cells(one: Overview) -> tuple[str, ...]:
-    roles = [*one.roles, *(f"({code})" for code in one.disabled_roles)]
-    everything = one.everything and one.status == "enabled"
+def _cells(user: Overview) -> tuple[str, ...]:
+    roles = [*user.roles, *(f"({code})" for code in user.disabled_roles)]
+    everything = user.everything and user.status == "enabled"
     return (
-        str(one.id),
-        one.user_name,
-        one.kind,
-        one.status,
+        str(user.id),
+        user.user_name,
+        user.kind,
+        user.status,
         "yes" if everything else "no",
-        rfc3339(one.update_time),
+        rfc3339(user.update_time),
         ", ".join(roles) or "-",
     )

@@ -51,24 +51,24 @@ def verify(
     ``SchemaError`` and ``Unavailable``.
     """
     require_current(settings.database.url)
-    told, earlier = list(_lines(heads)), list(_lines(old_keys))
+    head_lines, earlier = list(_lines(heads)), list(_lines(old_keys))
     keys = (settings.oplog.chain_key, settings.oplog.chain_previous_key, *earlier)
     audit = Audit(
         database=Database(settings.database.url, pool_size=1, timeout=settings.database.timeout),
         keys=[Chain(keys[0]), Chain(), *map(Chain, filter(None, keys[1:]))],
-        told=told_lines(told),
+        checkpoints=told_lines(head_lines),
         begin=begin or date.min,
         end=end or date.max,
     )
-    found = asyncio.run(_verify(settings, audit, RevisionSeals(*keys), told_revisions(told), say))
-    if found:
-        raise TamperingError(f"days, restores and revisions that are not as they were written: {found}")
+    fault_count = asyncio.run(_verify(settings, audit, RevisionSeals(*keys), told_revisions(head_lines), say))
+    if fault_count:
+        raise TamperingError(f"days, restores and revisions that are not as they were written: {fault_count}")
 
 
 async def _kept(settings: Settings, audit: Audit, say: Say) -> tuple[list[ReportedHead], dict[int, str]]:
     """Return the heads that the session store keeps, and the newest revisions; without it, say so."""
     async with audit.database.snapshot() as connection:
-        timelines = [one.name for one in await restore_epochs.every(connection)]
+        timelines = [timeline.name for timeline in await restore_epochs.every(connection)]
     store = SessionStore(settings.redis, settings.auth)
     try:
         return told_store(await store.log.heads()), await store.revision_key.witnesses(timelines)
@@ -80,50 +80,50 @@ async def _kept(settings: Settings, audit: Audit, say: Say) -> tuple[list[Report
 
 
 async def _verify(
-    settings: Settings, given: Audit, seals: RevisionSeals, told: Mapping[int, str], say: Say
+    settings: Settings, given: Audit, seals: RevisionSeals, hashes: Mapping[int, str], say: Say
 ) -> int:
-    found = 0
+    fault_count = 0
     try:
         heads, witnesses = await _kept(settings, given, say)
-        audit, told = replace(given, told=[*given.told, *heads]), {**told, **witnesses}
+        audit, hashes = replace(given, checkpoints=[*given.checkpoints, *heads]), {**hashes, **witnesses}
         revisions = await audit_revisions(
-            audit.database, seals, told, lambda _, time: audit.begin <= time.date() <= audit.end
+            audit.database, seals, hashes, lambda _, time: audit.begin <= time.date() <= audit.end
         )
         _report_revisions(revisions, say)
-        found += revisions.fault_count
+        fault_count += revisions.fault_count
         lineage = await audit.lineage()
         for line in (*lineage.notes, *lineage.faults):
             say(line)
-        found += len(lineage.faults)
-        async for one in audit.days():
-            _report(one, say)
-            found += bool(one.faults)
+        fault_count += len(lineage.faults)
+        async for log_day in audit.days():
+            _report(log_day, say)
+            fault_count += bool(log_day.faults)
         async with audit.database.transaction() as connection:
             aside = await chain.set_aside_count(connection)
     finally:
         await given.database.close()
     if aside:
         say(f"{aside} entries that the logs refused are in sys.log_set_aside")
-    return found
+    return fault_count
 
 
-def _report_revisions(found: RevisionAudit, say: Say) -> None:
-    state = "NOT as published" if found.faults else "as published"
-    unsealed = f", {found.unsealed} without a seal" if found.unsealed else ""
-    say(f"policy revisions: {found.count}, {state}{unsealed}")
-    for line in (*found.notes, *(f"  {fault}" for fault in found.faults)):
+def _report_revisions(audit: RevisionAudit, say: Say) -> None:
+    state = "NOT as published" if audit.faults else "as published"
+    unsealed = f", {audit.unsealed} without a seal" if audit.unsealed else ""
+    say(f"policy revisions: {audit.count}, {state}{unsealed}")
+    for line in (*audit.notes, *(f"  {fault}" for fault in audit.faults)):
         say(line)
-    if more := found.fault_count - len(found.faults):
+    if more := audit.fault_count - len(audit.faults):
         say(f"  and {more} more")
 
 
-def _report(one: Day, say: Say) -> None:
-    state = "dropped" if one.dropped else f"{one.entries} entries"
-    found = "NOT as written" if one.faults else "as written"
-    say(f"{one.log} {one.day}: {state}, {found}{', without a key' if one.keyless else ''}")
-    for fault in one.faults:
+def _report(log_day: Day, say: Say) -> None:
+    state = "dropped" if log_day.dropped else f"{log_day.entries} entries"
+    verdict = "NOT as written" if log_day.faults else "as written"
+    say(f"{log_day.log} {log_day.day}: {state}, {verdict}{', without a key' if log_day.keyless else ''}")
+    for fault in log_day.faults:
         say(f"  {fault}")
-    if more := one.fault_count - len(one.faults):
+    if more := log_day.fault_count - len(log_day.faults):
         say(f"  and {more} more")
 
 

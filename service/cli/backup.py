@@ -106,7 +106,7 @@ def _look_into(options: Namespace, environ: Mapping[str, str]) -> None:
             return
         _show(options, archive.manifest)
     if options.verify and not options.json:
-        say(f"All members are as the manifest says. Origin: {origin.said}.")
+        say(f"All members are as the manifest says. Origin: {origin.statement}.")
 
 
 def _write_keys(options: Namespace, archive: ArchiveReader) -> None:

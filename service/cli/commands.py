@@ -70,8 +70,8 @@ def _check(_options: Namespace, environ: Environ) -> int:
     from service.operator.stores import reachable
 
     with reachable(table.load(environ)) as settings:
-        said, status = check_database(settings.database.url, configured(settings.policy).extensions)
-    say(*said)
+        lines, status = check_database(settings.database.url, configured(settings.policy).extensions)
+    say(*lines)
     return status
 
 

@@ -19,26 +19,26 @@ def check_database(url: str, extensions: Sequence[Extension]) -> tuple[list[str]
 
     Raises SchemaError if this version is too old for the schema, and Unavailable.
     """
-    found = pending_migration(url, extensions)
-    return list(_described(found)), PENDING if found.steps or found.extensions else 0
+    pending = pending_migration(url, extensions)
+    return list(_described(pending)), PENDING if pending.steps or pending.extensions else 0
 
 
-def _described(found: PendingMigration) -> Iterator[str]:
-    standing = found.standing
+def _described(pending: PendingMigration) -> Iterator[str]:
+    standing = pending.standing
     if standing.is_newer:
         yield (
             f"The database has schema {standing.stored}, made by version {standing.migrated_by}; it needs "
             f"version {standing.least_version} or later, and this is {__version__}: nothing to migrate."
         )
-    elif not found.steps:
+    elif not pending.steps:
         yield f"The database has this version's schema, {standing.stored}: nothing to migrate."
     else:
         yield f"From schema {standing.stored or '(none)'} to {standing.expected}:"
-        for step in found.steps:
+        for step in pending.steps:
             yield _line(step)
             if standing.stored is not None and step.locks:
                 yield from aligned(_cells(step.locks), indent="    ")
-    for name in found.extensions:
+    for name in pending.extensions:
         yield f"The extension {name} has tables to migrate."
 
 
@@ -49,5 +49,5 @@ def _line(step: PendingStep) -> str:
 
 
 def _cells(locks: Iterable[TableLock]) -> Iterator[tuple[str, str, str, str]]:
-    for one in locks:
-        yield one.table, one.lock, f"about {one.rows} rows", one.size
+    for table_lock in locks:
+        yield table_lock.table, table_lock.lock, f"about {table_lock.rows} rows", table_lock.size

@@ -40,18 +40,20 @@ def diagnose(
             ("settings", fault(f"{name} {message}", "see docs/reference/settings.md"))
             for name, message in wrong.faults
         ]
-    found: Findings = []
+    findings: Findings = []
     with ExitStack() as stack:
         if (settings.database.url and settings.redis.url) or (settings.server.data / "owner").exists():
             try:
                 settings = stack.enter_context(reachable(settings))
             except (EmbeddedError, SettingsError) as wrong:
-                found.append(("embedded-stores", fault(_in_one_line(wrong), "see the logs in server.data")))
+                findings.append(
+                    ("embedded-stores", fault(_in_one_line(wrong), "see the logs in server.data"))
+                )
         else:
-            found.append(("embedded-stores", unknown("none was made yet: the first start makes them")))
+            findings.append(("embedded-stores", unknown("none was made yet: the first start makes them")))
         routes = partial(known_routes, settings.policy)
-        found += asyncio.run(examine(environ, settings, routes, _checks(state_file)))
-        return found if public_url is None else found + _publicly(public_url, settings)
+        findings += asyncio.run(examine(environ, settings, routes, _checks(state_file)))
+        return findings if public_url is None else findings + _publicly(public_url, settings)
 
 
 def _checks(state_file: Path | None) -> tuple[Check, ...]:
@@ -82,11 +84,11 @@ def as_text(findings: Findings) -> str:
     """Return one line per finding, and one that counts them."""
     width = max(len(name) for name, _ in findings)
     lines = []
-    for name, one in findings:
-        remedy = f" -> {one.remedy}" if one.remedy else ""
-        message = " ".join(f"{one.message}{remedy}".split())
-        lines.append(f"{one.state:7}  {name:{width}}  {message}")
-    counts = Counter(one.state for _, one in findings)
+    for name, finding in findings:
+        remedy = f" -> {finding.remedy}" if finding.remedy else ""
+        message = " ".join(f"{finding.message}{remedy}".split())
+        lines.append(f"{finding.state:7}  {name:{width}}  {message}")
+    counts = Counter(finding.state for _, finding in findings)
     total = ", ".join(f"{state} {counts[state]}" for state in STATES if counts[state])
     return "\n".join([*lines, f"Checks: {len(findings)}; {total}."])
 
@@ -94,7 +96,7 @@ def as_text(findings: Findings) -> str:
 def as_json(findings: Findings) -> str:
     """Return an object with the worst state and all checks."""
     checks = [
-        {"check": name, "state": one.state, "message": one.message, "remedy": one.remedy or None}
-        for name, one in findings
+        {"check": name, "state": finding.state, "message": finding.message, "remedy": finding.remedy or None}
+        for name, finding in findings
     ]
     return json.dumps({"status": worst_of(findings), "checks": checks}, indent=2)

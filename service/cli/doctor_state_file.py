@@ -21,15 +21,15 @@ _DONE: Final = {"create": "missing", "update": "changed", "delete": "not in the 
 async def state_file(path: Path, installation: Installation) -> Finding:
     """What was changed past the review is in force as well."""
     try:
-        wanted = read_state(path)
+        desired = read_state(path)
     except YamlError as wrong:
         return fault("; ".join(wrong.faults), "correct the file, or write it anew: portcullis state export")
     try:
         async with installation.records() as connection:
-            found = (await stored_state.read(connection)).state
+            result = (await stored_state.read(connection)).state
     except Conflict as wrong:
         return fault(wrong.detail, "correct the tree of menus in the database")
-    edits = edits_between(found, wanted, prune=True).edits
+    edits = edits_between(result, desired, prune=True).edits
     if not edits:
         return ok(f"roles, menus, resources and bindings are those of {path.name}")
     named = [f"{edit.kind} {printable(edit.key)} ({_DONE[edit.action]})" for edit in edits[:_NAMED]]

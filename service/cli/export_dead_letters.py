@@ -55,23 +55,23 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
                 return await export_dead_letters.after(connection, options.destination, 0, options.limit)
 
         stored = with_database(settings, read)
-    found = DeadLetters(
+    letters = DeadLetters(
         items=[
             ShownDeadLetter(
-                id=str(one.event_id),
-                destination=one.destination,
-                log=one.log,
-                dead_time=rfc3339(one.dead_time),
-                reason=one.reason,
-                entry=msgspec.Raw(one.entry.encode()),
+                id=str(letter.event_id),
+                destination=letter.destination,
+                log=letter.log,
+                dead_time=rfc3339(letter.dead_time),
+                reason=letter.reason,
+                entry=msgspec.Raw(letter.entry.encode()),
             )
-            for one in stored
+            for letter in stored
         ]
     )
-    show(options, found, lambda: aligned(_rows(found)))
+    show(options, letters, lambda: aligned(_rows(letters)))
 
 
-def _rows(found: DeadLetters) -> Iterator[tuple[str, str, str, str, str]]:
+def _rows(letters: DeadLetters) -> Iterator[tuple[str, str, str, str, str]]:
     yield "TIME", "DESTINATION", "LOG", "ID", "REASON"
-    for one in found.items:
-        yield one.dead_time, one.destination, one.log, one.id, printable(one.reason)
+    for letter in letters.items:
+        yield letter.dead_time, letter.destination, letter.log, letter.id, printable(letter.reason)

@@ -29,7 +29,7 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
     """
     name = options.destination
     with reachable(load(environ)) as settings:
-        configured = {one.name: one for one in settings.export.destinations}.get(name)
+        configured = {destination.name: destination for destination in settings.export.destinations}.get(name)
 
         async def work(database: Database) -> str:
             async with database.transaction() as connection:

@@ -25,7 +25,7 @@ class ResendError(LaunchError):
 
 def named(settings: Settings, name: str) -> Destination:
     """Return the destination of the settings; raises UnknownDestination."""
-    by_name = {one.name: one for one in settings.export.destinations}
+    by_name = {destination.name: destination for destination in settings.export.destinations}
     if name not in by_name:
         raise UnknownDestination(
             f"the settings have no destination '{name}'; there are {', '.join(by_name) or 'none'}"

@@ -54,15 +54,15 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
                 return await export_destinations.all_stored(connection)
 
         stored = with_database(settings, read)
-    found = DestinationStates(items=list(_states(settings.export.destinations, stored)))
-    show(options, found, lambda: aligned(_rows(found)))
+    states = DestinationStates(items=list(_states(settings.export.destinations, stored)))
+    show(options, states, lambda: aligned(_rows(states)))
 
 
 def _states(
     configured: tuple[Destination, ...], stored: list[StoredDestination]
 ) -> Iterator[DestinationState]:
-    by_name = {one.name: one for one in stored}
-    names = {one.name for one in configured}
+    by_name = {destination.name: destination for destination in stored}
+    names = {destination.name for destination in configured}
     for name in sorted(names | by_name.keys()):
         state = by_name.get(name)
         since = None if state is None else state.waiting_time
@@ -80,14 +80,14 @@ def _states(
         )
 
 
-def _rows(found: DestinationStates) -> Iterator[tuple[str, str, str, str, str, str]]:
+def _rows(states: DestinationStates) -> Iterator[tuple[str, str, str, str, str, str]]:
     yield "DESTINATION", "SENT", "LAG", "LAST SUCCESS", "DEAD LETTERS", "FAILS"
-    for one in found.items:
+    for letter in states.items:
         yield (
-            one.name,
-            str(one.sent),
-            f"{one.lag:g} s",
-            one.success_time or "never",
-            str(one.dead_letters),
-            printable(one.reason or "") if one.configured else "not in the settings any more",
+            letter.name,
+            str(letter.sent),
+            f"{letter.lag:g} s",
+            letter.success_time or "never",
+            str(letter.dead_letters),
+            printable(letter.reason or "") if letter.configured else "not in the settings any more",
         )

@@ -30,16 +30,16 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
             async with database.transaction() as connection:
                 return JobStates(items=await states(connection, all_jobs(settings)))
 
-        found = with_database(settings, read)
-    show(options, found, lambda: aligned(_rows(found)))
+        job_states = with_database(settings, read)
+    show(options, job_states, lambda: aligned(_rows(job_states)))
 
 
-def _rows(found: JobStates) -> Iterator[tuple[str, str, str, str]]:
+def _rows(job_states: JobStates) -> Iterator[tuple[str, str, str, str]]:
     yield "JOB", "DUE", "LAST RUN", "DETAIL"
-    for one in found.items:
-        last = one.runs[0] if one.runs else None
+    for letter in job_states.items:
+        last = letter.runs[0] if letter.runs else None
         ended = "never" if last is None else f"{last.outcome} {last.begin_time}"
-        yield one.name, _due(one), ended, "" if last is None else last.detail
+        yield letter.name, _due(letter), ended, "" if last is None else last.detail
 
 
 def _due(job: JobState) -> str:

@@ -123,7 +123,7 @@ def _write(path: Path, content: bytes, mode: int) -> None:
 def _variable(name: str, environ: Mapping[str, str]) -> str:
     """Return the variable of ``auth.name``: the one that is set, since two that differ refuse a start."""
     variables = next(row.variables for row in table.table() if row.title == f"auth.{name}")
-    return next((one for one in variables if one in environ), variables[0])
+    return next((variable for variable in variables if variable in environ), variables[0])
 
 
 def _report(done: Rotated, until: datetime | None, environ: Mapping[str, str]) -> list[str]:

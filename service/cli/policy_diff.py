@@ -15,7 +15,7 @@ from service.cli.policy_reviewing import Review, review
 from service.cli.policy_what_if import gains_and_losses
 from service.endpoints.policy.access_diff import Access, access_answer
 from service.kernel.text import counted
-from service.reporting.passages import told
+from service.reporting.passages import caller_text
 from service.web.messages.schema import Schema
 
 
@@ -41,8 +41,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace, environ: Mapping[str, str]) -> None:
     """Print the differences; raises ``PolicyError``."""
 
-    async def compare(found: Review, sources: tuple[Source, ...]) -> tuple[SourcesDiff, bool]:
-        before, after = await found.policy(sources[0]), await found.standing(sources[1])
+    async def compare(policies: Review, sources: tuple[Source, ...]) -> tuple[SourcesDiff, bool]:
+        before, after = await policies.policy(sources[0]), await policies.standing(sources[1])
         lines = line_diff(before, after.policy)
         answer = SourcesDiff(
             from_=options.before,
@@ -52,7 +52,7 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
             removed_lines=list(lines.removed),
             access=access_answer(before, after),
         )
-        return answer, found.database is not None
+        return answer, policies.database is not None
 
     answer, roles = review(options, environ, (options.before, options.after), compare)
     show(options, answer, lambda: _lines(answer, roles=roles))
@@ -70,10 +70,10 @@ def _lines(answer: SourcesDiff, *, roles: bool) -> Iterator[str]:
         yield from gains_and_losses(access.gains, access.loses)
     else:
         yield "Roles are unknown without a database."
-    for one in access.callers:
-        name = one.name if one.layer is None else f"{one.layer} {one.name}"
-        for caller, sign in ((one.loses, "-"), (one.gains, "+")):
+    for request in access.callers:
+        name = request.name if request.layer is None else f"{request.layer} {request.name}"
+        for caller, sign in ((request.loses, "-"), (request.gains, "+")):
             if caller is not None:
-                yield f"{sign} {told(caller)}  {name}"
+                yield f"{sign} {caller_text(caller)}  {name}"
     if not access.callers:
         yield "No possible caller notices a difference."

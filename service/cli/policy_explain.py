@@ -66,8 +66,8 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
         async with review.database.snapshot(within=READ_WITHIN) as connection:
             named = (question.user_name, question.permissions, question.role_code)
             asking = await subject_of(connection, *named)
-            found = explains(policy, asking.held)
-            return await explained_answer(connection, policy, asking, found, place)
+            explanation = explains(policy, asking.held)
+            return await explained_answer(connection, policy, asking, explanation, place)
 
     answer = review_one(options, environ, ask)
     show(options, answer, lambda: lines_of(answer))
@@ -102,19 +102,22 @@ def _layer(layer: Layer) -> Iterator[str]:
         opened = f"   opened by {', '.join(layer.rows)}" if line == layer.line else ""
         yield f"  {line}{opened}"
     for code in layer.fired:
-        given = [f"role {one.role_code}, Button {one.button_id} ({one.button_title})" for one in code.origins]
+        given = [
+            f"role {origin.role_code}, Button {origin.button_id} ({origin.button_title})"
+            for origin in code.origins
+        ]
         yield f"  {code.code} held" + (f" from {'; '.join(given)}" if given else "")
     if layer.would_open is not None:
         yield from _opening(layer.would_open)
 
 
 def _opening(opens: Opening) -> Iterator[str]:
-    buttons = [f"{one.auth_mark} ({one.id}, {one.title})" for one in opens.buttons]
-    for what, found in (
+    buttons = [f"{button.auth_mark} ({button.id}, {button.title})" for button in opens.buttons]
+    for what, names in (
         ("any of the codes", opens.permissions),
         ("any of the roles", opens.roles),
         ("any of the Buttons", buttons),
         ("enabling a bound Button", opens.disabled_buttons),
     ):
-        if found:
-            yield f"  would open by {what}: {', '.join(found)}"
+        if names:
+            yield f"  would open by {what}: {', '.join(names)}"

@@ -35,11 +35,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace, environ: Mapping[str, str]) -> None:
     """Print the revisions, newest first; raises ``SchemaError`` and ``Unavailable``."""
-    wanted = RevisionFilter(options.since, options.until, options.user)
+    revision_filter = RevisionFilter(options.since, options.until, options.user)
 
     with reachable(table.load(environ)) as settings:
         seals = seals_of(settings.oplog)
-        answer = with_database(settings, lambda database: read_log(database, seals, wanted))
+        answer = with_database(settings, lambda database: read_log(database, seals, revision_filter))
     show(options, answer, lambda: _lines(answer))
 
 
@@ -47,25 +47,25 @@ def _time(text: str) -> datetime:
     if match := re.fullmatch(r"([0-9]{1,5})([dhm])", text):
         return datetime.now(UTC) - timedelta(**{_UNITS[match[2]]: int(match[1])})
     try:
-        found = datetime.fromisoformat(text)
+        moment = datetime.fromisoformat(text)
     except ValueError as error:
         raise ArgumentTypeError(f"{text!r} is no time such as 7d, 12h or 2026-11-15") from error
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _lines(answer: PolicyLog) -> Iterator[str]:
-    entries = [(one.create_time, list(_revision(one))) for one in answer.revisions]
-    entries += [(one.create_time, [_right(one)]) for one in answer.rights]
+    entries = [(revision.create_time, list(_revision(revision))) for revision in answer.revisions]
+    entries += [(change.create_time, [_right(change)]) for change in answer.rights]
     for _, lines in sorted(entries, key=lambda entry: entry[0], reverse=True):
         yield from lines
     revised, rights = counted(len(answer.revisions), "revision"), counted(len(answer.rights), "change")
     yield f"{revised}, {rights} of roles and users."
 
 
-def _right(one: RightsChange) -> str:
+def _right(change: RightsChange) -> str:
     return (
-        f"{one.create_time}  {one.user_name or '-'}  {one.target}: "
-        f"{one.field} {_value(one.before)} -> {_value(one.after)}"
+        f"{change.create_time}  {change.user_name or '-'}  {change.target}: "
+        f"{change.field} {_value(change.before)} -> {_value(change.after)}"
     )
 
 
@@ -73,15 +73,16 @@ def _value(value: Any) -> str:
     return "(" + " ".join(map(str, value)) + ")" if isinstance(value, list) else json_text(value).decode()
 
 
-def _revision(one: RevisionChanges) -> Iterator[str]:
-    yield f"{one.create_time}  {one.user_name or '-'}  revision {one.revision}: {one.cause}"
-    if one.tampered:
-        yield f"    {one.tampered} lines or revisions had been changed past the service"
-    if one.distrust is not None:
-        yield f"    NOT as it was published: {one.distrust}"
+def _revision(revision: RevisionChanges) -> Iterator[str]:
+    who = revision.user_name or "-"
+    yield f"{revision.create_time}  {who}  revision {revision.revision}: {revision.cause}"
+    if revision.tampered:
+        yield f"    {revision.tampered} lines or revisions had been changed past the service"
+    if revision.distrust is not None:
+        yield f"    NOT as it was published: {revision.distrust}"
         return
-    if one.added_lines is None or one.removed_lines is None:
+    if revision.added_lines is None or revision.removed_lines is None:
         yield "    its lines were not kept"
         return
-    yield from (f"    - {line}" for line in one.removed_lines)
-    yield from (f"    + {line}" for line in one.added_lines)
+    yield from (f"    - {line}" for line in revision.removed_lines)
+    yield from (f"    + {line}" for line in revision.added_lines)

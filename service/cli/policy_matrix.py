@@ -28,8 +28,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace, environ: Mapping[str, str]) -> None:
     """Print CSV, or write the file; raises ``PolicyError`` and OSError."""
 
-    async def read(found: Review, source: Source) -> Standing:
-        return await found.standing(source)
+    async def read(review: Review, source: Source) -> Standing:
+        return await review.standing(source)
 
     standing = review_one(options, environ, read)
     if options.output is None:

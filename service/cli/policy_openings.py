@@ -31,6 +31,9 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
 
 
 def _lines(answer: Page[OpenRequest]) -> list[str]:
-    rows = [(one.object, one.needs, by(one.resource), by(one.endpoint)) for one in answer.items]
+    rows = [
+        (request.object, request.needs, by(request.resource), by(request.endpoint))
+        for request in answer.items
+    ]
     head = ("REQUEST", "NEEDS", "RESOURCE", "ENDPOINT")
     return [*aligned([head, *rows]), f"{counted(answer.total, 'request')}."]

@@ -66,8 +66,8 @@ def run(options: Namespace, environ: Mapping[str, str]) -> int:
         raise ValidationFailed(("PATH", "name a request by METHOD and PATH, or two policies by --equivalent"))
     source = options.policy or (LIVE if options.data else SHIPPED)
 
-    async def ask(found: Review, sources: Sequence[Source]) -> Proof:
-        policy = await found.proposed(sources[0])
+    async def ask(policies: Review, sources: Sequence[Source]) -> Proof:
+        policy = await policies.proposed(sources[0])
         try:
             return await asyncio.to_thread(prove, policy, options.method, options.path)
         except BadRequest as refusal:
@@ -79,8 +79,8 @@ def run(options: Namespace, environ: Mapping[str, str]) -> int:
 
 
 def _compare(options: Namespace, environ: Mapping[str, str]) -> int:
-    async def ask(found: Review, sources: Sequence[Source]) -> Equivalence:
-        before, after = [await found.proposed(source) for source in sources]
+    async def ask(policies: Review, sources: Sequence[Source]) -> Equivalence:
+        before, after = [await policies.proposed(source) for source in sources]
         return await asyncio.to_thread(_compared, before, after)
 
     answer = review(options, environ, tuple(options.equivalent), ask)
@@ -89,12 +89,12 @@ def _compare(options: Namespace, environ: Mapping[str, str]) -> int:
 
 
 def _compared(before: Policy, after: Policy) -> Equivalence:
-    found = differing_requests(before, after)
-    simplest = smallest_example(found)
+    differing = differing_requests(before, after)
+    simplest = smallest_example(differing)
     return Equivalence(
-        equivalent=not found,
-        differing=[DifferingRequest.of(one) for one in found],
-        simplest=None if simplest is None else found.index(simplest[0]),
+        equivalent=not differing,
+        differing=[DifferingRequest.of(request) for request in differing],
+        simplest=None if simplest is None else differing.index(simplest[0]),
     )
 
 
@@ -102,31 +102,31 @@ def _proof(proof: Proof) -> Iterator[str]:
     if not proof.requests:
         yield f"{proof.method} {proof.path}"
         yield "  No route serves it: nobody passes."
-    for one in proof.requests:
-        yield from _request(one)
+    for proved in proof.requests:
+        yield from _request(proved)
 
 
-def _request(one: ProvedRequest) -> Iterator[str]:
-    yield one.request
-    for layer in one.layers:
+def _request(proved: ProvedRequest) -> Iterator[str]:
+    yield proved.request
+    for layer in proved.layers:
         for line in layer.lines or (f"no line for {layer.object}",):
             yield f"  {layer.layer}: {line}"
-    yield f"  Without a login: {'passes' if one.visitors else 'never passes'}."
-    if not one.smallest:
+    yield f"  Without a login: {'passes' if proved.visitors else 'never passes'}."
+    if not proved.smallest:
         yield "  With a login: never passes, whatever codes are held."
-    elif not one.smallest[0]:
+    elif not proved.smallest[0]:
         yield "  With a login: passes, whatever codes are held."
     else:
-        yield from _codes(one)
+        yield from _codes(proved)
 
 
-def _codes(one: ProvedRequest) -> Iterator[str]:
-    alone = [held[0] for held in one.smallest if len(held) == 1]
-    more = [held for held in one.smallest if len(held) > 1]
+def _codes(proved: ProvedRequest) -> Iterator[str]:
+    alone = [held[0] for held in proved.smallest if len(held) == 1]
+    more = [held for held in proved.smallest if len(held) > 1]
     if alone:
         yield "  With a login, and one of:"
         yield from _listed(alone)
-    first, second = ([code for code in layer.opened_by if code not in alone] for layer in one.layers)
+    first, second = ([code for code in layer.opened_by if code not in alone] for layer in proved.layers)
     if more and len(first) * len(second) == len(more):
         yield f"  {'Or with' if alone else 'With a login, and'} one of:"
         yield from _listed(first)
@@ -157,7 +157,7 @@ def _equivalence(answer: Equivalence, before: str, after: str) -> Iterator[str]:
     if answer.simplest is None:
         yield f"{before} and {after} are equivalent: they decide alike for every possible caller and request."
         return
-    requests = sum(one.layer is None for one in answer.differing)
+    requests = sum(request.layer is None for request in answer.differing)
     grants = len(answer.differing) - requests
     yield (
         f"{before} and {after} are not equivalent: they differ in {counted(requests, 'request')} "
@@ -165,13 +165,13 @@ def _equivalence(answer: Equivalence, before: str, after: str) -> Iterator[str]:
     )
     yield from _differing(answer.differing[answer.simplest], before, after)
     yield "All:"
-    for one in answer.differing:
-        yield from _differing(one, before, after)
+    for request in answer.differing:
+        yield from _differing(request, before, after)
 
 
-def _differing(one: DifferingRequest, before: str, after: str) -> Iterator[str]:
-    name = one.name if one.layer is None else f"{one.layer} {one.name}"
-    for caller, source in ((one.gains, after), (one.loses, before)):
+def _differing(request: DifferingRequest, before: str, after: str) -> Iterator[str]:
+    name = request.name if request.layer is None else f"{request.layer} {request.name}"
+    for caller, source in ((request.gains, after), (request.loses, before)):
         if caller is not None:
             yield f"  {name}: only {source} lets pass {_told(caller)}"
 

@@ -44,22 +44,22 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
     part has decided, and ``PolicyError``.
     """
     try:
-        wanted = msgspec.convert(options.id, DecisionId)
+        decision_id = msgspec.convert(options.id, DecisionId)
     except msgspec.ValidationError:
         raise ValidationFailed(("ID", "is no id of a decision")) from None
-    event = _event(options.log, environ, wanted)
-    revision = wanted.removeprefix("r").partition("-")[0]
+    event = _event(options.log, environ, decision_id)
+    revision = decision_id.removeprefix("r").partition("-")[0]
 
-    async def ask(found: Review, sources: tuple[Source, ...]) -> Explained:
-        revision_of(wanted, found.past.shipped.digest)
-        policy = await found.policy(sources[0])
+    async def ask(policies: Review, sources: tuple[Source, ...]) -> Explained:
+        revision_of(decision_id, policies.past.shipped.digest)
+        policy = await policies.policy(sources[0])
 
         async def at(_place: Place | None) -> Policy:
             return policy
 
-        assert found.database is not None  # noqa: S101 - a revision is read from it
-        async with found.database.snapshot(within=READ_WITHIN) as connection:
-            return await refusal_answer(connection, wanted, event, policy, at)
+        assert policies.database is not None  # noqa: S101 - a revision is read from it
+        async with policies.database.snapshot(within=READ_WITHIN) as connection:
+            return await refusal_answer(connection, decision_id, event, policy, at)
 
     answer = review(options, environ, (revision,), ask)
     show(options, answer, lambda: _told(answer))
@@ -74,11 +74,13 @@ def _event(log: str | None, environ: Mapping[str, str], decision_id: str) -> Eve
 
 
 def _told(answer: Explained) -> Iterator[str]:
-    if (found := answer.refusal) is not None:
-        who = found.user_name or (f"user {found.user_id}" if found.user_id else "nobody who was logged in")
-        what = f"{found.method} {found.path}" if found.method else "a question of another service"
-        what += "" if found.service == PORTCULLIS else f" of {found.service}"
-        yield f"{found.create_time}: {what}, by {who}; request {found.request_id} ({found.log})"
+    if (refusal := answer.refusal) is not None:
+        who = refusal.user_name or (
+            f"user {refusal.user_id}" if refusal.user_id else "nobody who was logged in"
+        )
+        what = f"{refusal.method} {refusal.path}" if refusal.method else "a question of another service"
+        what += "" if refusal.service == PORTCULLIS else f" of {refusal.service}"
+        yield f"{refusal.create_time}: {what}, by {who}; request {refusal.request_id} ({refusal.log})"
     if not answer.decision_matches:
         yield "The user held other codes then: this is the answer for those of now."
     yield from lines_of(answer)

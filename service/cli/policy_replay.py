@@ -43,8 +43,8 @@ def run(options: Namespace, environ: Mapping[str, str]) -> int:
     with opened_log(options.log) as log:
         lines = iter(partial(log.readline, _LONGEST_LINE), b"")
 
-        async def ask(found: Review, sources: Sequence[Source]) -> Replayed:
-            policy = await found.proposed(sources[0])
+        async def ask(policies: Review, sources: Sequence[Source]) -> Replayed:
+            policy = await policies.proposed(sources[0])
             return await asyncio.to_thread(replay, policy, lines)
 
         answer = review(options, environ, (options.against,), ask)
@@ -56,20 +56,20 @@ def run(options: Namespace, environ: Mapping[str, str]) -> int:
 
 def _told(answer: Replayed) -> Iterator[str]:
     yield f"{answer.differing} of {counted(answer.events, 'decision')} would come out differently."
-    for was, groups in groupby(answer.groups, key=lambda one: one.was):
+    for was, groups in groupby(answer.groups, key=lambda group: group.was):
         yield _SAYS[was]
-        for one in groups:
-            yield from _group(one)
+        for group in groups:
+            yield from _group(group)
     if answer.other:
         yield f"{counted(answer.other, 'line')} of other logs skipped."
     if answer.unreadable:
         yield f"{counted(answer.unreadable, 'line')} could not be read."
 
 
-def _group(one: DifferingDecisions) -> Iterator[str]:
-    roles = ", ".join(one.roles) or "no role"
-    of = f" of {counted(one.users, 'user')}" if one.users else ""
-    yield f"  {one.request}  {roles}: {counted(one.events, 'decision')}{of}, such as {one.decision}"
-    joined = (" or " if one.needed == "any" else " and ").join(one.required)
+def _group(group: DifferingDecisions) -> Iterator[str]:
+    roles = ", ".join(group.roles) or "no role"
+    of = f" of {counted(group.users, 'user')}" if group.users else ""
+    yield f"  {group.request}  {roles}: {counted(group.events, 'decision')}{of}, such as {group.decision}"
+    joined = (" or " if group.needed == "any" else " and ").join(group.required)
     needs = f", which needs {joined}" if joined else ""
-    yield f"    refused by {one.layer} {one.object}{needs}"
+    yield f"    refused by {group.layer} {group.object}{needs}"

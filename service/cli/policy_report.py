@@ -43,14 +43,14 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
     settings = table.load(environ)
     if settings.database.url or options.data:
         with reachable(settings) as there:
-            found = _gathered(options, there, stored=True)
+            reported = _gathered(options, there, stored=True)
     else:
-        found = _gathered(options, settings, stored=False)
+        reported = _gathered(options, settings, stored=False)
     file: Path = options.output
     write = _WRITERS[options.format or ("markdown" if file.suffix == ".md" else "html")]
-    file.write_bytes(write(document(found)).encode())
-    told = "; ".join(attention(found))
-    say(f"The report is in {file}. {f'To look at: {told}.' if told else 'Nothing is left to look at.'}")
+    file.write_bytes(write(document(reported)).encode())
+    points = "; ".join(attention(reported))
+    say(f"The report is in {file}. {f'To look at: {points}.' if points else 'Nothing is left to look at.'}")
 
 
 def _gathered(options: Namespace, settings: Settings, *, stored: bool) -> Reported:

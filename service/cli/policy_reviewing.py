@@ -74,7 +74,7 @@ def review_one(
     options: Namespace, environ: Mapping[str, str], do: Callable[[Review, Source], Coroutine[Any, Any, T]]
 ) -> T:
     """Return what ``do`` returns about the policy that ``--policy`` names; raises what ``review`` raises."""
-    return review(options, environ, (options.policy,), lambda found, sources: do(found, sources[0]))
+    return review(options, environ, (options.policy,), lambda policies, sources: do(policies, sources[0]))
 
 
 def review(
@@ -94,8 +94,8 @@ def review(
     past = PastPolicies(configured(settings.policy), seals_of(settings.oplog))
     if not (settings.database.url or options.data or any(source.stored for source in sources)):
         return asyncio.run(do(Review(past, None), sources))
-    with reachable(settings) as found:
-        return with_database(found, lambda database: do(Review(past, database), sources))
+    with reachable(settings) as reached:
+        return with_database(reached, lambda database: do(Review(past, database), sources))
 
 
 def opened_log(name: str) -> AbstractContextManager[IO[bytes]]:

@@ -47,30 +47,32 @@ def sync(settings: Settings, *, dry_run: bool) -> list[str]:
             return await differences(connection, routes)
 
     async def change(database: Database) -> Differences:
-        found = await compare(database)
-        if found.proposed:
+        comparison = await compare(database)
+        if comparison.proposed:
             changes = await operator_changes(database, shipped, seals_of(settings.oplog))
             async with changes.begin(f"policy sync by {operator_name()}") as begun:
-                found = await differences(begun.connection, routes_of_code(shipped))
-                await register(begun.connection, found.proposed)
-        return found
+                comparison = await differences(begun.connection, routes_of_code(shipped))
+                await register(begun.connection, comparison.proposed)
+        return comparison
 
-    found = with_database(settings, compare if dry_run else change)
-    return _described(found, dry_run=dry_run)
+    comparison = with_database(settings, compare if dry_run else change)
+    return _described(comparison, dry_run=dry_run)
 
 
-def _described(found: Differences, *, dry_run: bool) -> list[str]:
-    lines = [f"+ {one.route.object}  {', '.join(one.buttons) or 'login'}" for one in found.proposed]
+def _described(comparison: Differences, *, dry_run: bool) -> list[str]:
+    lines = [
+        f"+ {proposal.route.object}  {', '.join(proposal.buttons) or 'login'}"
+        for proposal in comparison.proposed
+    ]
     lines += [
         f"! {route.object}  not registered: no enabled Button has {' or '.join(route.access)}"
-        for route in found.unbindable
+        for route in comparison.unbindable
     ]
     lines += [
-        f"? {one.method} {one.path}  resource {one.id}: no route serves it; it is left as it is"
-        for one in found.unrouted
+        f"? {gone.method} {gone.path}  resource {gone.id}: no route serves it; it is left as it is"
+        for gone in comparison.unrouted
     ]
+    unbindable, unrouted = len(comparison.unbindable), len(comparison.unrouted)
     done = "would be registered" if dry_run else "registered"
-    lines.append(
-        f"{len(found.proposed)} {done}, {len(found.unbindable)} can't be, {len(found.unrouted)} fit no route."
-    )
+    lines.append(f"{len(comparison.proposed)} {done}, {unbindable} can't be, {unrouted} fit no route.")
     return lines

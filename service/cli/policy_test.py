@@ -46,12 +46,12 @@ def run(options: Namespace, environ: Mapping[str, str]) -> int:
         return _published(options, environ)
     settings = table.load(environ).policy
     try:
-        found = tested(settings, options.paths, coverage=options.coverage, mutate=options.mutate)
+        report = tested(settings, options.paths, coverage=options.coverage, mutate=options.mutate)
     except PolicyError as error:
         say_text(f"portcullis: {error}", stream=sys.stderr)
         return UNREADABLE
-    show(options, found, lambda: as_lines(found))
-    return 0 if found.passed else 1
+    show(options, report, lambda: as_lines(report))
+    return 0 if report.passed else 1
 
 
 def _published(options: Namespace, environ: Mapping[str, str]) -> int:

@@ -64,7 +64,9 @@ def locked(settings: Settings) -> list[str]:
         async with database.snapshot() as connection:
             policy = await derived_policy(connection, shipped)
             known = await resources.registered(connection)
-        return closing_resources(policy), {shape(f"{one.method} {one.path}"): one.id for one in known}
+        return closing_resources(policy), {
+            shape(f"{resource.method} {resource.path}"): resource.id for resource in known
+        }
 
     closing, ids = with_database(settings, look)
     if not closing:
@@ -72,8 +74,8 @@ def locked(settings: Settings) -> list[str]:
     # Some are closed because their resource is disabled and policy.unregistered closes unregistered ones.
     unregistered = closing.pop(UNREGISTERED, [])
     lines = [_closed(requests, ids[shape(name)]) for name, requests in sorted(closing.items())]
-    lines += [_closed([one], ids[shape(one)]) for one in unregistered if shape(one) in ids]
-    if missing := [one for one in unregistered if shape(one) not in ids]:
+    lines += [_closed([request], ids[shape(request)]) for request in unregistered if shape(request) in ids]
+    if missing := [request for request in unregistered if shape(request) not in ids]:
         lines.append(f"{', '.join(missing)}: not registered: portcullis policy sync")
     return lines
 
@@ -128,10 +130,10 @@ async def _unlock(settings: Settings, database: Database, resource_id: int) -> _
     changes = await operator_changes(database, shipped, seals_of(settings.oplog))
     async with changes.begin(f"resource {resource_id} unlocked by {operator_name()}") as change:
         done = []
-        found = await resources.read(change.connection, resource_id)
+        resource = await resources.read(change.connection, resource_id)
         bound = await bindings.buttons_of(change.connection, resource_id)
         top = (await menus.buttons_by_code(change.connection)).get(_TOP)
-        if not found.enabled:
+        if not resource.enabled:
             await resources.set_enabled(change.connection, resource_id, enabled=True)
             done.append("enabled")
         # Without bindings all logged-in users may pass, and a binding would close it to them.
@@ -140,6 +142,8 @@ async def _unlock(settings: Settings, database: Database, resource_id: int) -> _
                 raise Conflict(
                     "No enabled Button carries *, to which the resource could be bound", rule="consistent"
                 )
-            await bindings.bind_buttons(change.connection, resource_id, [*(one.id for one in bound), top])
+            await bindings.bind_buttons(
+                change.connection, resource_id, [*(bound_button.id for bound_button in bound), top]
+            )
             done.append("bound to the Button *")
-    return _Unlocked(f"{found.method} {found.path}", tuple(done), change.policy.revision)
+    return _Unlocked(f"{resource.method} {resource.path}", tuple(done), change.policy.revision)

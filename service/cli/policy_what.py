@@ -54,11 +54,11 @@ def _lines(answer: What) -> list[str]:
     lines = [f"Held codes: {', '.join(answer.permissions) or 'none'}"]
     if answer.kept_out:
         return [*lines, "The user is disabled or banned: the service serves no request."]
-    requests = [one for one in answer.items if one.kind == "request"]
-    grants = [one for one in answer.items if one.kind == "grant"]
+    requests = [passed for passed in answer.items if passed.kind == "request"]
+    grants = [passed for passed in answer.items if passed.kind == "grant"]
     if requests:
-        rows = [(one.object, by(one.resource), by(one.endpoint)) for one in requests]
+        rows = [(passed.object, by(passed.resource), by(passed.endpoint)) for passed in requests]
         lines += aligned([("REQUEST", "RESOURCE", "ENDPOINT"), *rows])
     if grants:
-        lines += aligned([("MAY GRANT", "HELD"), *((one.object, by(one.grant)) for one in grants)])
+        lines += aligned([("MAY GRANT", "HELD"), *((passed.object, by(passed.grant)) for passed in grants)])
     return [*lines, f"{counted(len(requests), 'request')}, {counted(len(grants), 'code')} to grant."]

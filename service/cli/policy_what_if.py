@@ -41,8 +41,8 @@ def gains_and_losses(gains: Sequence[AccessChange], loses: Sequence[AccessChange
     if not gains and not loses:
         yield "Nobody gains or loses anything."
     yield from (
-        f"{sign} {one.role_code or 'no role'} ({counted(one.users, 'user')})  {name}"
+        f"{sign} {change.role_code or 'no role'} ({counted(change.users, 'user')})  {name}"
         for sign, changes in (("-", loses), ("+", gains))
-        for one in changes
-        for name in one.access
+        for change in changes
+        for name in change.access
     )

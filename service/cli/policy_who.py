@@ -42,9 +42,9 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
     async def ask(review: Review, source: Source) -> tuple[Who | Page[PassingUser], list[str]]:
         place = query.place
         standing = await review.standing(source)
-        found = who(standing, query.method, place, query.service)
+        passing = who(standing, query.method, place, query.service)
         if not options.users:
-            answer = who_answer(found, standing.policy.revision, query)
+            answer = who_answer(passing, standing.policy.revision, query)
             return answer, _lines(answer, review.database is not None)
         if review.database is None:
             raise PolicyError("Users are in the database: name one by --data or the settings")
@@ -53,10 +53,10 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
                 connection
             )  # roles may have been given since the sets were judged
             users = await role_holdings.holders(
-                connection, found.role_sets, held.users, page=1, size=WHOLE_LIST
+                connection, passing.role_sets, held.users, page=1, size=WHOLE_LIST
             )
         page = page_answer(query, users, PassingUser)
-        return page, _users(page) if _is_served(found.asked) else [_UNSERVED]
+        return page, _users(page) if _is_served(passing.asked) else [_UNSERVED]
 
     answer, lines = review_one(options, environ, ask)
     show(options, answer, lambda: lines)
@@ -77,12 +77,14 @@ def _lines(answer: Who, roles_known: bool) -> list[str]:
         return [*lines, _UNSERVED]
     rows = [("ROLE", "USERS", "RESOURCE", "ENDPOINT")]
     rows += [
-        (one.role_code, str(one.users), by(one.resource), by(one.endpoint) if answer.endpoint else "-")
-        for one in answer.items
+        (role.role_code, str(role.users), by(role.resource), by(role.endpoint) if answer.endpoint else "-")
+        for role in answer.items
     ]
     if answer.items:
         lines += aligned(rows)
-    lines += [f"{' + '.join(one.roles)} together: {counted(one.users, 'user')}" for one in answer.together]
+    lines += [
+        f"{' + '.join(group.roles)} together: {counted(group.users, 'user')}" for group in answer.together
+    ]
     if answer.visitors:
         lines.append("Everybody passes, logged in or not.")
     elif answer.any_login:
@@ -94,5 +96,5 @@ def _lines(answer: Who, roles_known: bool) -> list[str]:
 
 def _users(page: Page[PassingUser]) -> list[str]:
     rows = [("ID", "NAME", "ROLES")]
-    rows += [(str(one.id), one.user_name, ", ".join(one.roles) or "-") for one in page.items]
+    rows += [(str(user.id), user.user_name, ", ".join(user.roles) or "-") for user in page.items]
     return [*aligned(rows), f"{counted(page.total, 'user')}."]

@@ -103,7 +103,7 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
         log_to_errors(settings)
         require_current(settings.database.url)
         plan, revision = asyncio.run(_imported(settings, options, document, digest))
-    show(options, told(plan, revision), lambda: as_lines(plan, revision))
+    show(options, import_report(plan, revision), lambda: as_lines(plan, revision))
 
 
 def read_document(path: Path) -> tuple[object, str]:
@@ -162,7 +162,7 @@ async def _register(
         elapsed_ms=round((perf_counter() - begun) * 1000, 3),
         user_id=None if caller.is_operator else caller.user_id,
         user_name=caller.user_name,
-        response={"registered": [one.object for one in plan.new]},
+        response={"registered": [operation.object for operation in plan.new]},
         policy_revision=policy.revision,
     )
     await enter(settings, event)
@@ -173,11 +173,11 @@ def as_lines(plan: ImportPlan, revision: int | None) -> Iterator[str]:
     """Yield the lines of the report; ``revision`` is None for a dry run."""
     if plan.operations.base:
         yield f"All paths begin with {plan.operations.base}."
-    for one in plan.new:
-        yield f"+ {one.object}  {one.name}  suggested: {one.suggested}"
+    for operation in plan.new:
+        yield f"+ {operation.object}  {operation.name}  suggested: {operation.suggested}"
     for other in plan.differing:
-        stored, said = other.resource, other.imported
-        differs = _difference(stored.path, said.path, stored.resource_name, said.name)
+        stored, imported = other.resource, other.imported
+        differs = _difference(stored.path, imported.path, stored.resource_name, imported.name)
         yield f"~ {stored.object}  resource {stored.id}: {differs}"
     for gone in plan.absent:
         yield f"? {gone.object}  resource {gone.id}: not in the document; it is left as it is"
@@ -189,28 +189,28 @@ def as_lines(plan: ImportPlan, revision: int | None) -> Iterator[str]:
         yield "Nothing has been changed: run it again with --apply."
 
 
-def _difference(path: str, said_path: str, name: str, said: str) -> str:
+def _difference(path: str, said_path: str, name: str, imported_name: str) -> str:
     parts = []
     if path != said_path:
         parts.append(f"the document has {said_path}")
-    if name != said:
-        parts.append(f"the document calls it {said!r}, here it is {name!r}")
+    if name != imported_name:
+        parts.append(f"the document calls it {imported_name!r}, here it is {name!r}")
     return "; ".join(parts)
 
 
-def told(plan: ImportPlan, revision: int | None) -> Report:
+def import_report(plan: ImportPlan, revision: int | None) -> Report:
     """Return the report for programs."""
-    new = [New(one.object, one.name, one.suggested) for one in plan.new]
+    new = [New(item.object, item.name, item.suggested) for item in plan.new]
     differing = [
-        Told(one.resource.object, one.resource.id, one.imported.path, one.imported.name)
-        for one in plan.differing
+        Told(item.resource.object, item.resource.id, item.imported.path, item.imported.name)
+        for item in plan.differing
     ]
     return Report(
         base=plan.operations.base,
         revision=revision,
         new=new,
-        same=[one.object for one in plan.same],
+        same=[item.object for item in plan.same],
         differing=differing,
-        absent=[one.object for one in plan.absent],
-        unusable=[Unusable(one.operation, one.reason) for one in plan.operations.unusable],
+        absent=[item.object for item in plan.absent],
+        unusable=[Unusable(item.operation, item.reason) for item in plan.operations.unusable],
     )

@@ -59,7 +59,7 @@ def _report(done: Restored, manifest: Manifest) -> list[str]:
     ended = "not known: the session store was out of reach"
     rows = [
         ("backup", f"{manifest.id} of {manifest.snapshot_time.isoformat()}"),
-        ("origin", done.origin.said),
+        ("origin", done.origin.statement),
         ("timeline", f"{done.timeline.number} {done.timeline.name}"),
         ("policy", f"revision {done.revision}"),
         ("files", counted(done.files, "file")),

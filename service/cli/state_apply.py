@@ -56,8 +56,8 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
     Raises ``YamlError`` with all faults of the file, ``ApplyError``, and what ``StateChanges.apply`` raises.
     """
     file = Path(options.file)
-    wanted, digest = read_state_file(file)
-    order = Order(file, digest, wanted, options.prune, options.user)
+    state, digest = read_state_file(file)
+    order = Order(file, digest, state, options.prune, options.user)
     with reachable(table.load(environ)) as settings:
         done = apply(settings, order)
     show(options, applied_told(done), lambda: applied_as_lines(done))
@@ -72,7 +72,7 @@ class Order:
 
     file: Path
     digest: str
-    wanted: State
+    desired: State
     prune: bool
     user: str | None
 
@@ -117,7 +117,7 @@ async def _apply(settings: Settings, order: Order) -> tuple[Caller, Applied | Ed
             async with units_of_work(settings, database, configured(settings.policy)) as units:
                 cause = f"state file {order.file.name} applied"
                 changes = StateChanges(units)
-                return caller, await changes.apply(caller, order.wanted, prune=order.prune, cause=cause)
+                return caller, await changes.apply(caller, order.desired, prune=order.prune, cause=cause)
         except (EditRefusedError, Refusal) as refused:
             return caller, refused
     finally:

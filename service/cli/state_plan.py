@@ -12,7 +12,7 @@ from service.authz.publishing.shipped import configured
 from service.cli.answers import show
 from service.cli.lazy_commands import add_data, add_json
 from service.cli.output import say_text
-from service.cli.state_report import as_lines, as_markdown, told
+from service.cli.state_report import as_lines, as_markdown, plan_report
 from service.operator.database import with_database
 from service.operator.stores import reachable
 from service.state_files.reading import read_state
@@ -37,16 +37,16 @@ def run(options: Namespace, environ: Mapping[str, str]) -> int:
     Raises ``YamlError`` with all faults of the file, ``PolicyError``, ``SchemaError``, ``Conflict`` and
     ``Unavailable``.
     """
-    wanted = read_state(Path(options.file))
+    state = read_state(Path(options.file))
     with reachable(table.load(environ)) as settings:
         shipped = configured(settings.policy)
-        found = with_database(
-            settings, lambda database: state_planning.plan(database, shipped, wanted, prune=options.prune)
+        proposed = with_database(
+            settings, lambda database: state_planning.plan(database, shipped, state, prune=options.prune)
         )
     if options.markdown:
-        say_text(as_markdown(found))
+        say_text(as_markdown(proposed))
     else:
-        show(options, told(found), lambda: as_lines(found))
-    if found.refused:
+        show(options, plan_report(proposed), lambda: as_lines(proposed))
+    if proposed.refused:
         return 1
-    return DIFFERS if found.edits else 0
+    return DIFFERS if proposed.edits else 0

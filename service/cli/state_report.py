@@ -78,13 +78,13 @@ class AppliedTold(Schema):
     policy_revision: int
 
 
-def told(plan: Plan) -> PlanTold:
+def plan_report(plan: Plan) -> PlanTold:
     """Return a plan as the answer for programs."""
     return PlanTold(
         edits_told(plan.edits),
         left_told(plan.edits),
-        None if plan.impact is None else [AccessTold.of(one) for one in plan.impact.gains],
-        None if plan.impact is None else [AccessTold.of(one) for one in plan.impact.loses],
+        None if plan.impact is None else [AccessTold.of(gain) for gain in plan.impact.gains],
+        None if plan.impact is None else [AccessTold.of(lose) for lose in plan.impact.loses],
         KeptOutUsers.of(plan.kept_out),
         list(plan.refused),
     )
@@ -152,19 +152,22 @@ def as_markdown(plan: Plan) -> str:
         )
     lines += (f"- not in the file, stays: {kind} {_code(key)}" for kind, key in plan.edits.left)
     impact = plan.impact
-    for title, found in () if impact is None else (("Gains", impact.gains), ("Loses", impact.loses)):
+    for title, differences in () if impact is None else (("Gains", impact.gains), ("Loses", impact.loses)):
         lines += ["", f"### {title}", ""]
-        lines += [f"- {_whose(one)}: {', '.join(map(_code, one.access))}" for one in found] or ["Nobody."]
-    lines += (line for one in _kept_out(plan.kept_out, _code) for line in ("", one))
+        lines += [
+            f"- {_whose(difference)}: {', '.join(map(_code, difference.access))}"
+            for difference in differences
+        ] or ["Nobody."]
+    lines += (line for sentence in _kept_out(plan.kept_out, _code) for line in ("", sentence))
     return "\n".join(lines)
 
 
-def _kept_out(found: KeptOut, shown: Callable[[str], str]) -> Iterator[str]:
+def _kept_out(kept_out: KeptOut, shown: Callable[[str], str]) -> Iterator[str]:
     """Yield what is told of users who may not log in, with names as ``shown``."""
-    if found.users:
-        left = found.users - len(found.user_names)
-        names = ", ".join(map(shown, found.user_names)) + (f" and {left} more" if left else "")
-        yield f"Without effect for {counted(found.users, 'user')} disabled or banned: {names}."
+    if kept_out.users:
+        left = kept_out.users - len(kept_out.user_names)
+        names = ", ".join(map(shown, kept_out.user_names)) + (f" and {left} more" if left else "")
+        yield f"Without effect for {counted(kept_out.users, 'user')} disabled or banned: {names}."
 
 
 def _impact_as_text(impact: Differences | None) -> Iterator[str]:
@@ -175,25 +178,25 @@ def _impact_as_text(impact: Differences | None) -> Iterator[str]:
             yield "Nobody gains or loses anything."
 
 
-def _access_as_text(title: str, found: Sequence[Difference]) -> Iterator[str]:
-    if found:
+def _access_as_text(title: str, differences: Sequence[Difference]) -> Iterator[str]:
+    if differences:
         yield f"{title}:"
-    for one in found:
-        yield f"  {_whose(one)}:"
-        yield from (f"    {name}" for name in one.access)
+    for difference in differences:
+        yield f"  {_whose(difference)}:"
+        yield from (f"    {name}" for name in difference.access)
 
 
-def _whose(one: Difference) -> str:
-    who = "users without a role" if one.role_code is None else f"role {one.role_code}"
-    return f"{who} ({counted(one.users, 'user')})"
+def _whose(difference: Difference) -> str:
+    who = "users without a role" if difference.role_code is None else f"role {difference.role_code}"
+    return f"{who} ({counted(difference.users, 'user')})"
 
 
 def _described(edit: Edit, shown: Callable[[Any], str]) -> Iterator[tuple[str, str]]:
     """Yield what each changed field changes, with values as ``shown``; for lists what comes and goes."""
     for name, (old, new) in edit.changes.items():
         if isinstance(old, tuple):
-            parts = [f"+ {shown(one)}" for one in new if one not in old]
-            parts += [f"- {shown(one)}" for one in old if one not in new]
+            parts = [f"+ {shown(entry)}" for entry in new if entry not in old]
+            parts += [f"- {shown(entry)}" for entry in old if entry not in new]
             yield name, ", ".join(parts)
         elif edit.before is None:
             yield name, shown(new)

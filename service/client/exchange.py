@@ -77,19 +77,19 @@ class Exchange:
         self._known = self._remembered()
         # Where one question ends the answers, all before it count, and each keeps its place.
         self.asked = (
-            [one for one in dict.fromkeys(questions) if one not in self._known]
+            [question for question in dict.fromkeys(questions) if question not in self._known]
             if semantic == "execute_all"
             else list(questions)
         )
 
     def _remembered(self) -> dict[Question, Decision]:
-        found = ((one, self._kept.get(one)) for one in self._all)
-        return {one: decision for one, decision in found if decision is not None}
+        pairs = ((question, self._kept.get(question)) for question in self._all)
+        return {question: decision for question, decision in pairs if decision is not None}
 
     @property
     def request(self) -> tuple[str, bytes]:
         """The path and the JSON body of the request; there is at least one question in ``asked``."""
-        wire = [self._wire(one) for one in self.asked]
+        wire = [self._wire(question) for question in self.asked]
         if len(wire) == 1:
             return "/access/v1/evaluation", json.dumps(wire[0]).encode()
         body = {"evaluations": wire, "options": {"evaluations_semantic": self._semantic}}
@@ -97,14 +97,14 @@ class Exchange:
 
     def _wire(self, question: Question) -> dict[str, Any]:
         subject, resource = question.subject, question.resource
-        told: dict[str, Any] = {"type": resource.type, "id": resource.id}
+        members: dict[str, Any] = {"type": resource.type, "id": resource.id}
         service = resource.service or self._service
         if resource.type == "route" and service is not None:
-            told["properties"] = {"service": service}
+            members["properties"] = {"service": service}
         return {
             "subject": {"type": subject.type, "id": subject.id},
             "action": {"name": question.action},
-            "resource": told,
+            "resource": members,
         }
 
     def decisions(self, reply: Reply | None) -> list[Decision]:
@@ -121,7 +121,7 @@ class Exchange:
             if self._semantic != "execute_all":
                 return answered
             self._known.update(zip(self.asked, answered, strict=True))
-        return [self._known[one] for one in self._all]
+        return [self._known[asked] for asked in self._all]
 
     def _read(self, reply: Reply) -> list[Decision] | None:
         if reply.status != _OK or reply.media_type.partition(";")[0].strip() != "application/json":
@@ -130,23 +130,23 @@ class Exchange:
             body = json.loads(reply.body)
         except (ValueError, RecursionError):
             return None
-        told = [body] if len(self.asked) == 1 else _member(body, "evaluations")
-        if not isinstance(told, list) or not 0 < len(told) <= len(self.asked):
+        evaluations = [body] if len(self.asked) == 1 else _member(body, "evaluations")
+        if not isinstance(evaluations, list) or not 0 < len(evaluations) <= len(self.asked):
             return None
-        decisions = [one for one in map(_decision, told) if one is not None]
-        if len(decisions) != len(told):
+        decisions = [decision for decision in map(_decision, evaluations) if decision is not None]
+        if len(decisions) != len(evaluations):
             return None
-        missing = len(self.asked) - len(told)
+        missing = len(self.asked) - len(evaluations)
         if missing and decisions[-1].allowed is not _ENDS_WITH[self._semantic]:
             return None
         return decisions + [Decision(False, NOT_ASKED)] * missing
 
 
-def _decision(told: object) -> Decision | None:
-    allowed = _member(told, "decision")
+def _decision(evaluation: object) -> Decision | None:
+    allowed = _member(evaluation, "decision")
     if not isinstance(allowed, bool):
         return None
-    context = _member(told, "context")
+    context = _member(evaluation, "context")
     revision = _member(context, "revision")
     return Decision(
         allowed,

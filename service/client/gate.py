@@ -119,8 +119,8 @@ def token_of(authorization: Sequence[str]) -> str | None:
     """Return the token of the only ``Authorization`` header; None if there is none or it is malformed."""
     if len(authorization) != 1 or len(authorization[0]) > _LONGEST:
         return None
-    found = _TOKEN.fullmatch(authorization[0])
-    return None if found is None else found[1]
+    match = _TOKEN.fullmatch(authorization[0])
+    return None if match is None else match[1]
 
 
 def question_about(method: str, path: str | None, authorization: Sequence[str]) -> Question | Refusal:

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from service.records.seed_catalogue import Additions
 
 
-def describe_additions(found: Additions) -> Iterator[str]:
+def describe_additions(additions: Additions) -> Iterator[str]:
     """Yield a sentence for each kind of addition of the next start, and for each role that gains codes."""
-    if found.codes:
-        yield f"The next start adds the Buttons of {', '.join(found.codes)}."
-    if found.resources:
-        yield f"The next start registers {', '.join(found.resources)}."
-    for role, codes in found.gained_by.items():
+    if additions.codes:
+        yield f"The next start adds the Buttons of {', '.join(additions.codes)}."
+    if additions.resources:
+        yield f"The next start registers {', '.join(additions.resources)}."
+    for role, codes in additions.gained_by.items():
         yield f"The role {role} gains by its wildcards: {', '.join(codes)}."

@@ -69,11 +69,11 @@ Certificates = Mapping[Endpoint, Certificate]
 
 def endpoints(settings: Settings) -> list[Endpoint]:
     """Return the servers of ``settings`` whose certificate can be looked at, without those of Amazon S3."""
-    found = [Endpoint("public", *address) for address in _of_url(settings.server.public_url)]
-    found += [Endpoint("database", *address) for address in tcp_addresses(settings.database.url)]
-    found += [Endpoint("sessions", *address) for address in tls_addresses(settings.redis.url)]
-    found += [Endpoint("files", *address) for address in _of_url(endpoint_of(settings.objstore))]
-    return found
+    servers = [Endpoint("public", *address) for address in _of_url(settings.server.public_url)]
+    servers += [Endpoint("database", *address) for address in tcp_addresses(settings.database.url)]
+    servers += [Endpoint("sessions", *address) for address in tls_addresses(settings.redis.url)]
+    servers += [Endpoint("files", *address) for address in _of_url(endpoint_of(settings.objstore))]
+    return servers
 
 
 def certificate_of(endpoint: Endpoint) -> Certificate | None:
@@ -99,10 +99,10 @@ def certificate_of(endpoint: Endpoint) -> Certificate | None:
 
 def certificates_of(settings: Settings) -> dict[Endpoint, Certificate]:
     """Return the certificates of those endpoints that can be reached; all are asked at once."""
-    wanted = endpoints(settings)
-    with ThreadPoolExecutor(max(1, len(wanted))) as threads:
-        shown = dict(zip(wanted, threads.map(_shown, wanted), strict=True))
-    return {endpoint: found for endpoint, found in shown.items() if found is not None}
+    servers = endpoints(settings)
+    with ThreadPoolExecutor(max(1, len(servers))) as threads:
+        shown = dict(zip(servers, threads.map(_shown, servers), strict=True))
+    return {endpoint: certificate for endpoint, certificate in shown.items() if certificate is not None}
 
 
 def _shown(endpoint: Endpoint) -> Certificate | None:
@@ -120,7 +120,7 @@ class CertificateWatch:
         self._every = EVERY if every is None else every
         self._began = -math.inf
         self._looking: asyncio.Future[dict[Endpoint, Certificate]] | None = None
-        self.found: Certificates = {}
+        self.certificates: Certificates = {}
         """What the last look has found."""
 
     async def health(self) -> Health:
@@ -134,22 +134,27 @@ class CertificateWatch:
             run = asyncio.get_running_loop().run_in_executor
             self._looking = run(None, certificates_of, self._settings)
         now = datetime.now(UTC)
-        ends = {f"{one.of} {one.host}:{one.port}": found.end.isoformat() for one, found in self.found.items()}
-        if not all(found.is_valid(now) for found in self.found.values()):
+        ends = {
+            f"{item.of} {item.host}:{item.port}": matches.end.isoformat()
+            for item, matches in self.certificates.items()
+        }
+        if not all(certificate.is_valid(now) for certificate in self.certificates.values()):
             return Health("down", ends)
-        near = any(found.is_urgent(now) for found in self.found.values())
+        near = any(certificate.is_urgent(now) for certificate in self.certificates.values())
         return Health("degraded" if near else "up", ends)
 
     def first_ends(self) -> Mapping[str, Certificate]:
         """Return by what it is of (``Endpoint.of``) the certificate that ends first."""
         first: dict[str, Certificate] = {}
-        for endpoint, found in self.found.items():
-            first[endpoint.of] = min(first.get(endpoint.of, found), found, key=lambda one: one.end)
+        for endpoint, matches in self.certificates.items():
+            first[endpoint.of] = min(
+                first.get(endpoint.of, matches), matches, key=lambda candidate: candidate.end
+            )
         return first
 
     def _take(self) -> None:
         if self._looking is not None and self._looking.done():
-            self.found, self._looking = self._looking.result(), None
+            self.certificates, self._looking = self._looking.result(), None
 
 
 def _of_url(url: str) -> Iterator[tuple[str, int]]:

@@ -40,28 +40,28 @@ class Disk(NamedTuple):
 
 def places(settings: Settings) -> Mapping[str, Path]:
     """Return where this process writes: ``data``, ``decisions`` and ``log``, each only if it is on a disk."""
-    found = {}
+    paths = {}
     data = settings.server.data
     if not settings.objstore.bucket or (data / "owner").exists():  # files, or embedded stores
-        found["data"] = data
+        paths["data"] = data
     if settings.policy.decision_log not in ("off", "stdout"):
-        found["decisions"] = Path(settings.policy.decision_log)
+        paths["decisions"] = Path(settings.policy.decision_log)
     with suppress(OSError, ValueError):  # a closed output
         if stat.S_ISREG(os.fstat(sys.stdout.fileno()).st_mode):
-            found["log"] = Path(f"/proc/self/fd/{sys.stdout.fileno()}")
-    return found
+            paths["log"] = Path(f"/proc/self/fd/{sys.stdout.fileno()}")
+    return paths
 
 
 def disk_at(path: Path) -> Disk:
     """Return the file system of ``path``, or of the nearest folder above it that exists; raises OSError."""
     while not path.exists() and path != path.parent:
         path = path.parent
-    found = os.statvfs(path)
+    stats = os.statvfs(path)
     return Disk(
-        free=found.f_bavail * found.f_frsize,
-        size=found.f_blocks * found.f_frsize,
-        files=found.f_favail / found.f_files if found.f_files else 1.0,
-        read_only=bool(found.f_flag & os.ST_RDONLY),
+        free=stats.f_bavail * stats.f_frsize,
+        size=stats.f_blocks * stats.f_frsize,
+        files=stats.f_favail / stats.f_files if stats.f_files else 1.0,
+        read_only=bool(stats.f_flag & os.ST_RDONLY),
     )
 
 
@@ -71,7 +71,7 @@ class DiskWatch:
     def __init__(self, settings: Settings) -> None:
         self._places = places(settings)
         self._looking: asyncio.Future[dict[str, Disk]] | None = None
-        self.found: Mapping[str, Disk] = {}
+        self.disks: Mapping[str, Disk] = {}
         """The file systems that the last look has found, by place."""
 
     async def health(self) -> Health:
@@ -82,14 +82,14 @@ class DiskWatch:
         if self._looking is not None and not self._looking.done():  # a file server that hangs
             raise Unavailable("A file system does not answer")
         self._looking = asyncio.get_running_loop().run_in_executor(None, self._look)
-        self.found = await asyncio.shield(self._looking)
-        rooms = {disk.room for disk in self.found.values()}
-        short = {place: disk.free for place, disk in self.found.items() if disk.room != "enough"}
+        self.disks = await asyncio.shield(self._looking)
+        rooms = {disk.room for disk in self.disks.values()}
+        short = {place: disk.free for place, disk in self.disks.items() if disk.room != "enough"}
         return Health("read_only" if "none" in rooms else "degraded" if "low" in rooms else "up", short)
 
     def free(self) -> Iterator[tuple[str, int]]:
         """Yield each place with its free bytes, of the last look."""
-        for place, disk in self.found.items():
+        for place, disk in self.disks.items():
             yield place, disk.free
 
     def _look(self) -> dict[str, Disk]:

@@ -23,14 +23,25 @@ async def export(installation: Installation) -> Finding:
     """What another system has not got, it can't alert on, and can't prove."""
     configured = installation.settings.export.destinations
     async with installation.records() as connection:
-        stored = {one.name: one for one in await export_destinations.all_stored(connection)}
+        stored = {
+            stored_destination.name: stored_destination
+            for stored_destination in await export_destinations.all_stored(connection)
+        }
     if not configured and not stored:
         return ok("there are no destinations")
-    failing = [one for name, one in stored.items() if name in _names(configured) and _is_late(one)]
+    failing = [
+        destination
+        for name, destination in stored.items()
+        if name in _names(configured) and _is_late(destination)
+    ]
     if failing:
-        told = (f"{one.name} is behind: {printable(one.reason or 'nobody sends')}" for one in failing)
+        sentences = (
+            f"{destination.name} is behind: {printable(destination.reason or 'nobody sends')}"
+            for destination in failing
+        )
         return fault(
-            "; ".join(told), "see the receiver, and whether the service runs; then portcullis export retry"
+            "; ".join(sentences),
+            "see the receiver, and whether the service runs; then portcullis export retry",
         )
     if troubles := list(_troubles(configured, stored)):
         message, remedy = troubles[0]
@@ -39,11 +50,11 @@ async def export(installation: Installation) -> Finding:
 
 
 def _names(configured: Iterable[Destination]) -> set[str]:
-    return {one.name for one in configured}
+    return {destination.name for destination in configured}
 
 
-def _is_late(one: StoredDestination) -> bool:
-    since = one.waiting_time
+def _is_late(destination: StoredDestination) -> bool:
+    since = destination.waiting_time
     return since is not None and (now() - since).total_seconds() > LATE
 
 
@@ -51,10 +62,10 @@ def _troubles(
     configured: Iterable[Destination], stored: dict[str, StoredDestination]
 ) -> Iterator[tuple[str, str]]:
     """Yield what works but is a risk, and what to do about it."""
-    for one in stored.values():
-        if one.dead_letters:
+    for destination in stored.values():
+        if destination.dead_letters:
             yield (
-                f"{one.name} has {counted(one.dead_letters, 'dead letter')}",
+                f"{destination.name} has {counted(destination.dead_letters, 'dead letter')}",
                 "portcullis export dead-letters says why; then portcullis export retry",
             )
     for name in sorted(stored.keys() - _names(configured)):

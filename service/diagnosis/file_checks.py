@@ -30,7 +30,8 @@ def signing_key(installation: Installation) -> Finding:
         secret = auth.jwt_secret or kept_secret(installation)
     except SettingsError as wrong:
         return fault(
-            "; ".join(one.message for one in wrong.faults), "see docs/reference/settings.md, section auth"
+            "; ".join(mistake.message for mistake in wrong.faults),
+            "see docs/reference/settings.md, section auth",
         )
     if not secret:
         return ok(f"{auth.jwt_algorithm}; the first start makes a random one")

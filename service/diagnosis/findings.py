@@ -29,8 +29,8 @@ STATES: Final[tuple[State, ...]] = ("fault", "warning", "unknown", "ok")
 
 def worst_of(findings: Findings) -> State:
     """Return the worst state of at least one finding."""
-    found = {one.state for _, one in findings}
-    return next(state for state in STATES if state in found)
+    states = {finding.state for _, finding in findings}
+    return next(state for state in STATES if state in states)
 
 
 def ok(message: str) -> Finding:

@@ -28,9 +28,11 @@ async def jobs_in_time(installation: Installation) -> Finding:
         stored = await jobs.stored(connection, [job.name for job in known])
     if not stored:
         return ok("none yet: the first service that runs here adds them")
-    failing = [one.job_name for one in stored.values() if one.failing and not one.paused]
+    failing = [
+        stored_job.job_name for stored_job in stored.values() if stored_job.failing and not stored_job.paused
+    ]
     overdue = [job.name for job in known if job.name in stored and _is_overdue(job, stored[job.name])]
-    paused = [one.job_name for one in stored.values() if one.paused]
+    paused = [stored_job.job_name for stored_job in stored.values() if stored_job.paused]
     if failing:
         message = f"the last run has failed of {', '.join(sorted(failing))}"
         return fault(message, "portcullis jobs list says why")
@@ -50,16 +52,16 @@ def _is_overdue(job: Job, stored: StoredJob) -> bool:
 async def expiring_keys(installation: Installation) -> Finding:
     """Programs whose key has expired are refused."""
     async with installation.records() as connection:
-        found = await api_keys.expiring(connection, REMIND)
-    if not found:
+        keys = await api_keys.expiring(connection, REMIND)
+    if not keys:
         return ok(f"none expires within {REMIND.days} days")
     named = [
-        f"{printable(one.key_name)} of {printable(one.user_name)} ({rfc3339(one.expire_time)})"
-        for one in found[:_NAMED]
+        f"{printable(key.key_name)} of {printable(key.user_name)} ({rfc3339(key.expire_time)})"
+        for key in keys[:_NAMED]
     ]
-    more = ", …" if len(found) > _NAMED else ""
-    verb = "expires" if len(found) == 1 else "expire"
+    more = ", …" if len(keys) > _NAMED else ""
+    verb = "expires" if len(keys) == 1 else "expire"
     return warning(
-        f"{counted(len(found), 'key')} {verb} within {REMIND.days} days: {', '.join(named)}{more}",
+        f"{counted(len(keys), 'key')} {verb} within {REMIND.days} days: {', '.join(named)}{more}",
         "make new keys for these accounts, and give them to their programs",
     )

@@ -21,24 +21,24 @@ async def log_entries(installation: Installation) -> Finding:
     _ = installation.sessions
     store = SessionStore(installation.settings.redis, installation.settings.auth)
     try:
-        found = await store.log.counts()
+        log_counts = await store.log.counts()
     except Unavailable:
         raise Unanswered("the session store does not answer in time") from None
     finally:
         await store.close()
-    return _judged(found)
+    return _judged(log_counts)
 
 
-def _judged(found: LogCounts) -> Finding:
-    summary = f"{found.accepted} accepted, {found.written} written, {found.under_way} under way"
-    if found.dropped:
+def _judged(counts: LogCounts) -> Finding:
+    summary = f"{counts.accepted} accepted, {counts.written} written, {counts.under_way} under way"
+    if counts.dropped:
         return warning(
-            f"{summary}, {found.dropped} dropped",
+            f"{summary}, {counts.dropped} dropped",
             "raise oplog.memory_limit and oplog.stream_limit, or see why the stores did not take them",
         )
-    if found.set_aside:
+    if counts.set_aside:
         return warning(
-            f"{summary}, {found.set_aside} set aside, which the database has refused",
+            f"{summary}, {counts.set_aside} set aside, which the database has refused",
             "read them and the reasons in sys.log_set_aside",
         )
     return ok(summary)
@@ -47,12 +47,12 @@ def _judged(found: LogCounts) -> Finding:
 async def log_months_ahead(installation: Installation) -> Finding:
     """Entries of a month without a partition go into the default one, until a worker moves them."""
     today = datetime.now(UTC).date().replace(day=1)
-    wanted = {today, (today + _MONTH).replace(day=1)}
+    needed = {today, (today + _MONTH).replace(day=1)}
     async with installation.records() as connection:
         missing = [
             f"{log} for {month:%Y-%m}"
             for log in _LOGS
-            for month in sorted(wanted - set(await months.present(connection, log)))
+            for month in sorted(needed - set(await months.present(connection, log)))
         ]
     if missing:
         return warning(

@@ -19,17 +19,19 @@ _FEW_FILES: Final = 4_096
 
 async def disks(installation: Installation) -> Finding:
     """What has no room is not written: files, logs, and the embedded stores."""
-    found: dict[str, Disk] = {}
+    by_place: dict[str, Disk] = {}
     for place, path in places(installation.settings).items():
-        found[place] = await asyncio.to_thread(disk_at, path)
-    told = ", ".join(f"{place} {disk.free // _MIB} MiB free" for place, disk in found.items())
-    rooms = {disk.room for disk in found.values()}
+        by_place[place] = await asyncio.to_thread(disk_at, path)
+    summary = ", ".join(f"{place} {disk.free // _MIB} MiB free" for place, disk in by_place.items())
+    rooms = {disk.room for disk in by_place.values()}
     remedy = "make room, or name a place with more in the settings"
     if "none" in rooms:
-        full = ", ".join(place for place, disk in found.items() if disk.room == "none")
-        return fault(f"no room for {full}: {told}", remedy)
+        full = ", ".join(place for place, disk in by_place.items() if disk.room == "none")
+        return fault(f"no room for {full}: {summary}", remedy)
     return (
-        warning(f"little room: {told}", remedy) if "low" in rooms else ok(told or "nothing is written here")
+        warning(f"little room: {summary}", remedy)
+        if "low" in rooms
+        else ok(summary or "nothing is written here")
     )
 
 
@@ -38,31 +40,35 @@ def open_files(installation: Installation) -> Finding:
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard == resource.RLIM_INFINITY:
         return ok("no limit")
-    wanted = max(_FEW_FILES, installation.settings.server.max_connections)
+    needed = max(_FEW_FILES, installation.settings.server.max_connections)
     message = f"a process may have {hard} open"
-    if hard >= wanted:
+    if hard >= needed:
         return ok(message)
-    return warning(f"{message}, fewer than {wanted}", "raise the hard limit (ulimit -Hn)")
+    return warning(f"{message}, fewer than {needed}", "raise the hard limit (ulimit -Hn)")
 
 
 async def certificates(installation: Installation) -> Finding:
     """Nobody connects to a server whose certificate has ended."""
-    wanted = endpoints(installation.settings)
-    if not wanted:
+    servers = endpoints(installation.settings)
+    if not servers:
         return ok("no server of the settings speaks TLS")
-    found = await asyncio.to_thread(certificates_of, installation.settings)
-    if not found:
+    shown = await asyncio.to_thread(certificates_of, installation.settings)
+    if not shown:
         return ok("none was shown: the servers speak no TLS, or can't be reached from here")
     now = datetime.now(UTC)
-    told = ", ".join(_told(endpoint, one, now) for endpoint, one in found.items())
+    summary = ", ".join(_told(endpoint, certificate, now) for endpoint, certificate in shown.items())
     remedy = "renew it, and see that what renews it runs"
-    if any(one.is_urgent(now) or not one.is_valid(now) for one in found.values()):
-        return fault(told, remedy)
-    return warning(told, remedy) if any(one.is_soon(now) for one in found.values()) else ok(told)
+    if any(certificate.is_urgent(now) or not certificate.is_valid(now) for certificate in shown.values()):
+        return fault(summary, remedy)
+    return (
+        warning(summary, remedy)
+        if any(certificate.is_soon(now) for certificate in shown.values())
+        else ok(summary)
+    )
 
 
-def _told(endpoint: Endpoint, one: Certificate, now: datetime) -> str:
-    if one.begin > now:
-        return f"that of {endpoint.of} is not valid before {one.begin:%Y-%m-%d}"
-    word = "ended" if one.end <= now else "ends"
-    return f"that of {endpoint.of} {word} at {one.end:%Y-%m-%d %H:%M} UTC"
+def _told(endpoint: Endpoint, certificate: Certificate, now: datetime) -> str:
+    if certificate.begin > now:
+        return f"that of {endpoint.of} is not valid before {certificate.begin:%Y-%m-%d}"
+    word = "ended" if certificate.end <= now else "ends"
+    return f"that of {endpoint.of} {word} at {certificate.end:%Y-%m-%d %H:%M} UTC"

@@ -27,15 +27,19 @@ async def _present(installation: Installation) -> list[PolicyWorker]:
 
 async def _told(installation: Installation) -> list[tuple[PolicyWorker, NodeFacts]]:
     present = await _present(installation)
-    return [(one, one.facts) for one in present if one.facts is not None]
+    return [(worker, worker.facts) for worker in present if worker.facts is not None]
 
 
 async def versions(installation: Installation) -> Finding:
     """Nodes of different versions are meant for the time of a roll-out only."""
     present = await _present(installation)
-    found = Counter("an older one" if one.facts is None else one.facts["version"] for one in present)
-    named = ", ".join(f"{version} ({counted(number, 'worker')})" for version, number in sorted(found.items()))
-    if set(found) <= {__version__}:
+    counts = Counter(
+        "an older one" if worker.facts is None else worker.facts["version"] for worker in present
+    )
+    named = ", ".join(
+        f"{version} ({counted(number, 'worker')})" for version, number in sorted(counts.items())
+    )
+    if set(counts) <= {__version__}:
         return ok(f"{named or 'no worker runs'}; this is {__version__}")
     return warning(f"{named}; this is {__version__}", "finish the roll-out, or take it back")
 
@@ -63,12 +67,12 @@ async def settings(installation: Installation) -> Finding:
 
 async def parts(installation: Installation) -> Finding:
     """What a worker can't use or finds wrong on its node, only that worker may know."""
-    found = list(_troubles(await _told(installation)))
-    if not found:
+    problems = list(_troubles(await _told(installation)))
+    if not problems:
         return ok("every part of every worker is up, or none runs")
-    states = {state for _, state, _ in found}
+    states = {state for _, state, _ in problems}
     by_part: dict[str, list[str]] = {}
-    for part, state, worker in found:
+    for part, state, worker in problems:
         by_part.setdefault(f"{part} {state.replace('_', '-')}", []).append(worker)
     message = "; ".join(f"{what}: {_few(those)}" for what, those in sorted(by_part.items()))
     remedy = "see the part in docs/guides/operating.md, Whether it is ready"
@@ -79,8 +83,8 @@ async def proxy_headers(installation: Installation) -> Finding:
     """Without the client's address all clients count as one: a few wrong passwords throttle everybody."""
     kinds: dict[str, list[str]] = {}
     for _, facts in await _told(installation):
-        if (found := facts["parts"].get("proxy")) is not None:
-            kinds.setdefault(str(found.get("kind")), []).append(str(found.get("peer")))
+        if (proxy := facts["parts"].get("proxy")) is not None:
+            kinds.setdefault(str(proxy.get("kind")), []).append(str(proxy.get("peer")))
     if peers := kinds.get("unnamed"):
         return fault(
             f"X-Forwarded-For comes from {_few(peers)}, which server.trusted_proxies does not name",
@@ -94,8 +98,8 @@ async def proxy_headers(installation: Installation) -> Finding:
     return ok("requests arrive as server.trusted_proxies says")
 
 
-def _troubles(told: Sequence[tuple[PolicyWorker, NodeFacts]]) -> Iterator[tuple[str, str, str]]:
-    for worker, facts in told:
+def _troubles(reports: Sequence[tuple[PolicyWorker, NodeFacts]]) -> Iterator[tuple[str, str, str]]:
+    for worker, facts in reports:
         for part, health in facts["parts"].items():
             if part != "proxy":  # it has a check of its own
                 yield part, str(health.get("state")), worker.worker

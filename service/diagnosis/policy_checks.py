@@ -99,11 +99,12 @@ async def policy_workers_agree(installation: Installation) -> Finding:
         latest = await revisions.latest(connection)
         present = await workers.present(connection)
     newest = latest.revision if latest else 0
-    behind = [one for one in present if one.fault or one.revision < newest]
+    behind = [worker for worker in present if worker.fault or worker.revision < newest]
     if not behind:
         return ok(f"{len(present)} run, and decide by revision {newest}" if present else "none runs")
     late = [
-        f"{one.worker} by {one.revision}{f' ({one.fault})' if one.fault else ''}" for one in behind[:_NAMED]
+        f"{worker.worker} by {worker.revision}{f' ({worker.fault})' if worker.fault else ''}"
+        for worker in behind[:_NAMED]
     ]
     return warning(
         f"{len(behind)} of {len(present)} don't decide by revision {newest}: {', '.join(late)}",
@@ -116,12 +117,12 @@ async def own_parts_agree(installation: Installation) -> Finding:
     own, allowed = installation.policy.digest, installation.settings.policy.own_digests
     async with installation.records() as connection:
         present = await workers.present(connection)
-    others = [one for one in present if one.own_digest != own]
+    others = [worker for worker in present if worker.own_digest != own]
     if not others:
         return ok(f"{len(present)} run with the own part {own[:8]}" if present else f"own part {own[:8]}")
-    named = [f"{one.worker} by {(one.own_digest or 'none')[:8]}" for one in others[:_NAMED]]
+    named = [f"{worker.worker} by {(worker.own_digest or 'none')[:8]}" for worker in others[:_NAMED]]
     message = f"{len(others)} of {len(present)} don't decide by the own part {own[:8]}: {', '.join(named)}"
-    strangers = [one for one in others if one.own_digest not in allowed]
+    strangers = [worker for worker in others if worker.own_digest not in allowed]
     if allowed and not strangers:
         return ok(f"{message}; policy.own_digests names all of them")
     hint = "start those nodes again with the same version, settings and policy files"
@@ -133,8 +134,8 @@ async def own_parts_agree(installation: Installation) -> Finding:
 async def tampering(installation: Installation) -> Finding:
     """Lines that were changed past the service never decide, but somebody has tried."""
     async with installation.records() as connection:
-        found = await revisions.tamperings(connection)
-    lately = [one for one in found if one.create_time > datetime.now(UTC) - _LATELY]
+        tampered = await revisions.tamperings(connection)
+    lately = [revision for revision in tampered if revision.create_time > datetime.now(UTC) - _LATELY]
     if not lately:
         return ok(f"no stored line was changed past the service in {_LATELY.days} days")
     last = lately[-1]
@@ -162,7 +163,7 @@ async def seals(installation: Installation) -> Finding:
         return ok(f"revision {latest.revision} is trusted, as any other would be: oplog.chain_key is not set")
     if made.sealed_from is not None:
         return ok(f"revision {latest.revision} has one, and so must each since {made.sealed_from}")
-    without = [one.worker for one in present if made.key_ids and not made.can_all_seal([one])]
+    without = [worker.worker for worker in present if made.key_ids and not made.can_all_seal([worker])]
     named = f": {', '.join(without[:_NAMED])} can't make one" if without else ""
     return warning(
         f"a revision without a seal would be trusted{named}",
@@ -179,7 +180,7 @@ async def extensions(installation: Installation) -> Finding:
         behind = await connection.run_sync(unmigrated, named)
     if behind:
         return fault(f"the tables of {', '.join(behind)} are not up to date", "portcullis db migrate")
-    return ok(f"{', '.join(one.name for one in named)}, with tables up to date")
+    return ok(f"{', '.join(extension.name for extension in named)}, with tables up to date")
 
 
 async def permission_codes(installation: Installation) -> Finding:
@@ -201,9 +202,9 @@ async def permission_codes(installation: Installation) -> Finding:
 async def permission_bits(installation: Installation) -> Finding:
     """A token grows with the highest bit position, and must fit into a cookie and a header."""
     async with installation.records() as connection:
-        found = await bit_positions.overview(connection)
-    highest = -1 if found.highest is None else found.highest
-    message = f"the highest bit position is {highest}, and {found.waiting} wait to be free again"
+        positions = await bit_positions.overview(connection)
+    highest = -1 if positions.highest is None else positions.highest
+    message = f"the highest bit position is {highest}, and {positions.waiting} wait to be free again"
     if highest < _HIGH:
         return ok(message)
     return warning(
@@ -216,12 +217,12 @@ async def routes(installation: Installation) -> Finding:
     shipped = installation.policy
     known = installation.routes(shipped)
     async with installation.records() as connection:
-        found = await differences(connection, known)
+        difference = await differences(connection, known)
     problems = []
-    missing = len(found.proposed) + len(found.unbindable)
+    missing = len(difference.proposed) + len(difference.unbindable)
     if missing and not shipped.leaves_unregistered:
         problems.append(f"{missing} routes are not registered, so closed to everybody (policy.unregistered)")
-    if stray := found.unrouted:
+    if stray := difference.unrouted:
         problems.append(f"{len(stray)} resources fit no route, {stray[0].method} {stray[0].path} for one")
     if problems:
         return warning(

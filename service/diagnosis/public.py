@@ -57,12 +57,16 @@ def ask_publicly(url: str, token: str) -> Findings:
         return [("public-url", fault(f"no answer: {type(error).__name__}", "see the proxy and its log"))]
     if not isinstance(answer.document, dict) or not {"data", "parts"} & answer.document.keys():
         return [("public-url", fault(f"{answer.status}, and no answer of this service", "see the proxy"))]
-    found = [("public-url", ok(f"answers {answer.status}"))]
-    found.append(("public-tls", _tls(parts.scheme, host, answer)))
-    told = answer.document.get("data", answer.document).get("details", {}).get("request")
-    if told is None:
-        return [*found, ("public-address", unknown(_UNTOLD)), ("public-headers", unknown(_UNTOLD))]
-    return [*found, ("public-address", _address(told)), ("public-headers", _headers(told, parts.scheme))]
+    findings = [("public-url", ok(f"answers {answer.status}"))]
+    findings.append(("public-tls", _tls(parts.scheme, host, answer)))
+    request = answer.document.get("data", answer.document).get("details", {}).get("request")
+    if request is None:
+        return [*findings, ("public-address", unknown(_UNTOLD)), ("public-headers", unknown(_UNTOLD))]
+    return [
+        *findings,
+        ("public-address", _address(request)),
+        ("public-headers", _headers(request, parts.scheme)),
+    ]
 
 
 def _get(scheme: str, host: str, port: int | None, token: str) -> _Answer:
@@ -103,14 +107,14 @@ def _tls(scheme: str, host: str, answer: _Answer) -> Finding:
     return warning(f"plain HTTP is answered, {plain.status}", "have the proxy redirect it to https://")
 
 
-def _address(told: Mapping[str, Any]) -> Finding:
-    address, peer = str(told.get("address")), str(told.get("peer"))
+def _address(request: Mapping[str, Any]) -> Finding:
+    address, peer = str(request.get("address")), str(request.get("peer"))
     if address == _NOBODY:
         return fault(
             f"the client's address is what the client says in X-Forwarded-For ({_NOBODY})",
             "have the proxy replace the header, and name only proxies in server.trusted_proxies",
         )
-    forwarded = told.get("headers", {}).get("x-forwarded-for")
+    forwarded = request.get("headers", {}).get("x-forwarded-for")
     if address == peer and forwarded is not None:
         if forwarded.rpartition(",")[2].strip() == peer:
             return unknown("this machine is the proxy's: ask from another one")
@@ -121,8 +125,8 @@ def _address(told: Mapping[str, Any]) -> Finding:
     return ok(f"this machine is {printable(address)}, and the request came from {printable(peer)}")
 
 
-def _headers(told: Mapping[str, Any], scheme: str) -> Finding:
-    arrived: Mapping[str, str] = told.get("headers", {})
+def _headers(request: Mapping[str, Any], scheme: str) -> Finding:
+    arrived: Mapping[str, str] = request.get("headers", {})
     forged = sorted(
         name
         for name, value in arrived.items()

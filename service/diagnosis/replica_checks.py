@@ -22,37 +22,41 @@ _SILENT: Final = 10  # seconds
 async def standbys(installation: Installation) -> Finding:
     """A failover loses what the standby has not got, and commits wait for one that is not there."""
     async with installation.records() as connection:
-        found = await replication(connection)
-    return judged(found, installation.settings.database.url)
+        state = await replication(connection)
+    return judged(state, installation.settings.database.url)
 
 
-def judged(found: Replication, url: str) -> Finding:
+def judged(state: Replication, url: str) -> Finding:
     """Return what is to be said of the standbys of the database at ``url``."""
-    if found.waits and all(one.synchronous is False for one in found.standbys):
+    if state.waits and all(standby.synchronous is False for standby in state.standbys):
         return fault(
             "synchronous_standby_names asks for a standby, and none is synchronous: every write waits",
             "start the standby, or name one that runs",
         )
-    late = [one.name for one in found.standbys if (one.behind or 0) > _BEHIND or (one.lag or 0.0) > _LATE]
+    late = [
+        standby.name
+        for standby in state.standbys
+        if (standby.behind or 0) > _BEHIND or (standby.lag or 0.0) > _LATE
+    ]
     if late:
         return warning(
             f"{', '.join(map(printable, late))} lags by more than {_LATE:g} s or {_BEHIND // _MIB} MiB",
             "see the standby's log, and the network in between",
         )
     servers = len(list(tcp_addresses(url)))
-    if servers > 1 and not found.standbys:
+    if servers > 1 and not state.standbys:
         return warning(
             f"database.url names {servers} servers, and no standby follows the primary",
             "start the standby, and see its log",
         )
-    return ok(_told(found))
+    return ok(_told(state))
 
 
-def _told(found: Replication) -> str:
-    if not found.standbys:
+def _told(state: Replication) -> str:
+    if not state.standbys:
         return "none is connected"
-    synchronous = sum(bool(one.synchronous) for one in found.standbys)
-    return f"{counted(len(found.standbys), 'standby')}, {synchronous} synchronous"
+    synchronous = sum(bool(standby.synchronous) for standby in state.standbys)
+    return f"{counted(len(state.standbys), 'standby')}, {synchronous} synchronous"
 
 
 async def read_replica(installation: Installation) -> Finding:
@@ -76,9 +80,9 @@ async def read_replica(installation: Installation) -> Finding:
 def store_replicas(installation: Installation) -> Finding:
     """A failover to a replica that lags brings back sessions that have ended."""
     store = installation.sessions
-    wanted = installation.settings.redis.wait_replicas
+    needed = installation.settings.redis.wait_replicas
     if not store.replica_lags:
-        return ok("none is attached" if not wanted else "not told: see session-store")
+        return ok("none is attached" if not needed else "not told: see session-store")
     late = sum(lag is None or lag > _SILENT for lag in store.replica_lags)
     message = f"{counted(len(store.replica_lags), 'replica')}, {late} out of touch for {_SILENT} s"
     return warning(message, "see the replica's log, and the network in between") if late else ok(message)

@@ -29,14 +29,18 @@ def proxies(installation: Installation) -> Finding:
     trusted = installation.settings.server.trusted_proxies
     if not trusted:
         return ok("none is trusted: the client's address is the peer's")
-    everyone = [one for one in _collapsed(trusted) if one.prefixlen == 0]
+    everyone = [network for network in _collapsed(trusted) if network.prefixlen == 0]
     if everyone:
         return fault(
             f"server.trusted_proxies holds every address of IPv{everyone[0].version}, so each client can "
             "choose its own",
             "name the addresses of the proxies only",
         )
-    wide = [str(one) for one in trusted if not one.is_private and one.prefixlen < _WIDEST[one.version]]
+    wide = [
+        str(network)
+        for network in trusted
+        if not network.is_private and network.prefixlen < _WIDEST[network.version]
+    ]
     if wide:
         return warning(
             f"server.trusted_proxies holds large public networks: {', '.join(wide)}",
@@ -94,8 +98,8 @@ def first_password(installation: Installation) -> Finding:
 def _collapsed(networks: tuple[IPv4Network | IPv6Network, ...]) -> list[IPv4Network | IPv6Network]:
     """Join adjacent networks: the two halves of all addresses become one network."""
     return [
-        *collapse_addresses(one for one in networks if isinstance(one, IPv4Network)),
-        *collapse_addresses(one for one in networks if isinstance(one, IPv6Network)),
+        *collapse_addresses(network for network in networks if isinstance(network, IPv4Network)),
+        *collapse_addresses(network for network in networks if isinstance(network, IPv6Network)),
     ]
 
 

@@ -92,14 +92,14 @@ def session_store(installation: Installation) -> Finding:
     return _unfit(store, installation.settings.redis.wait_replicas) or ok(f"{store.product}")
 
 
-def _unfit(store: StoreFacts, wanted: int) -> Finding | None:
-    """Return what is wrong with the server's place among others; ``wanted`` replicas must confirm."""
+def _unfit(store: StoreFacts, needed: int) -> Finding | None:
+    """Return what is wrong with the server's place among others; ``needed`` replicas must confirm."""
     if store.mode == "cluster":
         return fault(f"{store.product}, a cluster", "one server, or a primary with replicas, is needed")
     if store.role not in ("master", "primary", None):
         return fault(f"{store.product}, a replica: nothing can be written", "name the primary in redis.url")
-    if store.replicas is not None and store.replicas < wanted:
-        message = f"{store.product}, {store.replicas} replicas: logins and logouts wait for {wanted} and fail"
+    if store.replicas is not None and store.replicas < needed:
+        message = f"{store.product}, {store.replicas} replicas: logins and logouts wait for {needed} and fail"
         return fault(message, "attach replicas, or lower redis.wait_replicas")
     return None
 

@@ -42,16 +42,20 @@ async def log_verification(installation: Installation) -> Finding:
     """Entries that were changed or removed are noticed by verification only."""
     now = datetime.now(UTC)
     async with installation.records() as connection:
-        found = await verifications.latest(connection)
+        verified = await verifications.latest(connection)
         since = await oldest_user(connection)
-    if any(one.faulty_count for one in found):
-        days = ", ".join(f"{one.log}: {one.faulty_count} days" for one in found if one.faulty_count)
+    if any(verification.faulty_count for verification in verified):
+        days = ", ".join(
+            f"{verification.log}: {verification.faulty_count} days"
+            for verification in verified
+            if verification.faulty_count
+        )
         return fault(f"days that are not as they were written: {days}", "portcullis audit verify names them")
-    if not found:
+    if not verified:
         if since is None or now - since < _VERIFIED:
             return ok("none yet; the first one follows within a day of the start")
         return warning("the logs were never verified", "portcullis jobs run log-verification")
-    oldest = min(one.verify_time for one in found)
+    oldest = min(verification.verify_time for verification in verified)
     message = f"last at {oldest:%Y-%m-%d %H:%M} UTC, no fault"
     if now - oldest > _VERIFIED:
         return warning(message, "portcullis jobs list says why log-verification does not run")

@@ -18,30 +18,30 @@ _FIRST_PASSWORD = timedelta(days=1)
 async def enough_administrators(installation: Installation) -> Finding:
     """With none nobody can administer, one is easily locked out, and many are many targets."""
     async with installation.records() as connection:
-        found = await administrators(connection)
-    names = ", ".join(one.user_name for one in found[:_MANY])
-    if not found:
+        admins = await administrators(connection)
+    names = ", ".join(admin.user_name for admin in admins[:_MANY])
+    if not admins:
         return fault(
             "no enabled user holds *",
             "portcullis admin reset-password NAME --enable, or portcullis admin create NAME --role super",
         )
-    if len(found) == 1 and found[0].now - found[0].create_time < NEW:
+    if len(admins) == 1 and admins[0].now - admins[0].create_time < NEW:
         return ok(f"only {names} holds *; the installation is new")
-    if len(found) == 1:
+    if len(admins) == 1:
         return warning(f"only {names} holds *", "give a second person a role with it")
-    if len(found) > _MANY:
+    if len(admins) > _MANY:
         return warning(
-            f"{len(found)} users hold *: {names} and others", "give those who need less a smaller role"
+            f"{len(admins)} users hold *: {names} and others", "give those who need less a smaller role"
         )
-    return ok(f"{len(found)} users hold *: {names}")
+    return ok(f"{len(admins)} users hold *: {names}")
 
 
 async def first_administrator(installation: Installation) -> Finding:
     """The name is well known, and logs may hold the first password."""
     name = ADMINISTRATOR.user_name
     async with installation.records() as connection:
-        found = await administrators(connection)
-    first = [one for one in found if name_key(one.user_name) == name_key(name)]
+        admins = await administrators(connection)
+    first = [admin for admin in admins if name_key(admin.user_name) == name_key(name)]
     if not first:
         return ok(f"no administrator is called {name}")
     if not first[0].edited:

@@ -34,16 +34,16 @@ def require_own(path: Path) -> None:
     except OSError as error:
         raise EmbeddedError(f"The data directory {path} can't be used: {error.strerror}") from error
     if complaint:
-        told = f"The data directory {path} {complaint.wrong}: {complaint.remedy}"
-        raise EmbeddedError(f"{told}, or choose another one with --data")
+        message = f"The data directory {path} {complaint.wrong}: {complaint.remedy}"
+        raise EmbeddedError(f"{message}, or choose another one with --data")
 
 
 def complaint_about(path: Path) -> Complaint | None:
     """Return what is wrong with the directory; raises OSError."""
-    found = path.stat()
-    if found.st_uid not in _trusted():
-        return Complaint(f"belongs to {_name(found.st_uid)}", "run as that user")
-    if found.st_mode & stat.S_IWOTH:
+    status = path.stat()
+    if status.st_uid not in _trusted():
+        return Complaint(f"belongs to {_name(status.st_uid)}", "run as that user")
+    if status.st_mode & stat.S_IWOTH:
         return Complaint("can be written by everybody, who could replace what is in it", f"chmod 700 {path}")
     with os.scandir(path) as entries:
         for entry in entries:

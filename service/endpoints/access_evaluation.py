@@ -64,7 +64,7 @@ class _Asking:
             context.user,
             asked,
             ends_with=ends_with,
-            note=None if note is None else lambda *told: note(context, *told),
+            note=None if note is None else lambda *arguments: note(context, *arguments),
             all_rights=context.all_rights,
         )
         tells = policy.judge(PERMISSION, TELLS_CODES, context.user.held).allowed
@@ -75,13 +75,13 @@ def _decision(answer: Answer, policy: Policy, *, tells_codes: bool) -> Evaluatio
     decision = answer.decision
     if decision is None:
         return EvaluationDecision(answer.allowed, DecisionContext(answer.reason, policy.revision))
-    told = tells_codes and not answer.allowed
+    shows_codes = tells_codes and not answer.allowed
     context = DecisionContext(
         reason=answer.reason,
         revision=decision.revision,
         layer=decision.layer,
         decision_id=decision.id,
-        required=list(decision.required) if told else UNSET,
+        required=list(decision.required) if shows_codes else UNSET,
     )
     return EvaluationDecision(answer.allowed, context)
 

@@ -149,10 +149,10 @@ class _Searching:
             raise Unavailable("No policy has been loaded yet")
         digest = hashlib.sha256(msgspec.json.encode([context.user.user_id, *question])).hexdigest()[:32]
         part = _part(page, digest)
-        found = await find(policy, context.user, part)
+        results = await find(policy, context.user, part)
         end = part.offset + part.limit
-        token = _encoded(_Token(end, part.limit, digest)) if end < found.total else ""
-        return found.items, NextPage(token, len(found.items), found.total)
+        token = _encoded(_Token(end, part.limit, digest)) if end < results.total else ""
+        return results.items, NextPage(token, len(results.items), results.total)
 
 
 def _part(page: PageOfSearch | UnsetType, digest: str) -> Part:
@@ -201,7 +201,7 @@ class AccessSubjects(_Searching):
             return await self._search.subjects(policy, asking, kind, action, resource, part=part)
 
         ids, page = await self._page(context, find, body.page, "subject", kind, action, resource)
-        return FoundSubjects(page, [FoundSubject(kind, one) for one in ids])
+        return FoundSubjects(page, [FoundSubject(kind, subject_id) for subject_id in ids])
 
 
 class AccessResources(_Searching):
@@ -229,8 +229,10 @@ class AccessResources(_Searching):
             return await self._search.resources(policy, asking, subject, action, target, part=part)
 
         ids, page = await self._page(context, find, body.page, "resource", subject, action, target)
-        told = {"service": target.service} if target.service else UNSET
-        return FoundResources(page, [FoundResource(target.type, one, told) for one in ids])
+        properties = {"service": target.service} if target.service else UNSET
+        return FoundResources(
+            page, [FoundResource(target.type, resource_id, properties) for resource_id in ids]
+        )
 
 
 class AccessActions(_Searching):
@@ -253,4 +255,4 @@ class AccessActions(_Searching):
             return await self._search.actions(policy, asking, subject, resource, part=part)
 
         ids, page = await self._page(context, find, body.page, "action", subject, resource)
-        return FoundActions(page, [FoundAction(one) for one in ids])
+        return FoundActions(page, [FoundAction(action_name) for action_name in ids])

@@ -87,7 +87,7 @@ class UserKeys:
     @named("listUserKeys")
     async def on_get(self, context: RequestContext, id: int) -> KeysOfUser:
         """List the API keys of a service account."""
-        return KeysOfUser(items=[KeyOfUser(**_shown(one)) for one in await self._keys.of_account(id)])
+        return KeysOfUser(items=[KeyOfUser(**_shown(key)) for key in await self._keys.of_account(id)])
 
     @created("/api/user/{id}/keys/{key_id}")
     @needs("system:user:key")

@@ -108,8 +108,8 @@ class ResourceButtons:
         async with self._database.snapshot() as connection:
             stored = await resources.read(connection, id)
             require_shown(context, self._live, stored.service)
-            found = await bindings.buttons_of(connection, id)
-        shown = _buttons(found)
+            buttons = await bindings.buttons_of(connection, id)
+        shown = _buttons(buttons)
         answer_tag(context, content_tag(shown))
         return shown
 
@@ -127,13 +127,13 @@ class ResourceButtons:
         An empty list opens it to everybody who is logged in, and closes a resource of another service.
         Callers can't add or remove a Button whose code they lack, and must hold one code of a bound resource.
         """
-        found, context.policy = await self._changes.bind_buttons(
+        buttons, context.policy = await self._changes.bind_buttons(
             context.user,
             id,
             body.menu_ids,
             lambda before: require_match(context, content_tag(_buttons(before))),
         )
-        shown = _buttons(found)
+        shown = _buttons(buttons)
         answer_tag(context, content_tag(shown))
         return SavedButtons(shown.menu_ids, shown.buttons, context.policy.revision)
 
@@ -154,8 +154,8 @@ class ButtonResources:
         """Read the resources that a Button opens."""
         async with self._database.snapshot() as connection:
             await menus.button(connection, id)
-            found = await bindings.resources_of(connection, id)
-        shown = _resources(found)
+            bound = await bindings.resources_of(connection, id)
+        shown = _resources(bound)
         answer_tag(context, content_tag(shown))
         return shown
 
@@ -174,20 +174,24 @@ class ButtonResources:
         another service. Callers must hold the
         code of the Button, and one code of each bound resource that is added.
         """
-        found, context.policy = await self._changes.bind_resources(
+        bound, context.policy = await self._changes.bind_resources(
             context.user,
             id,
             body.resource_ids,
             lambda before: require_match(context, content_tag(_resources(before))),
         )
-        shown = _resources(found)
+        shown = _resources(bound)
         answer_tag(context, content_tag(shown))
         return SavedResources(shown.resource_ids, shown.resources, context.policy.revision)
 
 
-def _buttons(found: Sequence[menus.Button]) -> ButtonsOfResource:
-    return ButtonsOfResource([button.id for button in found], [BoundButton.of(button) for button in found])
+def _buttons(buttons: Sequence[menus.Button]) -> ButtonsOfResource:
+    return ButtonsOfResource(
+        [button.id for button in buttons], [BoundButton.of(button) for button in buttons]
+    )
 
 
-def _resources(found: Sequence[resources.Resource]) -> ResourcesOfButton:
-    return ResourcesOfButton([one.id for one in found], [BoundResource.of(one) for one in found])
+def _resources(bound: Sequence[resources.Resource]) -> ResourcesOfButton:
+    return ResourcesOfButton(
+        [resource.id for resource in bound], [BoundResource.of(resource) for resource in bound]
+    )

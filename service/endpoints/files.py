@@ -75,10 +75,10 @@ class FileList:
     @named("listFiles")
     async def on_get(self, context: RequestContext, query: FileQuery) -> Page[File]:
         """List files."""
-        wanted = query.filter(files.FileFilter)
+        criteria = query.filter(files.FileFilter)
         async with self._database.snapshot() as connection:
-            found = await files.page(connection, wanted, page=query.page, size=query.size, sort=query.sort)
-        return page_answer(query, found, File)
+            listed = await files.page(connection, criteria, page=query.page, size=query.size, sort=query.sort)
+        return page_answer(query, listed, File)
 
 
 class Files:
@@ -134,8 +134,8 @@ class OneFile:
         delivers files itself.
         """
         async with self._database.transaction() as connection:
-            found = await files.read(connection, id)
-        return self._downloads.answer(context, found)
+            file = await files.read(connection, id)
+        return self._downloads.answer(context, file)
 
     @needs("system:file:delete")
     @logged("file", "delete", "DELETE")
@@ -144,7 +144,7 @@ class OneFile:
     async def on_delete(self, context: RequestContext, id: int) -> None:
         """Delete a file and its public link."""
         async with self._database.transaction() as connection:
-            found = await files.read(connection, id, lock=True)
-            require_match(context, file_tag(found))
+            file = await files.read(connection, id, lock=True)
+            require_match(context, file_tag(file))
             await uploads.discard(connection, id)
-        await self._uploads.clear(id, found.key)
+        await self._uploads.clear(id, file.key)

@@ -69,10 +69,10 @@ class Ready:
         """
         if self._checks.withdrawn is not None:
             raise Unavailable(self._checks.withdrawn)
-        found = await self._checks.look()
-        states = {name: health.state for name, health in found.items()}
-        details = await self._details(context, found) if self._token.is_held(context) else UNSET
-        if missing := self._checks.missing(found):
+        healths = await self._checks.look()
+        states = {name: health.state for name, health in healths.items()}
+        details = await self._details(context, healths) if self._token.is_held(context) else UNSET
+        if missing := self._checks.missing(healths):
             refusal = Unavailable(f"Not ready: {', '.join(missing)}")
             refusal.extra["parts"] = states
             if details is not UNSET:
@@ -81,6 +81,6 @@ class Ready:
         status: Literal["ready", "degraded"] = "ready" if set(states.values()) <= {"up"} else "degraded"
         return Readiness(status=status, parts=states, details=details)
 
-    async def _details(self, context: RequestContext, found: Mapping[str, Health]) -> dict[str, Any]:
-        parts = {name: dict(health.details) for name, health in found.items()}
+    async def _details(self, context: RequestContext, healths: Mapping[str, Health]) -> dict[str, Any]:
+        parts = {name: dict(health.details) for name, health in healths.items()}
         return {**await self._facts(), "request": arrival(context), **parts}

@@ -72,14 +72,14 @@ async def states(connection: Connection, of: tuple[Job, ...]) -> list[JobState]:
             title=job.title,
             interval=job.interval,
             within=job.within,
-            paused=one.paused,
-            due_time=_moment(one.due_time),
-            requested_by=one.requested_by,
-            failing=one.failing,
-            success_time=_moment(one.success_time),
+            paused=stored_job.paused,
+            due_time=_moment(stored_job.due_time),
+            requested_by=stored_job.requested_by,
+            failing=stored_job.failing,
+            success_time=_moment(stored_job.success_time),
             runs=[JobRun.of(run) for run in runs[job.name]],
         )
-        for job, one in zip(of, stored, strict=True)
+        for job, stored_job in zip(of, stored, strict=True)
     ]
 
 
@@ -110,10 +110,10 @@ class OneJob:
         self._scheduler = scheduler
 
     def _named(self, name: str) -> Job:
-        found = [job for job in self._scheduler.jobs if job.name == name]
-        if not found:
+        matches = [job for job in self._scheduler.jobs if job.name == name]
+        if not matches:
             raise NotFound
-        return found[0]
+        return matches[0]
 
 
 class RunOfJob(OneJob):

@@ -41,7 +41,7 @@ class LogQuery(TimeQuery):
     """The filters of a log."""
 
     @property
-    def wanted(self) -> Any:
+    def criteria(self) -> Any:
         """The filter of the records; raises ValidationFailed for a malformed address."""
         raise NotImplementedError
 
@@ -76,7 +76,7 @@ def list_of(view: LogView) -> type[LogEndpoint]:
     """Return the endpoint ``/api/{name}/list`` of a log."""
 
     async def on_get(self: LogEndpoint, context: RequestContext, query: Any) -> Any:
-        return await timeline_page(self.logs, view.log, query.wanted, query, view.entry)
+        return await timeline_page(self.logs, view.log, query.criteria, query, view.entry)
 
     on_get.__doc__ = f"""List {view.entries}, the latest first.
 
@@ -94,7 +94,7 @@ def export_of(view: LogView) -> type[LogEndpoint]:
     @logged(view.name, "export", "EXPORT", response=False)
     @sends(CSV, JSON, JSON_LINES, of=_rows_of(view))
     async def on_get(self: LogEndpoint, context: RequestContext, query: Any) -> Stream:
-        rows = batches_of(self.logs, view.exported, query.wanted, query, view.row)
+        rows = batches_of(self.logs, view.exported, query.criteria, query, view.row)
         return export(rows, view.row, query.format, view.name)
 
     on_get.__doc__ = f"Export {view.entries} as a file."
@@ -106,8 +106,8 @@ def export_of(view: LogView) -> type[LogEndpoint]:
 def _rows_of(view: LogView) -> type[Struct]:
     """Return the type of an export as JSON."""
     items: tuple[str, Any] = ("items", list[view.row])  # type: ignore[name-defined]  # known at run time
-    told = {"__doc__": f"Exported {view.entries}."}
-    return msgspec.defstruct(f"Exported{_words(view)}s", [items], bases=(Schema,), namespace=told)
+    members = {"__doc__": f"Exported {view.entries}."}
+    return msgspec.defstruct(f"Exported{_words(view)}s", [items], bases=(Schema,), namespace=members)
 
 
 def _words(view: LogView) -> str:

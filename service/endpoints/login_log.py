@@ -62,7 +62,7 @@ class LoginQuery(LogQuery):
     trace_id: TraceId | None = None
 
     @property
-    def wanted(self) -> LoginFilter:
+    def criteria(self) -> LoginFilter:
         """The filter; raises ValidationFailed for a malformed address."""
         return self.filter(LOGINS)
 
@@ -101,5 +101,5 @@ class OwnLogins(LogEndpoint):
     @named("listOwnLogins")
     async def on_get(self, context: RequestContext, query: OwnLoginQuery) -> TimelinePage[LoginEntry]:
         """List the caller's own login events, the latest first."""
-        wanted = query.filter(LOGINS, user_id=context.user.user_id)
-        return await timeline_page(self.logs, LOGINS, wanted, query, LoginEntry)
+        criteria = query.filter(LOGINS, user_id=context.user.user_id)
+        return await timeline_page(self.logs, LOGINS, criteria, query, LoginEntry)

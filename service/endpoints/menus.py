@@ -139,10 +139,10 @@ class MenuList:
     @named("listMenus")
     async def on_get(self, context: RequestContext, query: MenuQuery) -> Page[Menu]:
         """List Menus and Buttons; `parentId` is the position in the tree."""
-        wanted = query.filter(menus.MenuFilter)
+        criteria = query.filter(menus.MenuFilter)
         async with self._database.snapshot() as connection:
-            found = await menus.page(connection, wanted, page=query.page, size=query.size, sort=query.sort)
-        return page_answer(query, found, Menu)
+            listed = await menus.page(connection, criteria, page=query.page, size=query.size, sort=query.sort)
+        return page_answer(query, listed, Menu)
 
 
 class Menus:
@@ -185,9 +185,9 @@ class OneMenu:
     async def on_get(self, context: RequestContext, id: int) -> Menu:
         """Read a menu."""
         async with self._database.transaction() as connection:
-            found = await menus.read(connection, id)
-        answer_tag(context, version_tag(found.version))
-        return Menu.of(found)
+            menu = await menus.read(connection, id)
+        answer_tag(context, version_tag(menu.version))
+        return Menu.of(menu)
 
     @needs("system:menu:update")
     @dry_run

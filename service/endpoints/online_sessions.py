@@ -59,7 +59,7 @@ class OnlineList:
     @named("listOnlineUsers")
     async def on_get(self, context: RequestContext, query: OnlineQuery) -> OnlineUsers:
         """List online users, the latest login or refresh first."""
-        found = await self._sessions.online(
+        users = await self._sessions.online(
             page=query.page,
             size=query.size,
             cursor=query.cursor,
@@ -68,11 +68,11 @@ class OnlineList:
             device=query.device or "",
         )
         return OnlineUsers(
-            items=[OnlineUser.of(row) for row in found.items],
+            items=[OnlineUser.of(row) for row in users.items],
             page=query.page,
             size=query.size,
-            total=found.total,
-            next_cursor=found.next_cursor,
+            total=users.total,
+            next_cursor=users.next_cursor,
         )
 
 

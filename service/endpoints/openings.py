@@ -101,10 +101,12 @@ class OpeningList:
     async def on_get(self, context: RequestContext, query: OpeningQuery) -> Page[ServiceOpening]:
         """List openings of the services that the caller may administer; those of disabled resources too."""
         shown = shown_services(context, self._live)
-        wanted = replace(query.filter(openings.OpeningFilter), services=shown)
+        criteria = replace(query.filter(openings.OpeningFilter), services=shown)
         async with self._database.snapshot() as connection:
-            found = await openings.page(connection, wanted, page=query.page, size=query.size, sort=query.sort)
-        return page_answer(query, found, ServiceOpening)
+            listed = await openings.page(
+                connection, criteria, page=query.page, size=query.size, sort=query.sort
+            )
+        return page_answer(query, listed, ServiceOpening)
 
 
 class Openings:
@@ -145,9 +147,9 @@ class OneOpening:
     async def on_get(self, context: RequestContext, id: int) -> ServiceOpening:
         """Read an opening."""
         async with self._database.transaction() as connection:
-            found = await openings.read(connection, id)
-        require_shown(context, self._live, found.service)
-        return ServiceOpening.of(found)
+            opening = await openings.read(connection, id)
+        require_shown(context, self._live, opening.service)
+        return ServiceOpening.of(opening)
 
     @needs("system:resource:open", "system:service:resources")
     @dry_run

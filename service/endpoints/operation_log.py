@@ -126,7 +126,7 @@ class OperationQuery(LogQuery):
     )
 
     @property
-    def wanted(self) -> OperationFilter:
+    def criteria(self) -> OperationFilter:
         """The filter; raises ValidationFailed for a malformed address."""
         return self.filter(OPERATIONS, status=_statuses(self.status))
 
@@ -158,12 +158,12 @@ class OneOperation:
     async def on_get(self, context: RequestContext, id: int) -> OperationDetail:
         """Read one call, with request data and answer."""
         async with self._database.transaction() as connection:
-            found = await queries.operation(connection, id)
-        entry = msgspec.structs.asdict(OperationEntry.of(found))
+            stored = await queries.operation(connection, id)
+        entry = msgspec.structs.asdict(OperationEntry.of(stored))
         # Not read into the type: what somebody has tampered with is shown as well.
-        changes: Any = found.changes
+        changes: Any = stored.changes
         return OperationDetail(
-            **entry, changes=changes, params=_json(found.params), response=_json(found.response)
+            **entry, changes=changes, params=_json(stored.params), response=_json(stored.response)
         )
 
 

@@ -53,4 +53,4 @@ class MenuMine:
             return policy.judge(GRANT, code, held).allowed
 
         # Ten thousand Buttons take a while to be decided.
-        return [OwnMenu.of(one) for one in await asyncio.to_thread(seen, known, given, holds)]
+        return [OwnMenu.of(menu) for menu in await asyncio.to_thread(seen, known, given, holds)]

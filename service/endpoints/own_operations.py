@@ -50,9 +50,9 @@ class OwnOperationList:
         policy = context.policy or self._live.current
         held = context.user.held
         passed = [
-            f"{one.method} {shown_path(one.template)}"
-            for one in self._routes.operations
-            if _passes(policy, one, held)
+            f"{operation.method} {shown_path(operation.template)}"
+            for operation in self._routes.operations
+            if _passes(policy, operation, held)
         ]
         answer = OwnOperations(policy.revision, passed)
         answer_tag(context, content_tag(answer))

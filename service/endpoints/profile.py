@@ -92,11 +92,11 @@ class Profile:
     async def on_get(self, context: RequestContext) -> OwnProfile:
         """Read the caller's own profile, to edit it."""
         async with self._database.transaction() as connection:
-            found = await read_all(connection, [context.user.user_id])
-        if not found:  # deleted while the token was valid
+            stored = await read_all(connection, [context.user.user_id])
+        if not stored:  # deleted while the token was valid
             raise RefreshRequired
-        answer_tag(context, version_tag(found[0].version))
-        return OwnProfile.of(found[0])
+        answer_tag(context, version_tag(stored[0].version))
+        return OwnProfile.of(stored[0])
 
     @login
     @logged("user", "edit own profile", "UPDATE")

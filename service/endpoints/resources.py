@@ -142,12 +142,12 @@ class ResourceList:
     async def on_get(self, context: RequestContext, query: ResourceQuery) -> Page[Resource]:
         """List resources of the services that the caller may administer."""
         shown = shown_services(context, self._live)
-        wanted = replace(query.filter(resources.ResourceFilter), services=shown)
+        criteria = replace(query.filter(resources.ResourceFilter), services=shown)
         async with self._database.snapshot() as connection:
-            found = await resources.page(
-                connection, wanted, page=query.page, size=query.size, sort=query.sort
+            listed = await resources.page(
+                connection, criteria, page=query.page, size=query.size, sort=query.sort
             )
-        return page_answer(query, found, Resource)
+        return page_answer(query, listed, Resource)
 
 
 class Resources:
@@ -199,10 +199,10 @@ class OneResource:
     async def on_get(self, context: RequestContext, id: int) -> Resource:
         """Read a resource."""
         async with self._database.transaction() as connection:
-            found = await resources.read(connection, id)
-        require_shown(context, self._live, found.service)
-        answer_tag(context, version_tag(found.version))
-        return Resource.of(found)
+            resource = await resources.read(connection, id)
+        require_shown(context, self._live, resource.service)
+        answer_tag(context, version_tag(resource.version))
+        return Resource.of(resource)
 
     @needs("system:resource:update", "system:service:resources")
     @dry_run

@@ -143,10 +143,10 @@ class RoleList:
     @named("listRoles")
     async def on_get(self, context: RequestContext, query: RoleQuery) -> Page[Role]:
         """List roles."""
-        wanted = query.filter(roles.RoleFilter)
+        criteria = query.filter(roles.RoleFilter)
         async with self._database.snapshot() as connection:
-            found = await roles.page(connection, wanted, page=query.page, size=query.size, sort=query.sort)
-        return page_answer(query, found, Role)
+            listed = await roles.page(connection, criteria, page=query.page, size=query.size, sort=query.sort)
+        return page_answer(query, listed, Role)
 
 
 class Roles:
@@ -189,8 +189,8 @@ class OneRole:
     async def on_get(self, context: RequestContext, id: int) -> Role:
         """Read a role."""
         async with self._database.transaction() as connection:
-            found = await roles.read(connection, id)
-        return answer(context, found)
+            role = await roles.read(connection, id)
+        return answer(context, role)
 
     @needs("system:role:update")
     @dry_run
@@ -254,9 +254,9 @@ class RolePermissions:
         """Read the menus and Buttons that a role gives."""
         async with self._database.snapshot() as connection:
             await roles.read(connection, id)
-            found = _shown(await roles.given(connection, id))
-        answer_tag(context, content_tag(found))
-        return found
+            menus = _shown(await roles.given(connection, id))
+        answer_tag(context, content_tag(menus))
+        return menus
 
     @needs("system:role:permission")
     @dry_run
@@ -285,13 +285,13 @@ class RolePermissions:
 def _read(body: Schema) -> tuple[dict[str, Any], Given]:
     """Return the values of a role that ``body`` has, and what the role is to give."""
     values = body.given()
-    said = {name: values.pop(name) for name in ("menu_ids", "permissions") if name in values}
-    return values, Given(**said)
+    grants = {name: values.pop(name) for name in ("menu_ids", "permissions") if name in values}
+    return values, Given(**grants)
 
 
 def _shown(given: Sequence[roles.GivenMenu]) -> RoleMenus:
-    codes = sorted(one.auth_mark for one in given if one.auth_mark is not None)
-    return RoleMenus([one.id for one in given], codes)
+    codes = sorted(menu.auth_mark for menu in given if menu.auth_mark is not None)
+    return RoleMenus([menu.id for menu in given], codes)
 
 
 def _as_seen(context: RequestContext, role_code: str | None = None) -> Callable[[roles.Role], None]:

@@ -125,10 +125,12 @@ class ServiceList:
     async def on_get(self, context: RequestContext, query: ServiceQuery) -> Page[Service]:
         """List other services: those whose resources the caller may list."""
         shown = shown_services(context, self._live)
-        wanted = replace(query.filter(services.ServiceFilter), names=shown)
+        criteria = replace(query.filter(services.ServiceFilter), names=shown)
         async with self._database.snapshot() as connection:
-            found = await services.page(connection, wanted, page=query.page, size=query.size, sort=query.sort)
-        return page_answer(query, found, Service)
+            listed = await services.page(
+                connection, criteria, page=query.page, size=query.size, sort=query.sort
+            )
+        return page_answer(query, listed, Service)
 
 
 class Services:
@@ -173,10 +175,10 @@ class OneService:
     async def on_get(self, context: RequestContext, id: int) -> Service:
         """Read another service."""
         async with self._database.transaction() as connection:
-            found = await services.read(connection, id)
-        require_shown(context, self._live, found.name)
-        answer_tag(context, version_tag(found.version))
-        return Service.of(found)
+            service = await services.read(connection, id)
+        require_shown(context, self._live, service.name)
+        answer_tag(context, version_tag(service.version))
+        return Service.of(service)
 
     @needs("system:service:update")
     @dry_run

@@ -178,10 +178,12 @@ class UserList:
     @named("listUsers")
     async def on_get(self, context: RequestContext, query: UserQuery) -> Page[User]:
         """List users with their roles."""
-        wanted = query.filter(listing.UserFilter)
+        criteria = query.filter(listing.UserFilter)
         async with self._database.snapshot() as connection:
-            found = await listing.page(connection, wanted, page=query.page, size=query.size, sort=query.sort)
-        return page_answer(query, found, User)
+            listed = await listing.page(
+                connection, criteria, page=query.page, size=query.size, sort=query.sort
+            )
+        return page_answer(query, listed, User)
 
 
 class Users:
@@ -234,8 +236,8 @@ class OneUser:
         Never 304: a ban, and an edit of a role, leave the `ETag` of the user as it is.
         """
         async with self._database.snapshot() as connection:
-            found = await listing.read(connection, id)
-        return answer(context, found)
+            user = await listing.read(connection, id)
+        return answer(context, user)
 
     @needs("system:user:update")
     @dry_run

@@ -57,9 +57,9 @@ class Answers:
     def _of(self, policy: Policy, question: Question, held: HeldCodes | None) -> Answer:
         match question:
             case UseOf(code):
-                return told(policy, policy.judge(PERMISSION, code, held), held)
+                return answer_of(policy, policy.judge(PERMISSION, code, held), held)
             case RequestTo(service, method, path):
-                return told(policy, policy.judge_route(service, method, path, held), held)
+                return answer_of(policy, policy.judge_route(service, method, path, held), held)
             case RequestsTo():
                 return self._of_all(policy, question, held)
 
@@ -71,11 +71,11 @@ class Answers:
         service, method = question.service, question.method
         decisions = (policy.judge_route(service, method, path, held) for path in paths)
         first = next(decisions)
-        denied = (one for one in decisions if not one.allowed)
-        return told(policy, next(denied, first) if first.allowed else first, held)
+        denied = (decision for decision in decisions if not decision.allowed)
+        return answer_of(policy, next(denied, first) if first.allowed else first, held)
 
 
-def told(policy: Policy, decision: Decision, held: HeldCodes | None) -> Answer:
+def answer_of(policy: Policy, decision: Decision, held: HeldCodes | None) -> Answer:
     """Return a decision of ``policy`` about somebody who holds ``held`` as an answer, with its reason."""
     if decision.allowed:
         return Answer(True, "opened", decision)

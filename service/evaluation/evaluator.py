@@ -43,16 +43,16 @@ class Evaluator:
         that is given; what follows is not asked. Other requests get turns in between.
         ``all_rights`` as for ``CurrentRights``. Raises ``Unavailable``.
         """
-        subjects = {one.subject for one in asked if one is not None}
+        subjects = {question.subject for question in asked if question is not None}
         callers = await self._subjects.callers(subjects, policy.permission_map, all_rights)
         answers, work = [], CooperativeYield()
-        for one in asked:
+        for question in asked:
             answer = INCOMPLETE
-            if one is not None:
-                caller = callers.get(one.subject)
-                answer = self.answer(policy, asking, one, caller)
+            if question is not None:
+                caller = callers.get(question.subject)
+                answer = self.answer(policy, asking, question, caller)
                 if note is not None:
-                    note(one, caller, answer)
+                    note(question, caller, answer)
             answers.append(answer)
             if answer.allowed is ends_with:
                 break

@@ -40,9 +40,9 @@ class Part:
     offset: int
     limit: int
 
-    def of(self, found: Sequence[T]) -> Results[T]:
+    def of(self, matches: Sequence[T]) -> Results[T]:
         """Return this part of all results."""
-        return Results(list(found[self.offset : self.offset + self.limit]), len(found))
+        return Results(list(matches[self.offset : self.offset + self.limit]), len(matches))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +78,12 @@ class Search:
             passing = await self._turns.computed(self._passing, standing, question)
             page = part.offset // part.limit + 1 if part.limit else 1
             total = sum(held.users[roles] for roles in passing)
-            found = await role_holdings.holders(
+            result = await role_holdings.holders(
                 connection, passing, held.users, page=page, size=max(1, part.limit), total=total
             )
-        users = found.items if part.limit else ()
-        ids = [one.user_name if kind == entities.USER else str(one.id) for one in users]
-        return Results(ids, found.total)
+        users = result.items if part.limit else ()
+        ids = [user.user_name if kind == entities.USER else str(user.id) for user in users]
+        return Results(ids, result.total)
 
     def _passing(self, standing: Standing, question: Question) -> list[Roles]:
         return [
@@ -101,19 +101,19 @@ class Search:
         if held is None:
             return Results([], 0)
         async with self._turns.turn():
-            found = await self._turns.computed(self._allowed, policy, asking, held, action, target)
-        return part.of(found)
+            allowed = await self._turns.computed(self._allowed, policy, asking, held, action, target)
+        return part.of(allowed)
 
     def _allowed(
         self, policy: Policy, asking: Caller, held: HeldCodes, action: str, target: Resource
     ) -> list[str]:
-        found = []
-        for one in dict.fromkeys(_ids(policy, asking, action, target)):
-            resource = Resource(target.type, one, target.service)
+        allowed = []
+        for resource_id in dict.fromkeys(_ids(policy, asking, action, target)):
+            resource = Resource(target.type, resource_id, target.service)
             question = question_by(policy, asking, action, resource)
             if not isinstance(question, Answer) and self._allows(policy, question, held):
-                found.append(one)
-        return found
+                allowed.append(resource_id)
+        return allowed
 
     async def actions(
         self, policy: Policy, asking: Caller, subject: Subject, resource: Resource, *, part: Part
@@ -123,8 +123,8 @@ class Search:
         if held is None:
             return Results([], 0)
         async with self._turns.turn():
-            found = await self._turns.computed(self._performed, policy, asking, held, resource)
-        return part.of(found)
+            allowed = await self._turns.computed(self._performed, policy, asking, held, resource)
+        return part.of(allowed)
 
     def _performed(self, policy: Policy, asking: Caller, held: HeldCodes, resource: Resource) -> list[str]:
         asked = {name: question_by(policy, asking, name, resource) for name in _actions(policy, resource)}
@@ -149,9 +149,9 @@ def _ids(policy: Policy, asking: Caller, action: str, target: Resource) -> Itera
     elif target.type == entities.PERMISSION:
         yield from sorted(policy.rules.objects(PERMISSION))
     else:
-        for kind, one, name in _codes(policy):
+        for kind, resource_id, name in _codes(policy):
             if (kind, name) == (target.type, action):
-                yield one
+                yield resource_id
 
 
 def _routes(policy: Policy, method: str, service: str) -> Iterator[str]:
@@ -171,8 +171,8 @@ def _actions(policy: Policy, resource: Resource) -> Iterator[str]:
     elif resource.type == entities.PERMISSION:
         yield entities.USE
     else:
-        for kind, one, name in _codes(policy):
-            if (kind, one) == (resource.type, resource.id):
+        for kind, resource_id, name in _codes(policy):
+            if (kind, resource_id) == (resource.type, resource.id):
                 yield name
 
 

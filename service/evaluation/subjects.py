@@ -43,16 +43,16 @@ class Subjects:
         of other types have none. A token has the rights that it carries, decoded by ``permission_map``. An
         API key is no subject. ``all_rights`` as for ``CurrentRights``. Raises ``Unavailable``.
         """
-        users = {one: who for one in subjects if (who := _user(one)) is not None}
+        users = {subject: who for subject in subjects if (who := _user(subject)) is not None}
         known = await self._current.of(set(users.values()), all_rights) if users else {}
-        found = {one: known[who] for one, who in users.items() if who in known}
+        known_callers = {subject: known[who] for subject, who in users.items() if who in known}
         work = CooperativeYield()
-        for one in subjects:
-            if one.type == TOKEN:
-                if (caller := await self._of_token(one.id, permission_map)) is not None:
-                    found[one] = caller
+        for subject in subjects:
+            if subject.type == TOKEN:
+                if (caller := await self._of_token(subject.id, permission_map)) is not None:
+                    known_callers[subject] = caller
                 await work.after_item()
-        return found
+        return known_callers
 
     async def _of_token(self, token: str, permission_map: PermissionMap) -> Caller | None:
         if is_api_key(token):

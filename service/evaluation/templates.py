@@ -36,8 +36,8 @@ class _Known:
             if self._kept >= _MOST_KEPT:
                 self._paths.clear()
                 self._kept = 0
-            found = self._paths[asked] = _distinct(policy, self, asked)
-            self._kept += 1 + len(found or ())
+            distinct_paths = self._paths[asked] = _distinct(policy, self, asked)
+            self._kept += 1 + len(distinct_paths or ())
         return self._paths[asked]
 
 
@@ -65,12 +65,12 @@ class Templates:
 
 def _distinct(policy: Policy, known: _Known, asked: RequestsTo) -> tuple[str, ...] | None:
     """Return the candidates whose lines differ from those of the candidates before; None for too many."""
-    found: dict[tuple[object, ...], str] = {}
+    by_lines: dict[tuple[object, ...], str] = {}
     for number, path in enumerate(_candidates(policy, known, asked)):
         if number == MOST_PATHS:
             return None
-        found.setdefault(_lines(policy, known, asked, path), path)
-    return tuple(found.values())
+        by_lines.setdefault(_lines(policy, known, asked, path), path)
+    return tuple(by_lines.values())
 
 
 def _lines(policy: Policy, known: _Known, asked: RequestsTo, path: str) -> tuple[object, ...]:
@@ -109,8 +109,8 @@ def _meeting(policy: Policy, name: str) -> tuple[MeetingShapes, MeetingShapes]:
         return MeetingShapes(registered(policy)), MeetingShapes(policy.rules.objects(ENDPOINT))
     service = policy.other_services[name]
     shapes = []
-    for one in policy.rules.objects(RESOURCE):
-        owner, route = split_object(one)
+    for resource in policy.rules.objects(RESOURCE):
+        owner, route = split_object(resource)
         if owner != name or route.startswith("@"):
             continue
         method, _, path = route.partition(" ")

@@ -60,10 +60,10 @@ class PublicLinks:
         hashed and looked up, even if malformed, so that all take the same time.
         """
         async with self._database.transaction() as connection:
-            found = await files.of_link(connection, _hash(token))
-        if found is None:
+            file = await files.of_link(connection, _hash(token))
+        if file is None:
             raise NotFound("There is no such link")
-        return found
+        return file
 
 
 def _hash(token: str) -> str:

@@ -131,14 +131,14 @@ class ObjectStore:
         with self._told("read"):
             try:
                 with self._timed("read"):
-                    found, skip = await self._get(key, size, start, stop)
+                    response, skip = await self._get(key, size, start, stop)
             except FileNotFoundError as error:
                 if _NO_BUCKET in str(error):
                     raise
                 _log.error("object of a file is missing", key=key)
                 raise NotFound("The content of this file is missing") from None
             left = stop - start
-            async for chunk in found.stream(min_chunk_size=_CHUNK):
+            async for chunk in response.stream(min_chunk_size=_CHUNK):
                 piece = bytes(chunk) if skip == 0 else bytes(chunk)[skip:]
                 skip = max(0, skip - len(chunk))
                 if piece := piece[:left]:
@@ -152,16 +152,16 @@ class ObjectStore:
         """Return the result to read, and how many bytes to skip: not every S3 server supports ranges."""
         try:
             if (start, stop) == (0, size):
-                found = await obstore.get_async(self._store, key)
+                response = await obstore.get_async(self._store, key)
             else:
-                found = await obstore.get_async(self._store, key, options={"range": (start, stop)})
+                response = await obstore.get_async(self._store, key, options={"range": (start, stop)})
         except GenericError as error:
             if _NO_RANGES not in str(error):
                 raise
-            found = await obstore.get_async(self._store, key)
-        if found.meta["size"] != size or found.range[0] > start:
+            response = await obstore.get_async(self._store, key)
+        if response.meta["size"] != size or response.range[0] > start:
             raise _damaged(key)
-        return found, start - found.range[0]
+        return response, start - response.range[0]
 
     async def delete(self, key: str) -> None:
         """Delete an object; does nothing if it does not exist."""
@@ -177,7 +177,7 @@ class ObjectStore:
         """Yield the keys below ``prefix``, some hundred at a time."""
         with self._told("list"):
             async for chunk in obstore.list(self._store, prefix=prefix, chunk_size=_LISTED):
-                yield [one["path"] for one in chunk]
+                yield [entry["path"] for entry in chunk]
 
     async def unfinished(self, prefix: str) -> list[Unfinished]:
         """Return the unfinished objects below ``prefix``: still being written, or left by a dead process.

@@ -43,12 +43,12 @@ class Sweep:
 
     async def _clear_discarded(self, leftovers: Orphans) -> int:
         count = 0
-        while found := await leftovers.discarded(_AT_ONCE):
-            for one in found:
-                if leftovers.owns(one.key):
-                    await self._objects.delete(one.key)
-                await leftovers.forget(one.file_id)
-            count += len(found)
+        while files := await leftovers.discarded(_AT_ONCE):
+            for file in files:
+                if leftovers.owns(file.key):
+                    await self._objects.delete(file.key)
+                await leftovers.forget(file.file_id)
+            count += len(files)
         return count
 
     async def _clear_orphans(self, leftovers: Orphans) -> int:
@@ -62,8 +62,8 @@ class Sweep:
 
     async def _clear_unfinished(self, leftovers: Orphans) -> int:
         unfinished = await self._objects.unfinished(leftovers.prefix)
-        given_up = await leftovers.without_file({one.key for one in unfinished})
-        found = [one for one in unfinished if one.key in given_up]
-        for one in found:
-            one.remove()
-        return len(found)
+        given_up = await leftovers.without_file({upload.key for upload in unfinished})
+        abandoned = [upload for upload in unfinished if upload.key in given_up]
+        for upload in abandoned:
+            upload.remove()
+        return len(abandoned)

@@ -60,23 +60,23 @@ async def forget_dead_letters(database: Database, days: int) -> str:
 async def remind_of_keys(database: Database) -> str:
     """Log the API keys that expire within ``REMIND``, with the names of accounts. Raises Unavailable."""
     async with database.snapshot() as connection:
-        found = await api_keys.expiring(connection, REMIND)
-    for one in found:
+        keys = await api_keys.expiring(connection, REMIND)
+    for key in keys:
         _log.warning(
             "an API key expires soon",
-            key_id=one.id,
-            key_name=one.key_name,
-            user_name=one.user_name,
-            expire_time=rfc3339(one.expire_time),
+            key_id=key.id,
+            key_name=key.key_name,
+            user_name=key.user_name,
+            expire_time=rfc3339(key.expire_time),
         )
-    return f"{len(found)} API keys expire within {REMIND.days} days"
+    return f"{len(keys)} API keys expire within {REMIND.days} days"
 
 
 async def _forget(database: Database, forget: Forget) -> int:
     count = 0
     while True:
         async with database.transaction() as connection:
-            found = await forget(connection, _AT_ONCE)
-        count += found
-        if found < _AT_ONCE:
+            deleted = await forget(connection, _AT_ONCE)
+        count += deleted
+        if deleted < _AT_ONCE:
             return count

@@ -80,8 +80,8 @@ class JobRunner:
                 connection, run, failed=failed, detail=ended.detail, again_in=job.again_in(failed=failed)
             )
         level = "error" if failed else "info"
-        told = {"job": job.name, "run": run.id, "detail": ended.detail, "seconds": round(ended.seconds, 3)}
-        getattr(_log, level)("a job has failed" if failed else "a job is done", **told)
+        fields = {"job": job.name, "run": run.id, "detail": ended.detail, "seconds": round(ended.seconds, 3)}
+        getattr(_log, level)("a job has failed" if failed else "a job is done", **fields)
         if not in_time:
             _log.warning("a run has lost its lock, and another one took its place", job=job.name, run=run.id)
         return ended
@@ -96,8 +96,8 @@ async def _outcome(database: Database, job: Job) -> tuple[bool, str]:
     except (OperatorError, Refusal) as error:
         return True, str(error)
     except TimeoutError as error:
-        said = f"stopped, since it took longer than {job.within:g} s" if bound.expired() else repr(error)
-        return True, said
+        reason = f"stopped, since it took longer than {job.within:g} s" if bound.expired() else repr(error)
+        return True, reason
     except Exception as error:  # noqa: BLE001 - whatever it is, the run has ended and is recorded
         # Its message may hold a secret, such as a URL with a password; the log has the traceback.
         _log.exception("the work of a job has failed", job=job.name)

@@ -81,15 +81,19 @@ class Scheduler:
         wait = LOOK_EVERY
         by_name = {job.name: job for job in self.jobs}
         async with self._database.transaction() as connection:
-            found = await jobs.settle(connection, {job.name: job.interval for job in self.jobs})
-        self.stored = found
-        for one in found:
-            if one.is_due and not await self._run(by_name[one.job_name]):
+            stored_jobs = await jobs.settle(connection, {job.name: job.interval for job in self.jobs})
+        self.stored = stored_jobs
+        for stored_job in stored_jobs:
+            if stored_job.is_due and not await self._run(by_name[stored_job.job_name]):
                 wait = min(wait, self._busy_for)
-        if any(one.is_due for one in found):
+        if any(stored_job.is_due for stored_job in stored_jobs):
             async with self._database.transaction() as connection:
                 self.stored = await jobs.settle(connection, {job.name: job.interval for job in self.jobs})
-        soonest = (one.due_in for one in self.stored if one.due_in is not None and not one.paused)
+        soonest = (
+            stored_job.due_in
+            for stored_job in self.stored
+            if stored_job.due_in is not None and not stored_job.paused
+        )
         return min([wait, *(max(due, _LEAST) for due in soonest if due > 0)])
 
     async def health(self) -> Health:

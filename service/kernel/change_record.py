@@ -52,15 +52,15 @@ def field_changes(target: str, before: Mapping[str, Any], after: Mapping[str, An
 
     A ``frozenset`` is a field with many values, compared one by one.
     """
-    found = []
+    changes = []
     for field in {**before, **after}:
         old, new = before.get(field), after.get(field)
         if isinstance(old, frozenset) or isinstance(new, frozenset):
             old, new = old or frozenset(), new or frozenset()
-            found += values_change(target, field, old - new, new - old)
+            changes += values_change(target, field, old - new, new - old)
         elif old != new:
-            found.append(FieldChange(target, field, old, new))
-    return found
+            changes.append(FieldChange(target, field, old, new))
+    return changes
 
 
 def values_change(

@@ -33,7 +33,7 @@ def is_code(text: str) -> bool:
 
 def may_grant(codes: Iterable[str], code: str) -> list[str]:
     """Return those of the held ``codes`` that may grant ``code``: itself, and all with a wildcard."""
-    return [one for one in codes if one == code or "*" in one]
+    return [held for held in codes if held == code or "*" in held]
 
 
 def segments_of(code: str) -> tuple[str, ...] | None:
@@ -112,7 +112,7 @@ def intersection(first: Iterable[str], second: Iterable[str]) -> frozenset[str]:
     required codes that do not exist yet, and has at most as many codes as there are pairs.
     """
     others = tuple(second)
-    common = {_common(one, other) for one in first for other in others}
+    common = {_common(left, other) for left in first for other in others}
     return frozenset(code for code in common if code is not None)
 
 
@@ -126,12 +126,12 @@ def _common(first: str, second: str) -> str | None:
             return None
         # A last * stands for one segment or more.
         short = [*short, *["*"] * (len(long) - len(short))]
-    found = []
-    for one, other in zip(short, long, strict=True):
-        if one != other and "*" not in (one, other):
+    segments = []
+    for segment, other in zip(short, long, strict=True):
+        if segment != other and "*" not in (segment, other):
             return None
-        found.append(other if one == "*" else one)
-    return ":".join(found)
+        segments.append(other if segment == "*" else segment)
+    return ":".join(segments)
 
 
 def _fits(head: tuple[str, ...], trailing: bool, segments: tuple[str, ...]) -> bool:

@@ -99,15 +99,15 @@ class Extension:
             yield f"the name {self.name!r} is no lower-case words joined by '-', of {_LONGEST} at most"
             return
         if {self.name, self.name.partition("-")[0]} & _RESERVED or self.name in {
-            one.name for one in CATALOGUE
+            page.name for page in CATALOGUE
         }:
             yield f"the name {self.name!r} is the service's own"
-        for one in self.permissions:
-            if not self.owns_code(one.code):
-                yield f"the permission {one.code!r} does not begin with '{self.name}:'"
-            for endpoint in one.opens:
+        for permission in self.permissions:
+            if not self.owns_code(permission.code):
+                yield f"the permission {permission.code!r} does not begin with '{self.name}:'"
+            for endpoint in permission.opens:
                 if not self.owns_path(endpoint.partition(" ")[2]):
-                    yield f"{one.code} opens {endpoint!r}, which is not below {self.prefix}"
+                    yield f"{permission.code} opens {endpoint!r}, which is not below {self.prefix}"
         for resource in self.resources:
             if not resource.code.startswith(f"{self.name}."):
                 yield f"the resource {resource.code!r} does not begin with '{self.name}.'"
@@ -117,12 +117,12 @@ class Extension:
 
 def pages_with(extensions: Iterable[Extension]) -> tuple[Page, ...]:
     """Return the pages of the catalogue of permissions, those of ``extensions`` last."""
-    return (*CATALOGUE, *(one.page for one in extensions))
+    return (*CATALOGUE, *(extension.page for extension in extensions))
 
 
 def load_extensions(packages: Iterable[str]) -> tuple[Extension, ...]:
     """Import ``packages`` and return the extension of each; raises ExtensionError with every fault."""
-    found: dict[str, Extension] = {}
+    loaded: dict[str, Extension] = {}
     faults: list[str] = []
     for package in packages:
         try:
@@ -134,9 +134,9 @@ def load_extensions(packages: Iterable[str]) -> tuple[Extension, ...]:
             faults.append(f"the extension {package} has no Extension named {ATTRIBUTE!r}")
             continue
         faults += [f"the extension {package}: {fault}" for fault in extension.faults()]
-        if extension.schema in found:
+        if extension.schema in loaded:
             faults.append(f"the extension {package}: another one is named {extension.name!r}, or nearly so")
-        found[extension.schema] = extension
+        loaded[extension.schema] = extension
     if faults:
         raise ExtensionError(faults)
-    return tuple(found.values())
+    return tuple(loaded.values())

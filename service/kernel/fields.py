@@ -57,10 +57,10 @@ def declared(kind: K) -> K:
     a type that has more than a few.
     """
     hints = get_type_hints(kind, include_extras=True)
-    found = {
+    declarations = {
         field.name: _declaration(kind, field.name, hints[field.name]) for field in dataclasses.fields(kind)
     }
-    _DECLARED[kind] = MappingProxyType(found)
+    _DECLARED[kind] = MappingProxyType(declarations)
     return kind
 
 
@@ -99,15 +99,15 @@ def password_context(kind: type, record: object) -> tuple[str, ...]:
 
 
 def _declaration(kind: type, name: str, hint: Any) -> Field:
-    found = [one for one in get_args(hint) if isinstance(one, Field)]
-    if get_origin(hint) is not Annotated or len(found) != 1:
+    declarations = [argument for argument in get_args(hint) if isinstance(argument, Field)]
+    if get_origin(hint) is not Annotated or len(declarations) != 1:
         raise TypeError(f"{kind.__name__}.{name} has no declaration, or several: see service.kernel.fields")
-    if found[0].rule is ITS_TYPE and not _has_few_values(get_args(hint)[0]):
+    if declarations[0].rule is ITS_TYPE and not _has_few_values(get_args(hint)[0]):
         raise TypeError(f"{kind.__name__}.{name} needs a rule: its type has more values than can be listed")
-    return found[0]
+    return declarations[0]
 
 
 def _has_few_values(kind: Any) -> bool:
     if get_origin(kind) in (Union, UnionType):
-        return all(one is type(None) or _has_few_values(one) for one in get_args(kind))
+        return all(member is type(None) or _has_few_values(member) for member in get_args(kind))
     return kind is bool or get_origin(kind) is Literal

@@ -273,16 +273,16 @@ CATALOGUE: Final = (
 
 def permissions(pages: Iterable[Page] = CATALOGUE) -> dict[str, Permission]:
     """Return all permissions by code, in the order of the catalogue."""
-    return {one.code: one for page in pages for one in page.permissions}
+    return {permission.code: permission for page in pages for permission in page.permissions}
 
 
 def codes_by_endpoint(pages: Iterable[Page] = CATALOGUE) -> dict[str, frozenset[str]]:
     """Return, by endpoint, the codes that open it; any one of them is enough."""
-    found: dict[str, set[str]] = {}
-    for one in permissions(pages).values():
-        for endpoint in one.opens:
-            found.setdefault(endpoint, set()).add(one.code)
-    return {endpoint: frozenset(codes) for endpoint, codes in found.items()}
+    by_endpoint: dict[str, set[str]] = {}
+    for permission in permissions(pages).values():
+        for endpoint in permission.opens:
+            by_endpoint.setdefault(endpoint, set()).add(permission.code)
+    return {endpoint: frozenset(codes) for endpoint, codes in by_endpoint.items()}
 
 
 _ADMINISTERING_PAGES: Final = ("role", "menu", "resource", "service", "policy")
@@ -294,9 +294,9 @@ def _administering() -> Iterator[str]:
     """Yield the endpoints of the pages above, and the endpoints that give roles to users."""
     for page in CATALOGUE:
         if page.name in _ADMINISTERING_PAGES:
-            for one in page.permissions:
-                if one.code.rpartition(":")[2] not in _SPARED:
-                    yield from one.opens
+            for permission in page.permissions:
+                if permission.code.rpartition(":")[2] not in _SPARED:
+                    yield from permission.opens
     yield from ("GET /api/user/list", "GET /api/user/{id}", "PUT /api/user/{id}", "PATCH /api/user/{id}")
 
 
@@ -311,8 +311,8 @@ def markdown() -> str:
     """Return the catalogue as the table of the documentation."""
     lines = ["| Code | Button | Opens |", "| --- | --- | --- |"]
     lines += [
-        f"| `{one.code}` | {page.title}: {one.title} | {', '.join(f'`{name}`' for name in one.opens)} |"
+        f"| `{code.code}` | {page.title}: {code.title} | {', '.join(f'`{name}`' for name in code.opens)} |"
         for page in CATALOGUE
-        for one in page.permissions
+        for code in page.permissions
     ]
     return "\n".join(lines) + "\n"

@@ -24,6 +24,6 @@ def printable_lines(text: str) -> str:
     )
 
 
-def counted(number: int, one: str) -> str:
+def counted(number: int, noun: str) -> str:
     """Return ``number`` and a noun, in the plural unless the number is 1: ``3 users``."""
-    return f"{number} {one}" if number == 1 else f"{number} {one}s"
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -37,20 +37,25 @@ def unseen_fault(text: str, *, lines: bool = False) -> str | None:
 
     ``lines``: it may have several lines, and tabs.
     """
-    found = first_unseen(text, lines=lines)
-    return None if found is None else f"must not hold U+{ord(found):04X}, which can't be seen"
+    character = first_unseen(text, lines=lines)
+    return None if character is None else f"must not hold U+{ord(character):04X}, which can't be seen"
 
 
 def first_unseen(text: str, *, lines: bool = False) -> str | None:
     """Return the first character of ``text`` that can't be seen; None if there is none."""
     if text.isascii() and text.isprintable():
         return None
-    return next((one for place, one in enumerate(text) if _is_unseen(text, place, lines=lines)), None)
+    return next(
+        (character for place, character in enumerate(text) if _is_unseen(text, place, lines=lines)), None
+    )
 
 
 def replaced(text: str, by: Callable[[str], str], *, lines: bool = False) -> str:
     """Return ``text`` with what ``by`` makes of each character that can't be seen."""
-    return "".join(by(one) if _is_unseen(text, place, lines=lines) else one for place, one in enumerate(text))
+    return "".join(
+        by(character) if _is_unseen(text, place, lines=lines) else character
+        for place, character in enumerate(text)
+    )
 
 
 def seen(text: str, *, lines: bool = False) -> str:
@@ -59,22 +64,22 @@ def seen(text: str, *, lines: bool = False) -> str:
 
 
 def _is_unseen(text: str, place: int, *, lines: bool) -> bool:
-    one = text[place]
-    if category(one) not in _UNSEEN and ord(one) not in _NOT_DRAWN:
+    character = text[place]
+    if category(character) not in _UNSEEN and ord(character) not in _NOT_DRAWN:
         return False
-    return not ((lines and one in _LINES) or (one in SHAPING and _is_needed(text, place)))
+    return not ((lines and character in _LINES) or (character in SHAPING and _is_needed(text, place)))
 
 
 def _is_needed(text: str, place: int) -> bool:
     """True if the character of ``SHAPING`` at ``place`` stands where it shapes what is beside it."""
-    one = text[place]
+    character = text[place]
     before = text[place - 1 : place]
     after = text[place + 1 : place + 2]
-    if one in _SELECTORS:
+    if character in _SELECTORS:
         return bool(before) and category(before)[0] in "SPN"  # an emoji, or what becomes one: 1, #, ©
     if not before or not after:
         return False
-    if one == _JOINER and category(after) == "So":
+    if character == _JOINER and category(after) == "So":
         return category(before) in {"So", "Sk"} or before in _SELECTORS  # one emoji of several
     spelt = category(before)[0] in "LMN" and category(after)[0] in "LMN"
     return spelt and not _JOINING.isdisjoint({_script(before), _script(after)})

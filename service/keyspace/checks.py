@@ -100,8 +100,8 @@ def _settle(batch: _Batch, values: Any) -> None:
     if len(values) != 2 * len(batch) + 2:
         raise ValueError("the reply has another number of values than the command has keys")
     revision, all_rights = values[-2:]
-    found = iter(values)
-    for future, marker, value in zip(batch, found, found, strict=False):
+    remaining = iter(values)
+    for future, marker, value in zip(batch, remaining, remaining, strict=False):
         if not future.done():  # its request may have been cancelled
             future.set_result(Answer(marker, value, revision, all_rights))
 

@@ -55,8 +55,8 @@ class ClockWatch:
 
         0 if none was found in the last hour.
         """
-        found = self._store.found_ahead
-        return 0.0 if found is None else max(0.0, found - self._clock.now())
+        seconds = self._store.found_ahead
+        return 0.0 if seconds is None else max(0.0, seconds - self._clock.now())
 
     def health(self) -> Health:
         """Return whether the clocks agree.

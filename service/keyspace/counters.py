@@ -96,9 +96,9 @@ class Counters:
         pattern = f"rate:*/{'/'.join(name)}/*"
         cursor = 0
         while True:
-            cursor, found = await self._client.scan(cursor, match=pattern, count=_AT_ONCE)
-            if found:
-                await self._client.delete(*found)
+            cursor, names = await self._client.scan(cursor, match=pattern, count=_AT_ONCE)
+            if names:
+                await self._client.delete(*names)
             if not cursor:
                 return
 

@@ -65,10 +65,10 @@ async def inspect(settings: RedisSettings) -> StoreFacts:
 
 async def _info(client: Redis) -> dict[str, Any]:
     try:
-        found: dict[str, Any] = await client.info()
+        facts: dict[str, Any] = await client.info()
     except ResponseError:  # not allowed
         return {}
-    return found
+    return facts
 
 
 async def _saves(client: Redis) -> bool | None:
@@ -100,6 +100,6 @@ def _facts(info: dict[str, Any], snapshots: bool | None, ahead: float, was_ahead
 
 
 def _lags(info: dict[str, Any]) -> Iterator[int | None]:
-    for name, told in info.items():
-        if re.fullmatch(r"(?:slave|replica)\d+", name) and isinstance(told, dict):
-            yield int(told.get("lag", 0)) if told.get("state") == "online" else None
+    for name, entry in info.items():
+        if re.fullmatch(r"(?:slave|replica)\d+", name) and isinstance(entry, dict):
+            yield int(entry.get("lag", 0)) if entry.get("state") == "online" else None

@@ -85,8 +85,8 @@ class LogStream:
 
         With ``idle`` (seconds) also up to ``most`` that other writers took longer ago and did not finish.
         """
-        found = await self._scripts.run("log_take", writer, "0" if again else ">", most, round(1000 * idle))
-        return [Batch(name.decode(), content) for name, content in zip(found[::2], found[1::2], strict=True)]
+        reply = await self._scripts.run("log_take", writer, "0" if again else ">", most, round(1000 * idle))
+        return [Batch(name.decode(), content) for name, content in zip(reply[::2], reply[1::2], strict=True)]
 
     async def done(self, batches: Iterable[Done], heads: Collection[KeptHead] = ()) -> int:
         """Remove batches and count their entries; a batch that was already removed is not counted again.
@@ -97,14 +97,14 @@ class LogStream:
         words: list[str | int] = [len(heads)]
         for head in heads:
             words += [head.place, head.before, head.before_hash, head.number, head.hash]
-        for one in batches:
-            words += [one.batch.id, len(one.batch.content), one.written, one.set_aside]
+        for finished in batches:
+            words += [finished.batch.id, len(finished.batch.content), finished.written, finished.set_aside]
         return int(await self._scripts.run("log_done", *words))
 
     async def heads(self) -> dict[str, str]:
         """Return number and hash of each kept head, by place; `` lost`` ends the place of a broken chain."""
-        found = [text.decode() for text in await self._scripts.run("log_heads")]
-        return dict(zip(found[::2], found[1::2], strict=True))
+        texts = [text.decode() for text in await self._scripts.run("log_heads")]
+        return dict(zip(texts[::2], texts[1::2], strict=True))
 
     async def counts(self) -> LogCounts:
         """Return the counts of all entries."""

@@ -44,9 +44,9 @@ class Online:
             position: tuple[str | int, ...] = (min((number - 1) * size, MOST_ROWS), size, "", "")
         else:
             position = (-1, size, *_read_cursor(cursor))
-        total, *found = await self._scripts.run("online", *position, *indexes)
-        rows = tuple(_row(member, text) for member, _, text in found)
-        return OnlinePage(total, rows, _cursor(found[-1]) if len(found) == size else None)
+        total, *entries = await self._scripts.run("online", *position, *indexes)
+        rows = tuple(_row(member, text) for member, _, text in entries)
+        return OnlinePage(total, rows, _cursor(entries[-1]) if len(entries) == size else None)
 
 
 def _indexes(user_name: str, login_ip: str, device: str) -> list[str]:

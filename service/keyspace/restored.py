@@ -38,25 +38,25 @@ class FormerSessions:
         """
         ended = 0
         for pattern in _SESSIONS:
-            found = await self._matching(pattern)
-            ended += len(found) if pattern == _SESSIONS[0] else 0
-            for first in range(0, len(found), _AT_ONCE):
+            names = await self._matching(pattern)
+            ended += len(names) if pattern == _SESSIONS[0] else 0
+            for first in range(0, len(names), _AT_ONCE):
                 async with within(self._timeout):
-                    await self._client.unlink(*found[first : first + _AT_ONCE])
+                    await self._client.unlink(*names[first : first + _AT_ONCE])
         return ended
 
     async def banned(self) -> list[int]:
         """Return the ids of the users whose ban the store has."""
-        found = await self._matching(f"{_BANS}*")
-        names = [name.decode().removeprefix(_BANS) for name in found]
+        ban_keys = await self._matching(f"{_BANS}*")
+        names = [name.decode().removeprefix(_BANS) for name in ban_keys]
         return sorted(int(name) for name in names if name.isdecimal())
 
     async def _matching(self, pattern: str) -> list[bytes]:
-        found: set[bytes] = set()
+        matches: set[bytes] = set()
         cursor = 0
         while True:
             async with within(self._timeout):
                 cursor, names = await self._client.scan(cursor, match=pattern, count=_AT_ONCE)
-            found.update(name for name in names if isinstance(name, bytes))
+            matches.update(name for name in names if isinstance(name, bytes))
             if cursor == 0:
-                return sorted(found)
+                return sorted(matches)

@@ -53,8 +53,8 @@ class RevisionKey:
 
     async def witnesses(self, timelines: Iterable[str]) -> dict[int, str]:
         """Return the hashes of the revisions that were in force last in ``timelines``, by number."""
-        found = map(_witness_in, await self._values(*map(keys.witness, timelines)))
-        return dict(one for one in found if one is not None)
+        recorded = map(_witness_in, await self._values(*map(keys.witness, timelines)))
+        return dict(witness for witness in recorded if witness is not None)
 
     async def bear_witness(self, timeline: str, witness: Witness) -> bool:
         """Record what is in force; return False if it, or a newer revision, was recorded already."""
@@ -62,8 +62,10 @@ class RevisionKey:
 
     async def _values(self, *names: str) -> list[bytes | None]:
         async with within(self._timeout):
-            found = await self._client.mget(names)
-        return [None if isinstance(one, str) else one for one in found]  # the client decodes nothing
+            stored = await self._client.mget(names)
+        return [
+            None if isinstance(content, str) else content for content in stored
+        ]  # the client decodes nothing
 
     async def announce(self, revision: int) -> None:
         """Announce that ``revision`` is about to be published; never lowers the number.

@@ -61,7 +61,7 @@ def group_of(url: str) -> Group | None:
     of_primary = [unquote(part) for part in read.user.partition(":")[::2]]
     number = query.pop("db", "0")
     return Group(
-        sentinels=tuple((one.name or "localhost", one.port or _PORT) for one in read.hosts),
+        sentinels=tuple((host.name or "localhost", host.port or _PORT) for host in read.hosts),
         name=read.group,
         tls=read.scheme == "rediss",
         of_sentinels=_arguments(query, *of_sentinels),
@@ -71,9 +71,9 @@ def group_of(url: str) -> Group | None:
 
 def _arguments(query: Mapping[str, str], username: str, password: str) -> dict[str, Any]:
     """Return redis-py's arguments for a connection; it reads those of the query itself."""
-    found: dict[str, Any] = {**parse_url(f"redis://?{urlencode(query)}")}
-    found.pop("connection_class", None)
-    return found | {name: text for name, text in (("username", username), ("password", password)) if text}
+    arguments: dict[str, Any] = {**parse_url(f"redis://?{urlencode(query)}")}
+    arguments.pop("connection_class", None)
+    return arguments | {name: text for name, text in (("username", username), ("password", password)) if text}
 
 
 class Primary:
@@ -110,11 +110,11 @@ class Primary:
         """
         for sentinel in list(self._sentinels):
             with suppress(RedisError, OSError):
-                found = await sentinel.execute_command(_ADDRESS, self.group.name)  # type: ignore[no-untyped-call]  # redis-py's gap
-                if found is not None:
-                    self._sentinels.sort(key=lambda one: one is not sentinel)
-                    self._follow(found)
-                    return found[0], found[1]
+                answer = await sentinel.execute_command(_ADDRESS, self.group.name)  # type: ignore[no-untyped-call]  # redis-py's gap
+                if answer is not None:
+                    self._sentinels.sort(key=lambda client: client is not sentinel)
+                    self._follow(answer)
+                    return answer[0], answer[1]
         raise Disconnected(f"no sentinel knows the primary of {self.group.name}")
 
     async def follow(self) -> None:
@@ -139,11 +139,11 @@ class Primary:
         for sentinel in self._sentinels:
             await sentinel.aclose()
 
-    def _follow(self, found: tuple[str, int]) -> None:
-        before, self._known = self._known, found
-        if before is not None and before != found:
+    def _follow(self, address: tuple[str, int]) -> None:
+        before, self._known = self._known, address
+        if before is not None and before != address:
             _log.warning(
-                "another server is the primary of the session store", address=f"{found[0]}:{found[1]}"
+                "another server is the primary of the session store", address=f"{address[0]}:{address[1]}"
             )
             self.drop()
 

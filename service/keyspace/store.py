@@ -106,8 +106,8 @@ class SessionStore:
 
         Rights that are read after this call are at least as new as the epoch, as long as it stands.
         """
-        found = await self._client.set(keys.rights(login_id), new, nx=True, get=True, ex=_EPOCH_LIFE)
-        return found if isinstance(found, bytes) else new.encode()
+        epoch = await self._client.set(keys.rights(login_id), new, nx=True, get=True, ex=_EPOCH_LIFE)
+        return epoch if isinstance(epoch, bytes) else new.encode()
 
     async def begin_all_rights(self, new: str) -> None:
         """Make ``new``, a random text, the epoch of all rights if there is none."""
@@ -216,8 +216,8 @@ class SessionStore:
 
     async def sessions(self, login_id: str) -> dict[str, DeviceSession]:
         """Return the live sessions of a user, by device."""
-        found = await self._scripts.run("sessions", login_id)
-        texts = zip(found[::2], found[1::2], strict=True)
+        reply = await self._scripts.run("sessions", login_id)
+        texts = zip(reply[::2], reply[1::2], strict=True)
         return {device.decode(): _session.decode(text) for device, text in texts}
 
     async def count_sessions(self, login_ids: Iterable[str]) -> int:
@@ -249,10 +249,10 @@ class SessionStore:
 
     async def ban_of(self, login_id: str) -> Ban | None:
         """Return the ban of a user, or None."""
-        found = await self._scripts.run("ban_of", login_id)
-        if not found:
+        reply = await self._scripts.run("ban_of", login_id)
+        if not reply:
             return None
-        ends, text = found
+        ends, text = reply
         return Ban(_until(ends), _note.decode(text) if text else BanNote())
 
     async def unban(self, login_id: str, *, all_bans: bool = False) -> bool:

@@ -33,11 +33,11 @@ _PLACE: Final = re.compile(r"(\S+?:\d+): (.*)", re.DOTALL)
 
 def refused(code: str, faults: Iterable[str], place: str) -> list[Finding]:
     """Return a finding with ``code`` for each of ``faults``; ``place`` serves faults that name no file."""
-    found = []
+    findings = []
     for fault in faults:
         match = _PLACE.fullmatch(fault)
-        found.append(Finding(code, match[1], match[2]) if match else Finding(code, place, fault))
-    return found
+        findings.append(Finding(code, match[1], match[2]) if match else Finding(code, place, fault))
+    return findings
 
 
 def file_findings(own: Shipped, paths: Iterable[Path]) -> list[Finding]:
@@ -46,13 +46,13 @@ def file_findings(own: Shipped, paths: Iterable[Path]) -> list[Finding]:
     ``paths`` are those of the tables.
     """
     violations = check(own.invariants, own.policy(Lines(), {}, 0)).violations
-    found = [*_changes(own), *_unlisted(own), *broken_invariants(violations)]
+    findings = [*_changes(own), *_unlisted(own), *broken_invariants(violations)]
     try:
         for table in read_tables(paths, own):
-            found += _unknown_objects(table)
+            findings += _unknown_objects(table)
     except PolicyError as error:
-        found += refused(TABLE, error.faults, "cases")
-    return found
+        findings += refused(TABLE, error.faults, "cases")
+    return findings
 
 
 def _changes(own: Shipped) -> Iterator[Finding]:
@@ -78,7 +78,8 @@ def _unlisted(own: Shipped) -> Iterator[Finding]:
 def broken_invariants(violations: Iterable[Violation]) -> list[Finding]:
     """Return a finding for each of ``violations``."""
     return [
-        Finding(INVARIANT, one.statement.place, f"{one.statement.name}: {one.finding}") for one in violations
+        Finding(INVARIANT, violation.statement.place, f"{violation.statement.name}: {violation.finding}")
+        for violation in violations
     ]
 
 
@@ -89,5 +90,5 @@ def _unknown_objects(table: Table) -> Iterator[Finding]:
             continue
         for question in asked.questions:
             if not table.rules.codes(question.layer, question.object):
-                told = f"no line of the layer {question.layer} names {question.object}"
-                yield Finding(OBJECT, asked.place, f"{told}: if that is meant, say 'reason: no_line'")
+                message = f"no line of the layer {question.layer} names {question.object}"
+                yield Finding(OBJECT, asked.place, f"{message}: if that is meant, say 'reason: no_line'")

@@ -73,8 +73,8 @@ def conjuncts(row: str) -> tuple[str, ...]:
 
 def name_of(row: str) -> str:
     """Return what people call a row: ``holdsSubtree``, ``@login``; else its text."""
-    found = _HOLDS.search(row) or _WORD.search(row)
-    return found.group(found.lastindex or 0) if found else shown(row)
+    match = _HOLDS.search(row) or _WORD.search(row)
+    return match.group(match.lastindex or 0) if match else shown(row)
 
 
 def shown(expression: str) -> str:

@@ -64,7 +64,7 @@ def line_mutants(own: Collection[Rule], registered: Iterable[str]) -> Iterator[M
     new = [Rule(layer, name, code) for layer, name in objects for code in codes]
     lined = set(objects)
     listed = [(layer, name) for layer, names in OBJECTS.items() for name in sorted(names)]
-    new += [Rule(*one, code) for one in listed if one not in lined for code in (ANYONE, LOGIN)]
+    new += [Rule(*target, code) for target in listed if target not in lined for code in (ANYONE, LOGIN)]
     new += [Rule(RESOURCE, name, LOGIN) for name in registered]
     present = set(own)
     for rule in new:

@@ -39,8 +39,8 @@ class Survivor(msgspec.Struct, frozen=True, rename="camel"):
     def __str__(self) -> str:
         if self.case is None:
             return f"{self.kind}: {self.mutant}; nobody with one code is decided differently"
-        told = self.case.rstrip("\n").replace("\n", "\n    ")
-        return f"{self.kind}: {self.mutant}; this case would notice it:\n    {told}"
+        text = self.case.rstrip("\n").replace("\n", "\n    ")
+        return f"{self.kind}: {self.mutant}; this case would notice it:\n    {text}"
 
 
 class Tally(msgspec.Struct, frozen=True, rename="camel"):
@@ -165,12 +165,12 @@ class Bench:
             made[mutant.kind] += 1
             if self.noticed(mutant):
                 killed[mutant.kind] += 1
-            elif (found := self._universe.witness(mutant)) is None and self._matcher.splits_by_code:
+            elif (noticing := self._universe.witness(mutant)) is None and self._matcher.splits_by_code:
                 equivalent[mutant.kind] += 1
             elif self._invariant(mutant):
                 killed[mutant.kind] += 1
             else:
-                survivors.append(Survivor(mutant.kind, mutant.text, as_case(found) if found else None))
+                survivors.append(Survivor(mutant.kind, mutant.text, as_case(noticing) if noticing else None))
         tallies = tuple(Tally(kind, count, killed[kind], equivalent[kind]) for kind, count in made.items())
         differing = made.total() - equivalent.total()
         return Mutation(killed.total() / differing if differing else 1.0, tallies, tuple(survivors))

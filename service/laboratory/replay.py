@@ -77,18 +77,20 @@ def replay(policy: Policy, lines: Iterable[bytes]) -> Replayed:
             other += 1
             continue
         events += 1
-        refusal = next((one for one in _decisions(policy, event) if not one.allowed), None)
+        refusal = next((decision for decision in _decisions(policy, event) if not decision.allowed), None)
         if (refusal is None) == (event.outcome == "allow"):
             continue
         group = groups.setdefault(_key(event, refusal), _Group(event.decision))
         group.events += 1
         if event.user_id is not None:
             group.users.add(event.user_id)
-    found = [
+    differences = [
         DifferingDecisions(*key, group.events, len(group.users), group.decision)
         for key, group in sorted(groups.items())
     ]
-    return Replayed(events, sum(one.events for one in found), other, unreadable, tuple(found))
+    return Replayed(
+        events, sum(difference.events for difference in differences), other, unreadable, tuple(differences)
+    )
 
 
 def _key(event: DecisionEvent, refusal: Decision | None) -> _Key:
@@ -108,26 +110,26 @@ def _decisions(policy: Policy, event: DecisionEvent) -> Iterator[Decision]:
     yield from _of_request(policy, event.method, event.path or event.route, event.route, held)
     both = [held] if event.stored_codes is None else [held, _held(event.stored_codes)]
     for edit in event.edits:
-        for one in both:
-            yield from _of_request(policy, *edit, one)
+        for codes in both:
+            yield from _of_request(policy, *edit, codes)
     for layer, name in event.objects:
-        for one in both:
-            yield policy.judge(layer, name, one)
+        for codes in both:
+            yield policy.judge(layer, name, codes)
     for question in event.grants:
         granted = [_grant(policy, code, both) for code in question.codes]
-        if question.needed == "all" or not any(one.allowed for one in granted):
+        if question.needed == "all" or not any(decision.allowed for decision in granted):
             yield from granted
 
 
 def _of_request(
     policy: Policy, method: str, path: str, template: str, held: HeldCodes | None
 ) -> Iterator[Decision]:
-    found = NO_SESSION if held is None else policy.resource_at(method, path) or UNREGISTERED
-    yield policy.judge(RESOURCE, found, held)
+    resource = NO_SESSION if held is None else policy.resource_at(method, path) or UNREGISTERED
+    yield policy.judge(RESOURCE, resource, held)
     yield policy.judge(ENDPOINT, f"{method} {template}", held)
 
 
 def _grant(policy: Policy, code: str, both: list[HeldCodes | None]) -> Decision:
     """Return the decision about granting ``code``: the token and the database must allow it."""
     decisions = [policy.judge(GRANT, code, held) for held in both]
-    return next((one for one in decisions if not one.allowed), decisions[0])
+    return next((decision for decision in decisions if not decision.allowed), decisions[0])

@@ -53,14 +53,14 @@ def _failures(enforcer: str, decide: Decide, table: Table) -> Iterator[Failure]:
 
 
 def _reasons(decide: Decide, rules: Lines, asked: Asked) -> Iterator[str]:
-    found, denied = _outcome(decide, rules, asked)
-    wanted = asked.case
+    decided, denied = _outcome(decide, rules, asked)
+    case = asked.case
     for field in ("outcome", "layer", "line", "through", "required"):
-        if (expected := getattr(wanted, field)) != (actual := getattr(found, field)):
+        if (expected := getattr(case, field)) != (actual := getattr(decided, field)):
             yield f"{field} is {_shown(actual)}, not {_shown(expected)}"
-    if wanted.reason is not None and found.reason != wanted.reason:
-        yield f"reason is {_shown(found.reason)}, not {_shown(wanted.reason)}"
-    for code in found.required or ():
+    if case.reason is not None and decided.reason != case.reason:
+        yield f"reason is {_shown(decided.reason)}, not {_shown(case.reason)}"
+    for code in decided.required or ():
         if denied and not code.startswith("@"):
             alone = Question(denied.layer, denied.object, HeldCodes([code]))
             if not decide(alone)[0]:

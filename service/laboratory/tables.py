@@ -137,13 +137,13 @@ def table_files(paths: Iterable[Path]) -> list[Path]:
 
     Raises PolicyError for a path that does not exist, and for a folder without tables.
     """
-    found: list[Path] = []
+    listed: list[Path] = []
     for path in paths:
         files = sorted(path.glob("*.yaml")) if path.is_dir() else [path]
         if not files or not files[0].exists():
             raise PolicyError(f"{path}: there are no decision tables")
-        found += files
-    return found
+        listed += files
+    return listed
 
 
 def read_tables(paths: Iterable[Path], own: Shipped) -> tuple[Table, ...]:
@@ -188,8 +188,10 @@ def _table(read: Document[TableFile], own: Shipped, endpoints: ResourceIndex) ->
             registered,
             [code for code, _ in buttons],
             disabled=disabled,
-            services=[Service(name, **msgspec.structs.asdict(one)) for name, one in file.services.items()],
-            openings=[PublishedOpening(*one) for one in file.openings.items()],
+            services=[
+                Service(name, **msgspec.structs.asdict(router)) for name, router in file.services.items()
+            ],
+            openings=[PublishedOpening(*opening) for opening in file.openings.items()],
         )
         rules = Lines(own.rules).joined(shared)
         resources = ResourceIndex(filter(is_registered, file.registered))
@@ -256,8 +258,8 @@ class _Resolver:
             if bool(asks.object) is bool(asks.request):
                 raise PolicyError("a question is about an object or about a request")
             named = [asks.object] if isinstance(asks.object, str) else asks.object
-            for one in named:
-                yield (self._one(asks, one, held),)
+            for name in named:
+                yield (self._one(asks, name, held),)
             return
         service, request = split_object(asks)
         if service != PORTCULLIS:

@@ -63,7 +63,7 @@ def run_tests(own: Shipped, tables: Sequence[Table], *, coverage: bool, mutate: 
         or (mutation and mutation.survivors)
     )
     cases = sum(len(table.asked) for table in tables)
-    unchecked = tuple(one.name for one in checked.unchecked)
+    unchecked = tuple(statement.name for statement in checked.unchecked)
     return Tested(
         passed, len(tables), cases, tuple(failures), broken, unchecked, unmeasured, covered, mutation
     )
@@ -77,44 +77,44 @@ def _breaks(own: Shipped, rules: Collection[Rule]) -> bool:
     return bool(check(own.invariants, other.policy(Lines(), {}, 0)).violations)
 
 
-def as_lines(found: Tested) -> Iterator[str]:
-    """Yield ``found`` for people, one finding a line."""
-    yield from map(str, found.failures)
-    failed = len({(failure.place, failure.asked) for failure in found.failures})
+def as_lines(tested: Tested) -> Iterator[str]:
+    """Yield ``tested`` for people, one finding a line."""
+    yield from map(str, tested.failures)
+    failed = len({(failure.place, failure.asked) for failure in tested.failures})
     holding = f"{failed} fail" if failed else "all hold"
-    yield f"{found.cases} cases of {found.tables} tables, by both enforcers: {holding}."
-    yield from (f"invariant broken: {fault}" for fault in found.invariants)
-    if not found.invariants:
-        left = f"; {len(found.unchecked)} are about roles, and need a database" if found.unchecked else ""
+    yield f"{tested.cases} cases of {tested.tables} tables, by both enforcers: {holding}."
+    yield from (f"invariant broken: {fault}" for fault in tested.invariants)
+    if not tested.invariants:
+        left = f"; {len(tested.unchecked)} are about roles, and need a database" if tested.unchecked else ""
         yield f"No invariant is broken{left}."
-    if found.unmeasured:
+    if tested.unmeasured:
         yield "Coverage and mutants are looked at when all of this holds."
-    if found.coverage:
-        yield from _covered(found.coverage)
-    if found.mutation:
-        yield from _mutated(found.mutation)
+    if tested.coverage:
+        yield from _covered(tested.coverage)
+    if tested.mutation:
+        yield from _mutated(tested.mutation)
 
 
-def _covered(found: Coverage) -> Iterator[str]:
-    yield from (f"no case depends on the line '{line}'" for line in found.uncovered_lines)
-    for row in found.uncovered_rows:
+def _covered(coverage: Coverage) -> Iterator[str]:
+    yield from (f"no case depends on the line '{line}'" for line in coverage.uncovered_lines)
+    for row in coverage.uncovered_rows:
         yield f"no case depends on the row {row.row} in the layer {row.layer}"
-    yield f"Cases depend on {found.lines - len(found.uncovered_lines)} of {found.lines} lines."
+    yield f"Cases depend on {coverage.lines - len(coverage.uncovered_lines)} of {coverage.lines} lines."
     for layer in LAYERS:
-        rows = [row for row in found.rows if row.layer == layer]
+        rows = [row for row in coverage.rows if row.layer == layer]
         covered = sum(row.state == "covered" for row in rows)
         idle = [row.row for row in rows if row.state == "idle"]
         if len(idle) == len(rows):
             continue
         named = " and ".join(filter(None, (", ".join(idle[:-1]), *idle[-1:])))
-        told = f"; {named} can't allow anything there" if idle else ""
-        yield f"Cases depend on {covered} of {len(rows) - len(idle)} matcher rows in the layer {layer}{told}."
+        note = f"; {named} can't allow anything there" if idle else ""
+        yield f"Cases depend on {covered} of {len(rows) - len(idle)} matcher rows in the layer {layer}{note}."
 
 
-def _mutated(found: Mutation) -> Iterator[str]:
-    yield from map(str, found.survivors)
-    for tally in found.tallies:
+def _mutated(mutation: Mutation) -> Iterator[str]:
+    yield from map(str, mutation.survivors)
+    for tally in mutation.tallies:
         lost = tally.mutants - tally.killed - tally.equivalent
         ends = f"{tally.killed} killed, {tally.equivalent} equivalent, {lost} survive"
         yield f"{tally.mutants} mutants with {tally.kind}: {ends}."
-    yield f"Mutation score: {found.score:.1%}."
+    yield f"Mutation score: {mutation.score:.1%}."

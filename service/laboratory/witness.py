@@ -110,13 +110,13 @@ def _told_apart(segments: list[str]) -> Iterator[str]:
     last = segments[-1]
     for length in range(1, len(segments) + 2):
         own = [*segments, *[_OTHER] * 2][:length]
-        places = [dict.fromkeys((one, "*", one[:-1] or _OTHER, last, _OTHER)) for one in own]
+        places = [dict.fromkeys((segment, "*", segment[:-1] or _OTHER, last, _OTHER)) for segment in own]
         yield from filter(is_code, map(":".join, product(*places)))
 
 
-def as_case(found: Witness) -> str:
-    """Return a decision table with the case that asks ``found`` and states the right answer, as YAML."""
-    question, right = found.question, found.right
+def as_case(witness: Witness) -> str:
+    """Return a decision table with the case that asks ``witness`` and states the right answer, as YAML."""
+    question, right = witness.question, witness.right
     case: dict[str, object] = {
         "caller": "somebody",
         "asks": {"layer": question.layer, "object": question.object},
@@ -128,18 +128,18 @@ def as_case(found: Witness) -> str:
     else:
         case["line"] = str(right.line)
     held = None if question.held is None else sorted(question.held.codes)
-    table = {**_shared(found), "callers": {"somebody": held}, "cases": [case]}
+    table = {**_shared(witness), "callers": {"somebody": held}, "cases": [case]}
     text: str = yaml.dump(table, Dumper=_Dumper, sort_keys=False, default_flow_style=None, width=100)
     return text
 
 
-def _shared(found: Witness) -> dict[str, object]:
+def _shared(witness: Witness) -> dict[str, object]:
     """Return what a table must register, and which codes it needs, for both answers to come out."""
-    layer, name = found.question.layer, found.question.object
-    codes = found.right.required if found.right.line is None else (found.right.line.code,)
+    layer, name = witness.question.layer, witness.question.object
+    codes = witness.right.required if witness.right.line is None else (witness.right.line.code,)
     rules = [Rule(layer, name, code) for code in codes or (NOBODY,)]
-    if found.wrong.line is not None:
-        rules.append(found.wrong.line)
+    if witness.wrong.line is not None:
+        rules.append(witness.wrong.line)
     registered: dict[str, list[object]] = {}
     granted: list[str] = []
     for rule in rules:
@@ -151,5 +151,5 @@ def _shared(found: Witness) -> dict[str, object]:
                 bound.append({"disabled": _OTHER})
             elif rule.code != LOGIN:
                 bound.append(rule.code)
-    told = {"registered": registered, "codes": sorted(set(granted))}
-    return {key: value for key, value in told.items() if value}
+    members = {"registered": registered, "codes": sorted(set(granted))}
+    return {key: value for key, value in members.items() if value}

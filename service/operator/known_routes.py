@@ -28,4 +28,7 @@ def routes_of_code(shipped: Shipped) -> list[KnownRoute]:
     """Return the routes of the code; RoutesError unless they fit the lines of ``shipped``."""
     from service.app import check_routes
 
-    return [KnownRoute(one.object, one.summary, one.access) for one in check_routes(shipped).operations]
+    return [
+        KnownRoute(operation.object, operation.summary, operation.access)
+        for operation in check_routes(shipped).operations
+    ]

@@ -52,8 +52,8 @@ async def note(
 async def latest(connection: AsyncConnection) -> Backup | None:
     """Return the newest backup, None if none is known."""
     statement = select(*_BACKUP.columns).order_by(backup.c.make_time.desc()).limit(1)
-    found = await _BACKUP.all(connection, statement)
-    return found[0] if found else None
+    backups = await _BACKUP.all(connection, statement)
+    return backups[0] if backups else None
 
 
 async def standing(connection: AsyncConnection, days: int) -> Standing:

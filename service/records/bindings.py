@@ -52,13 +52,13 @@ async def bound(connection: AsyncConnection) -> list[BoundResource]:
     def named(menu_ids: str) -> tuple[BoundButton, ...]:
         return tuple(sorted(buttons[menu_id] for menu_id in map(int, menu_ids.split()) if menu_id in buttons))
 
-    found: list[BoundResource] = []
+    resources: list[BoundResource] = []
     pauses = CooperativeYield()
     async with connection.stream(statement.execution_options(yield_per=_AT_ONCE)) as rows:
         async for part in rows.partitions():
-            found += [BoundResource(method, path, named(ids or ""), of) for method, path, ids, of in part]
+            resources += [BoundResource(method, path, named(ids or ""), of) for method, path, ids, of in part]
             await pauses.give_way()
-    return found
+    return resources
 
 
 async def every(connection: AsyncConnection) -> list[tuple[int, int]]:
@@ -134,8 +134,8 @@ async def bind_buttons(connection: AsyncConnection, resource_id: int, menu_ids: 
 
     ValidationFailed for unknown ids and for Menus; it names their places in the list.
     """
-    found = await connection.execute(select(menu.c.id, menu.c.menu_type).where(menu.c.id.in_(menu_ids)))
-    types = {row.id: row.menu_type for row in found}
+    rows = await connection.execute(select(menu.c.id, menu.c.menu_type).where(menu.c.id.in_(menu_ids)))
+    types = {row.id: row.menu_type for row in rows}
     faults = [
         (
             f"menuIds[{place}]",
@@ -154,8 +154,8 @@ async def bind_resources(connection: AsyncConnection, menu_id: int, resource_ids
 
     ValidationFailed for unknown ids; it names their places in the list.
     """
-    found = await connection.execute(select(resource.c.id).where(resource.c.id.in_(resource_ids)))
-    known = set(found.scalars())
+    rows = await connection.execute(select(resource.c.id).where(resource.c.id.in_(resource_ids)))
+    known = set(rows.scalars())
     faults = [
         (f"resourceIds[{place}]", "There is no such resource")
         for place, resource_id in enumerate(resource_ids)

@@ -46,8 +46,8 @@ class StoredDestination:
 
     def position(self, log: ExportLog) -> int | None:
         """Return the id of the last entry of ``log`` that was sent; None if the log was never exported."""
-        found: int | None = getattr(self, _POSITIONS[log].name)
-        return found
+        last_id: int | None = getattr(self, _POSITIONS[log].name)
+        return last_id
 
     def left(self, logs: Collection[ExportLog]) -> list[ExportLog]:
         """Return the logs that it was sent once, and that are not among ``logs``: it holds them back."""

@@ -53,15 +53,15 @@ async def last_taken(
     table, letters = _TABLES[log], export_dead_letter.c
     is_dead = exists().where(letters.destination == destination, letters.event_id == table.c.event_id)
     chosen = select(*map(_readable, table.columns)).where(table.c.id <= position, ~is_dead)
-    found = (await connection.execute(chosen.order_by(table.c.id.desc()).limit(1))).first()
-    return None if found is None else _entry(dict(found._mapping))  # noqa: SLF001 - as above
+    row = (await connection.execute(chosen.order_by(table.c.id.desc()).limit(1))).first()
+    return None if row is None else _entry(dict(row._mapping))  # noqa: SLF001 - as above
 
 
 async def last(connection: Connection, log: ExportLog) -> int:
     """Return the id of the entry of ``log`` that was committed last; 0 if there is none."""
     column = _TABLES[log].c.id
-    found: int = (await connection.execute(select(func.coalesce(func.max(column), 0)))).scalar_one()
-    return found
+    last_id: int = (await connection.execute(select(func.coalesce(func.max(column), 0)))).scalar_one()
+    return last_id
 
 
 def _statement(log: ExportLog, position: int, most: int) -> Select[*tuple[Any, ...]]:

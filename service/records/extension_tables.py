@@ -48,7 +48,11 @@ def migrate_extensions(connection: Connection, extensions: Iterable[Extension], 
     a migration changes anything outside the schema of its extension, and if the database has a revision that
     the extension does not know.
     """
-    migrated = [_migrate(connection, one, scripts) for one in extensions if one.migrations is not None]
+    migrated = [
+        _migrate(connection, extension, scripts)
+        for extension in extensions
+        if extension.migrations is not None
+    ]
     return any(migrated)
 
 

@@ -69,20 +69,20 @@ def _stored() -> Select[*tuple[Any, ...]]:
 
 
 async def page(
-    connection: AsyncConnection, wanted: FileFilter, *, page: int = 1, size: int = 20, sort: str = "id"
+    connection: AsyncConnection, criteria: FileFilter, *, page: int = 1, size: int = 20, sort: str = "id"
 ) -> Page[File]:
     """Return page ``page`` (from 1) of the matching files; ValidationFailed for an unknown sort."""
-    statement = _stored().where(*conditions_of(wanted))
+    statement = _stored().where(*conditions_of(criteria))
     return await sorted_page(connection, statement, _FILE, SORTS, page=page, size=size, sort=sort)
 
 
 async def read(connection: AsyncConnection, file_id: int, *, lock: bool = False) -> File:
     """Return the stored file with that id, with ``lock`` locked for update; NotFound if there is none."""
     statement = _stored().where(file.c.id == file_id)
-    found = await _FILE.one_or_none(connection, statement.with_for_update(of=file) if lock else statement)
-    if found is None:
+    stored = await _FILE.one_or_none(connection, statement.with_for_update(of=file) if lock else statement)
+    if stored is None:
         raise NotFound("There is no such file")
-    return found
+    return stored
 
 
 async def of_link(connection: AsyncConnection, token_hash: str) -> File | None:
@@ -95,8 +95,8 @@ async def link(connection: AsyncConnection, file_id: int, token_hash: str, life:
     """Replace the public link of a stored file; return when it expires. NotFound if there is no such file."""
     linked = {"token_hash": token_hash, "token_expire_time": func.now() + life}
     written = change(file).where(file.c.id == file_id, file.c.state == "stored").values(linked)
-    found = await connection.execute(written.returning(file.c.token_expire_time))
-    expires: datetime | None = found.scalar_one_or_none()
+    rows = await connection.execute(written.returning(file.c.token_expire_time))
+    expires: datetime | None = rows.scalar_one_or_none()
     if expires is None:
         raise NotFound("There is no such file")
     return expires

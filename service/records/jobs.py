@@ -95,8 +95,8 @@ async def settle(connection: Connection, intervals: Mapping[str, float | None]) 
 
     A new one is added, and one that is due later than its interval allows is set right.
     """
-    found = await stored(connection, intervals)
-    wrong = {name: every for name, every in intervals.items() if not _is_settled(found.get(name), every)}
+    known = await stored(connection, intervals)
+    wrong = {name: every for name, every in intervals.items() if not _is_settled(known.get(name), every)}
     if wrong:
         waits = [
             None if every is None else timedelta(seconds=every * FIRST_AFTER) for every in wrong.values()
@@ -106,8 +106,8 @@ async def settle(connection: Connection, intervals: Mapping[str, float | None]) 
             _SETTLE.on_conflict_do_update(index_elements=[job.c.job_name], set_=renewed),
             {"names": [*wrong], "waits": waits},
         )
-        found = await stored(connection, intervals)
-    return [found[name] for name in intervals]
+        known = await stored(connection, intervals)
+    return [known[name] for name in intervals]
 
 
 def _is_settled(stored: StoredJob | None, every: float | None) -> bool:
@@ -123,7 +123,7 @@ def _is_settled(stored: StoredJob | None, every: float | None) -> bool:
 async def stored(connection: Connection, names: Collection[str]) -> dict[str, StoredJob]:
     """Return what is stored of these jobs, by name; nothing is added for one that is not stored yet."""
     statement = select(*_JOB.columns).where(job.c.job_name.in_(names))
-    return {one.job_name: one for one in await _JOB.all(connection, statement)}
+    return {stored_job.job_name: stored_job for stored_job in await _JOB.all(connection, statement)}
 
 
 async def failing(connection: Connection, names: Collection[str]) -> list[str]:
@@ -154,7 +154,7 @@ async def claim(connection: Connection, name: str, worker: str) -> JobRun | None
         return None
     await _end(connection, "abandoned", "the process that ran it has ended", job_run.c.job_name == name)
     begun = insert(job_run).values(job_name=name, worker=worker, user_name=stored.requested_by)
-    return await _RUN.one(connection, begun.returning(*_RUN.columns))
+    return await _RUN.returned(connection, begun.returning(*_RUN.columns))
 
 
 async def finish(
@@ -208,10 +208,10 @@ async def runs(connection: Connection, names: Collection[str], most: int) -> dic
     ranked = select(job_run.c.id, number.label("number")).where(job_run.c.job_name.in_(names)).subquery()
     newest = select(ranked.c.id).where(ranked.c.number <= most)
     statement = select(*_RUN.columns).where(job_run.c.id.in_(newest)).order_by(job_run.c.id.desc())
-    found: dict[str, list[JobRun]] = {name: [] for name in names}
+    by_job: dict[str, list[JobRun]] = {name: [] for name in names}
     for run in await _RUN.all(connection, statement):
-        found[run.job_name].append(run)
-    return found
+        by_job[run.job_name].append(run)
+    return by_job
 
 
 async def _end(connection: Connection, outcome: Outcome, detail: str, which: ColumnElement[bool]) -> bool:

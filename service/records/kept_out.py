@@ -18,11 +18,11 @@ async def by_roles(connection: AsyncConnection) -> dict[Roles, tuple[int, ...]]:
     ids = func.array_agg(aggregate_order_by(each.c.id, each.c.id))
     role_codes = await codes_by_id(connection)
     rows = await connection.execute(select(each.c.role_ids, ids).group_by(each.c.role_ids))
-    return {named(role_ids, role_codes): tuple(found) for role_ids, found in rows}
+    return {named(role_ids, role_codes): tuple(user_ids) for role_ids, user_ids in rows}
 
 
 async def names_of(connection: AsyncConnection, user_ids: Collection[int], most: int) -> tuple[str, ...]:
     """Return the names of users in order, at most ``most`` of them."""
-    wanted = user.c.id == any_(literal(list(user_ids), ARRAY(BigInteger)))
-    statement = select(user.c.user_name).where(wanted).order_by(user.c.user_name).limit(most)
+    condition = user.c.id == any_(literal(list(user_ids), ARRAY(BigInteger)))
+    statement = select(user.c.user_name).where(condition).order_by(user.c.user_name).limit(most)
     return tuple((await connection.execute(statement)).scalars())

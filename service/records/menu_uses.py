@@ -50,5 +50,5 @@ async def of(connection: AsyncConnection, menu_id: int, most: int) -> Uses:
 
 async def _first(connection: AsyncConnection, names: Select[Any], most: int) -> tuple[list[str], int]:
     number = select(func.count()).select_from(names.order_by(None).subquery())
-    found = await connection.execute(names.limit(most))
-    return list(found.scalars()), (await connection.execute(number)).scalar_one()
+    rows = await connection.execute(names.limit(most))
+    return list(rows.scalars()), (await connection.execute(number)).scalar_one()

@@ -35,7 +35,7 @@ async def create(
     else:
         stored["bit_position"] = null()
     written = insert(menu).values(stored).returning(*MENU.columns)
-    return await MENU.one(connection, written)
+    return await MENU.returned(connection, written)
 
 
 async def update(connection: AsyncConnection, before: Menu, values: MenuValues, user_id: int | None) -> Menu:
@@ -50,7 +50,7 @@ async def update(connection: AsyncConnection, before: Menu, values: MenuValues, 
         stored["bit_position"] = await bit_positions.give(connection, user_id)
         await _retire(connection, before, user_id)
     written = change(menu).where(menu.c.id == before.id).values(stored).returning(*MENU.columns)
-    return await MENU.one(connection, written)
+    return await MENU.returned(connection, written)
 
 
 async def delete(connection: AsyncConnection, before: Menu, user_id: int | None) -> None:

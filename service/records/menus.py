@@ -92,19 +92,19 @@ BUTTON: Final = RowMapper(Button, menu)
 
 
 async def page(
-    connection: AsyncConnection, wanted: MenuFilter, *, page: int = 1, size: int = 20, sort: str = "id"
+    connection: AsyncConnection, criteria: MenuFilter, *, page: int = 1, size: int = 20, sort: str = "id"
 ) -> Page[Menu]:
     """Return page ``page`` (from 1) of the matching menus; ValidationFailed for a sort not in ``SORTS``."""
-    statement = select(*MENU.columns).where(*conditions_of(wanted))
+    statement = select(*MENU.columns).where(*conditions_of(criteria))
     return await sorted_page(connection, statement, MENU, SORTS, page=page, size=size, sort=sort)
 
 
 async def read(connection: AsyncConnection, menu_id: int) -> Menu:
     """Return the menu with that id; NotFound if there is none."""
-    found = await MENU.one_or_none(connection, select(*MENU.columns).where(menu.c.id == menu_id))
-    if found is None:
+    stored = await MENU.one_or_none(connection, select(*MENU.columns).where(menu.c.id == menu_id))
+    if stored is None:
         raise NotFound("There is no such menu")
-    return found
+    return stored
 
 
 async def every(connection: AsyncConnection) -> list[Menu]:
@@ -155,27 +155,27 @@ async def all_codes(connection: AsyncConnection) -> list[str]:
 
 async def button(connection: AsyncConnection, menu_id: int) -> Button:
     """Return the Button with that id; NotFound if there is none, ValidationFailed for a Menu."""
-    found = await read(connection, menu_id)
-    if found.menu_type != "Button" or found.auth_mark is None:
+    stored = await read(connection, menu_id)
+    if stored.menu_type != "Button" or stored.auth_mark is None:
         raise ValidationFailed(("id", "This is no Button, and only Buttons are bound"))
-    return Button(found.id, found.title, found.auth_mark, found.enabled)
+    return Button(stored.id, stored.title, stored.auth_mark, stored.enabled)
 
 
 async def enabled_buttons(connection: AsyncConnection) -> list[Button]:
     """Return all enabled Buttons, by code."""
-    wanted = (menu.c.menu_type == "Button", menu.c.enabled)
-    return await BUTTON.all(connection, select(*BUTTON.columns).where(*wanted).order_by(menu.c.auth_mark))
+    conditions = (menu.c.menu_type == "Button", menu.c.enabled)
+    return await BUTTON.all(connection, select(*BUTTON.columns).where(*conditions).order_by(menu.c.auth_mark))
 
 
 async def with_codes(connection: AsyncConnection, codes: Collection[str]) -> dict[str, Menu]:
     """Return the Buttons that carry these codes, disabled ones too, by code."""
-    wanted = (menu.c.menu_type == "Button", menu.c.auth_mark.in_(codes))
-    found = await MENU.all(connection, select(*MENU.columns).where(*wanted))
-    return {one.auth_mark: one for one in found if one.auth_mark is not None}
+    conditions = (menu.c.menu_type == "Button", menu.c.auth_mark.in_(codes))
+    buttons = await MENU.all(connection, select(*MENU.columns).where(*conditions))
+    return {record.auth_mark: record for record in buttons if record.auth_mark is not None}
 
 
 async def buttons_by_code(connection: AsyncConnection) -> dict[str, int]:
     """Return the ids of all enabled Buttons, by code."""
-    wanted = (menu.c.menu_type == "Button", menu.c.enabled)
-    found = await connection.execute(select(menu.c.auth_mark, menu.c.id).where(*wanted))
-    return {row.auth_mark: row.id for row in found}
+    conditions = (menu.c.menu_type == "Button", menu.c.enabled)
+    rows = await connection.execute(select(menu.c.auth_mark, menu.c.id).where(*conditions))
+    return {row.auth_mark: row.id for row in rows}

@@ -69,7 +69,7 @@ def unmigrated(connection: Connection, extensions: Sequence[Extension]) -> list[
         return []
     from service.records.extension_tables import is_migrated
 
-    return [one.name for one in extensions if not is_migrated(connection, one, _SCRIPTS)]
+    return [extension.name for extension in extensions if not is_migrated(connection, extension, _SCRIPTS)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,4 +219,4 @@ def _migrate_extensions(connection: Connection, extensions: Sequence[Extension])
 
 
 def _with_tables(extensions: Sequence[Extension]) -> bool:
-    return any(one.migrations is not None for one in extensions)
+    return any(extension.migrations is not None for extension in extensions)

@@ -70,14 +70,16 @@ async def published(connection: AsyncConnection) -> list[PublishedOpening]:
     """Return the openings that the policy has lines for: not those of disabled resources."""
     shown = opening.c.resource_id.is_(None) | resource.c.enabled
     statement = select(*_OPENING.columns).select_from(_JOINED).where(shown).order_by(opening.c.id)
-    return [PublishedOpening(one.object, one.code) for one in await _OPENING.all(connection, statement)]
+    return [
+        PublishedOpening(stored.object, stored.code) for stored in await _OPENING.all(connection, statement)
+    ]
 
 
 async def page(
-    connection: AsyncConnection, wanted: OpeningFilter, *, page: int = 1, size: int = 20, sort: str = "id"
+    connection: AsyncConnection, criteria: OpeningFilter, *, page: int = 1, size: int = 20, sort: str = "id"
 ) -> Page[Opening]:
     """Return page ``page`` (from 1) of the matching openings; ValidationFailed for an unknown sort."""
-    statement = select(*_OPENING.columns).select_from(_JOINED).where(*conditions_of(wanted))
+    statement = select(*_OPENING.columns).select_from(_JOINED).where(*conditions_of(criteria))
     return await sorted_page(connection, statement, _OPENING, SORTS, page=page, size=size, sort=sort)
 
 
@@ -90,9 +92,9 @@ async def every(connection: AsyncConnection) -> list[Opening]:
 async def read(connection: AsyncConnection, opening_id: int) -> Opening:
     """Return the opening with that id; NotFound if there is none."""
     statement = select(*_OPENING.columns).select_from(_JOINED).where(opening.c.id == opening_id)
-    if (found := await _OPENING.one_or_none(connection, statement)) is None:
+    if (stored := await _OPENING.one_or_none(connection, statement)) is None:
         raise NotFound("There is no such opening")
-    return found
+    return stored
 
 
 async def of(connection: AsyncConnection, service: str, resource_id: int | None) -> Opening | None:

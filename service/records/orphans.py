@@ -61,8 +61,8 @@ class Orphans:
         await self._connection.execute(change(file).where(ahead).values(lease_time=longest))
         over = (file.c.state == PENDING) & (file.c.lease_time <= func.now())
         await self._connection.execute(change(file).where(over).values(state=DISCARDED, lease_time=None))
-        found = select(*_DISCARDED.columns).where(file.c.state == DISCARDED)
-        return await _DISCARDED.all(self._connection, found.order_by(file.c.id).limit(most))
+        statement = select(*_DISCARDED.columns).where(file.c.state == DISCARDED)
+        return await _DISCARDED.all(self._connection, statement.order_by(file.c.id).limit(most))
 
     async def forget(self, file_id: int) -> None:
         """Delete the row of a discarded file whose object is deleted."""

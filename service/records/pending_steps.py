@@ -90,31 +90,31 @@ def pending_migration(url: str, extensions: Sequence[Extension] = ()) -> Pending
         if standing.is_usable:
             return PendingMigration(standing, (), behind)
         sizes = _sizes(connection)
-    found = [
+    steps = [
         *ScriptDirectory(str(MIGRATIONS)).iterate_revisions(standing.expected, standing.stored or "base")
     ]
-    return PendingMigration(standing, tuple(_described(step, sizes) for step in reversed(found)), behind)
+    return PendingMigration(standing, tuple(_described(step, sizes) for step in reversed(steps)), behind)
 
 
 def statements_of(step: Script) -> str:
     """Return the SQL of a migration."""
-    told = StringIO()
+    output = StringIO()
     context = MigrationContext.configure(
-        dialect_name="postgresql", opts={"as_sql": True, "output_buffer": told}
+        dialect_name="postgresql", opts={"as_sql": True, "output_buffer": output}
     )
     with Operations.context(context):
         step.module.upgrade()
-    return told.getvalue()
+    return output.getvalue()
 
 
 def locks_of(statements: str) -> dict[str, str]:
     """Return the strongest lock that SQL ``statements`` take on each table that they name."""
     line = " ".join(re.sub(r"--.*", "", statements).split())
-    found: dict[str, str] = {}
+    locks: dict[str, str] = {}
     for lock, pattern in _LOCKS:
         for match in re.finditer(pattern, line, re.IGNORECASE):
-            found.setdefault(match[1].strip("(),;"), lock)
-    return found
+            locks.setdefault(match[1].strip("(),;"), lock)
+    return locks
 
 
 def _described(step: Script, sizes: Mapping[str, tuple[int, str]]) -> PendingStep:

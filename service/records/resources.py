@@ -95,20 +95,20 @@ RESOURCE: Final = RowMapper(Resource, resource)
 
 
 async def page(
-    connection: AsyncConnection, wanted: ResourceFilter, *, page: int = 1, size: int = 20, sort: str = "id"
+    connection: AsyncConnection, criteria: ResourceFilter, *, page: int = 1, size: int = 20, sort: str = "id"
 ) -> Page[Resource]:
     """Return page ``page`` (from 1) of the matching resources; ValidationFailed for an unknown sort."""
-    statement = select(*RESOURCE.columns).where(*conditions_of(wanted))
+    statement = select(*RESOURCE.columns).where(*conditions_of(criteria))
     return await sorted_page(connection, statement, RESOURCE, SORTS, page=page, size=size, sort=sort)
 
 
 async def read(connection: AsyncConnection, resource_id: int) -> Resource:
     """Return the resource with that id; NotFound if there is none."""
     statement = select(*RESOURCE.columns).where(resource.c.id == resource_id)
-    found = await RESOURCE.one_or_none(connection, statement)
-    if found is None:
+    stored = await RESOURCE.one_or_none(connection, statement)
+    if stored is None:
         raise NotFound("There is no such resource")
-    return found
+    return stored
 
 
 async def registered(connection: AsyncConnection) -> list[Resource]:
@@ -126,14 +126,14 @@ async def every(connection: AsyncConnection) -> list[Resource]:
 
 async def of_service(connection: AsyncConnection, service: str) -> list[Resource]:
     """Return the resources of one service, disabled ones too, by path and method."""
-    found = select(*RESOURCE.columns).where(resource.c.service == service)
-    return await RESOURCE.all(connection, found.order_by(resource.c.path, resource.c.method))
+    statement = select(*RESOURCE.columns).where(resource.c.service == service)
+    return await RESOURCE.all(connection, statement.order_by(resource.c.path, resource.c.method))
 
 
 async def services_of(connection: AsyncConnection, resource_ids: Collection[int]) -> set[str]:
     """Return the services of the resources with these ids."""
-    found = select(resource.c.service).where(resource.c.id.in_(resource_ids)).distinct()
-    return set((await connection.execute(found)).scalars())
+    statement = select(resource.c.service).where(resource.c.id.in_(resource_ids)).distinct()
+    return set((await connection.execute(statement)).scalars())
 
 
 async def matching(
@@ -148,8 +148,8 @@ async def matching(
     ``shapes`` are services with methods and shapes.
     """
     same_requests = tuple_(resource.c.service, resource.c.method, resource.c.shape).in_(shapes)
-    wanted = same_requests | resource.c.id.in_(ids) | resource.c.resource_code.in_(codes)
-    return await RESOURCE.all(connection, select(*RESOURCE.columns).where(wanted).order_by(resource.c.id))
+    condition = same_requests | resource.c.id.in_(ids) | resource.c.resource_code.in_(codes)
+    return await RESOURCE.all(connection, select(*RESOURCE.columns).where(condition).order_by(resource.c.id))
 
 
 async def paths_beside(
@@ -178,7 +178,7 @@ async def create(connection: AsyncConnection, values: ResourceValues) -> Resourc
     """
     await _refuse_taken(connection, values)
     stored = column_values(resource, asdict(values))
-    return await RESOURCE.one(connection, insert(resource).values(stored).returning(*RESOURCE.columns))
+    return await RESOURCE.returned(connection, insert(resource).values(stored).returning(*RESOURCE.columns))
 
 
 async def update(connection: AsyncConnection, resource_id: int, values: ResourceValues) -> Resource:
@@ -204,7 +204,7 @@ async def _edit(connection: AsyncConnection, resource_id: int, values: dict[str,
         .values(values | {"version": resource.c.version + 1, "update_time": func.now()})
         .returning(*RESOURCE.columns)
     )
-    return await RESOURCE.one(connection, written)
+    return await RESOURCE.returned(connection, written)
 
 
 async def _refuse_taken(connection: AsyncConnection, values: ResourceValues, *, but: int = 0) -> None:

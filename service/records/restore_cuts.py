@@ -75,11 +75,11 @@ async def raise_ids(connection: AsyncConnection, seconds: float) -> int:
     time, and never more than a part of what is left.
     """
     margin = LEAST_MARGIN + round(A_SECOND * max(0.0, seconds))
-    found = (await connection.execute(_SEQUENCES, {"exact": _EXACT})).all()
-    for name, last, most in found:
+    sequences = (await connection.execute(_SEQUENCES, {"exact": _EXACT})).all()
+    for name, last, most in sequences:
         value = last + min(margin, max(0, most - last) // SHARE)
         await connection.execute(_MOVE, {"name": name, "value": value})
-    return len(found)
+    return len(sequences)
 
 
 async def raise_versions(connection: AsyncConnection, seconds: float) -> None:
@@ -108,12 +108,12 @@ async def end_secrets(connection: AsyncConnection, *, api_keys: bool, links: boo
     ended = Secrets(0, 0)
     if api_keys:
         live = or_(api_key.c.expire_time.is_(None), api_key.c.expire_time > func.now())
-        found = await connection.execute(update(api_key).where(live).values(expire_time=func.now()))
-        ended = Secrets(found.rowcount, 0)
+        rows = await connection.execute(update(api_key).where(live).values(expire_time=func.now()))
+        ended = Secrets(rows.rowcount, 0)
     if links:
         gone = {"token_hash": None, "token_expire_time": None}
-        found = await connection.execute(update(file).where(file.c.token_hash.is_not(None)).values(gone))
-        ended = Secrets(ended.api_keys, found.rowcount)
+        rows = await connection.execute(update(file).where(file.c.token_hash.is_not(None)).values(gone))
+        ended = Secrets(ended.api_keys, rows.rowcount)
     return ended
 
 

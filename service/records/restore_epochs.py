@@ -53,13 +53,13 @@ async def current(connection: AsyncConnection) -> str | None:
 
 async def every(connection: AsyncConnection) -> list[Timeline]:
     """Return all timelines of this database, the first one first."""
-    found = await connection.execute(select(timeline).order_by(timeline.c.number))
-    return [_timeline(row._mapping) for row in found]  # noqa: SLF001 - SQLAlchemy's public name
+    rows = await connection.execute(select(timeline).order_by(timeline.c.number))
+    return [_timeline(row._mapping) for row in rows]  # noqa: SLF001 - SQLAlchemy's public name
 
 
 async def add(connection: AsyncConnection, begun: Iterable[Timeline]) -> None:
     """Store timelines; the caller has checked that they follow one another."""
-    rows = [asdict(one) | {"ended": list(one.ended), "heads": _as_json(one.heads)} for one in begun]
+    rows = [asdict(epoch) | {"ended": list(epoch.ended), "heads": _as_json(epoch.heads)} for epoch in begun]
     await connection.execute(insert(timeline), rows)
 
 
@@ -72,4 +72,4 @@ def _timeline(row: Any) -> Timeline:
 
 
 def _as_json(heads: Iterable[CutHead]) -> list[list[str | int]]:
-    return [[one.log, str(one.day), one.key_id, one.number] for one in heads]
+    return [[head.log, str(head.day), head.key_id, head.number] for head in heads]

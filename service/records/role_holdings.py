@@ -148,21 +148,22 @@ def _having(
     To compare the whole sets of all users takes longest, so it is done for those alone who have no role that
     is enough to know: one with which all sets of ``among`` are wanted.
     """
-    wanted = set(role_sets)
-    if wanted.issuperset(among):
+    chosen = set(role_sets)
+    if chosen.issuperset(among):
         return true()
     ids = {code: role_id for role_id, code in role_codes.items()}
-    known = [one for one in wanted if ids.keys() >= {*one}]
-    unsure = {role_code for one in among if one not in wanted for role_code in one}
-    sure = [ids[role_code] for role_code in {code for one in known for code in one} - unsure]
-    whole = [sorted(ids[code] for code in one) for one in known if unsure.issuperset(one)]
-    texts = [",".join(map(str, one)) for one in whole if one]
+    known = [role_set for role_set in chosen if ids.keys() >= {*role_set}]
+    unsure = {role_code for role_set in among if role_set not in chosen for role_code in role_set}
+    sure = [ids[role_code] for role_code in {code for role_set in known for code in role_set} - unsure]
+    whole = [sorted(ids[code] for code in role_set) for role_set in known if unsure.issuperset(role_set)]
+    texts = [",".join(map(str, role_ids)) for role_ids in whole if role_ids]
     # An array is a single parameter; a list would be one for each set.
     with_any = select(user_role.c.user_id).where(
-        user_role.c.role_id == any_(literal([one[0] for one in whole if one], ARRAY(BigInteger)))
+        user_role.c.role_id
+        == any_(literal([role_ids[0] for role_ids in whole if role_ids], ARRAY(BigInteger)))
     )
     of_user = select(user_role.c.user_id)
-    found = [
+    queries = [
         of_user.where(user_role.c.role_id == any_(literal(sure, ARRAY(BigInteger)))),
         of_user.where(user_role.c.user_id.in_(with_any))
         .group_by(user_role.c.user_id)
@@ -170,7 +171,7 @@ def _having(
         select(user.c.id).where(~exists().where(user_role.c.user_id == user.c.id)),
     ]
     needed = bool(sure), bool(texts), [] in whole
-    return user.c.id.in_(union_all(*compress(found, needed))) if any(needed) else false()
+    return user.c.id.in_(union_all(*compress(queries, needed))) if any(needed) else false()
 
 
 async def codes_by_id(connection: AsyncConnection) -> dict[int, str]:

@@ -25,4 +25,4 @@ async def names_by_roles(connection: AsyncConnection) -> dict[tuple[str, ...], t
     )
     names = func.array_agg(aggregate_order_by(each.c.user_name, each.c.user_name))
     rows = await connection.execute(select(each.c.role_codes, names).group_by(each.c.role_codes))
-    return {tuple(role_codes): tuple(found) for role_codes, found in rows}
+    return {tuple(role_codes): tuple(user_names) for role_codes, user_names in rows}

@@ -117,10 +117,10 @@ async def codes_of_menus(connection: AsyncConnection, menu_ids: Iterable[int]) -
 
 async def in_role(connection: AsyncConnection, role_id: int) -> list[int]:
     """Return the ids of the users who have the role, in order."""
-    found = await connection.execute(
+    rows = await connection.execute(
         select(user_role.c.user_id).where(user_role.c.role_id == role_id).order_by(user_role.c.user_id)
     )
-    return list(found.scalars())
+    return list(rows.scalars())
 
 
 async def in_roles(connection: AsyncConnection, role_ids: Iterable[int]) -> list[int]:

@@ -32,13 +32,13 @@ class MenuTree:
 
     def with_menus_above(self, menu_ids: Iterable[int]) -> set[int]:
         """Return the menus and all menus above them."""
-        found: set[int] = set()
-        for one in menu_ids:
-            above: int | None = one
-            while above is not None and above not in found:
-                found.add(above)
+        reached: set[int] = set()
+        for menu_id in menu_ids:
+            above: int | None = menu_id
+            while above is not None and above not in reached:
+                reached.add(above)
                 above = self.parents.get(above)
-        return found
+        return reached
 
 
 _PERMISSIONS: Final = (
@@ -60,7 +60,7 @@ async def after(connection: AsyncConnection, role_id: int, most: int) -> list[Co
 async def by_code(connection: AsyncConnection, codes: Sequence[str]) -> dict[str, CodedRole]:
     """Return the existing roles, by code."""
     named = select(*_CODED.columns).where(role.c.role_code.in_(codes))
-    return {one.role_code: one for one in await _CODED.all(connection, named)}
+    return {coded.role_code: coded for coded in await _CODED.all(connection, named)}
 
 
 async def menu_tree(connection: AsyncConnection) -> MenuTree:

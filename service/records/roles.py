@@ -83,19 +83,19 @@ _GIVEN: Final = RowMapper(GivenMenu, menu)
 
 
 async def page(
-    connection: AsyncConnection, wanted: RoleFilter, *, page: int = 1, size: int = 20, sort: str = "id"
+    connection: AsyncConnection, criteria: RoleFilter, *, page: int = 1, size: int = 20, sort: str = "id"
 ) -> Page[Role]:
     """Return page ``page`` (from 1) of the matching roles; ValidationFailed for a sort not in ``SORTS``."""
-    statement = select(*ROLE.columns).where(*conditions_of(wanted))
+    statement = select(*ROLE.columns).where(*conditions_of(criteria))
     return await sorted_page(connection, statement, ROLE, SORTS, page=page, size=size, sort=sort)
 
 
 async def read(connection: AsyncConnection, role_id: int) -> Role:
     """Return the role with that id; NotFound if there is none."""
-    found = await ROLE.one_or_none(connection, select(*ROLE.columns).where(role.c.id == role_id))
-    if found is None:
+    stored = await ROLE.one_or_none(connection, select(*ROLE.columns).where(role.c.id == role_id))
+    if stored is None:
         raise NotFound("There is no such role")
-    return found
+    return stored
 
 
 async def every(connection: AsyncConnection) -> list[Role]:
@@ -116,7 +116,7 @@ async def create(connection: AsyncConnection, role_code: str, values: RoleValues
     """
     await _refuse_taken(connection, values.role_name, role_code)
     stored = column_values(role, {**asdict(values), "role_code": role_code})
-    return await ROLE.one(connection, insert(role).values(stored).returning(*ROLE.columns))
+    return await ROLE.returned(connection, insert(role).values(stored).returning(*ROLE.columns))
 
 
 async def update(connection: AsyncConnection, role_id: int, values: Mapping[str, Any]) -> Role:
@@ -128,7 +128,7 @@ async def update(connection: AsyncConnection, role_id: int, values: Mapping[str,
         await _refuse_taken(connection, values["role_name"], but=role_id)
     stored = column_values(role, values) | {"version": role.c.version + 1, "update_time": func.now()}
     written = change(role).where(role.c.id == role_id).values(stored)
-    return await ROLE.one(connection, written.returning(*ROLE.columns))
+    return await ROLE.returned(connection, written.returning(*ROLE.columns))
 
 
 async def delete(connection: AsyncConnection, role_id: int) -> None:
@@ -156,17 +156,17 @@ async def given(connection: AsyncConnection, role_id: int) -> list[GivenMenu]:
     return await _GIVEN.all(connection, statement)
 
 
-async def set_menus(connection: AsyncConnection, role_id: int, wanted: Sequence[int]) -> None:
+async def set_menus(connection: AsyncConnection, role_id: int, menu_ids: Sequence[int]) -> None:
     """Replace the menus and Buttons of an existing role, whose version stays; it names the editor.
 
     ValidationFailed for unknown ids; it names their places in the list.
     """
     # An array is a single parameter; a list would be one parameter for each id.
-    chosen = select(menu.c.id).where(menu.c.id == any_(literal(list(wanted), ARRAY(BigInteger))))
+    chosen = select(menu.c.id).where(menu.c.id == any_(literal(list(menu_ids), ARRAY(BigInteger))))
     known = set((await connection.execute(chosen)).scalars())
     if faults := [
         (f"menuIds[{place}]", "There is no such menu")
-        for place, menu_id in enumerate(wanted)
+        for place, menu_id in enumerate(menu_ids)
         if menu_id not in known
     ]:
         raise ValidationFailed(*faults)

@@ -138,8 +138,8 @@ def greatest(versions: Iterable[str]) -> str:
 
 
 def _parts(version: str) -> tuple[int, ...]:
-    found = _NUMBERS.match(version)
-    numbers = [int(part) for part in found[0].split(".")] if found else []
+    match = _NUMBERS.match(version)
+    numbers = [int(part) for part in match[0].split(".")] if match else []
     while numbers and numbers[-1] == 0:  # 0.3.0 is 0.3
         numbers.pop()
     return tuple(numbers)

@@ -78,7 +78,7 @@ def _role(connection: Connection, granted: SeedRole) -> int:
 
 
 def _gives(granted: SeedRole, page: Page) -> bool:
-    return any(one.code in granted.codes for one in page.permissions)
+    return any(permission.code in granted.codes for permission in page.permissions)
 
 
 def _insert(connection: Connection, table: Table, **values: Any) -> int:

@@ -50,9 +50,17 @@ def pending(connection: Connection, covered: Covered, extensions: Extensions = (
     known = _known(connection)
     present = _buttons(connection)
     codes = [code for code in _titles(extensions) if ("button", code) not in known and code not in present]
-    wanted = [one for one in _resources(extensions) if ("resource", one.code) not in known]
-    taken = _taken(connection, wanted)
-    brought = (f"{one.method} {one.path}" for one in wanted if one.code not in taken)
+    new_resources = [
+        seed_resource
+        for seed_resource in _resources(extensions)
+        if ("resource", seed_resource.code) not in known
+    ]
+    taken = _taken(connection, new_resources)
+    brought = (
+        f"{seed_resource.method} {seed_resource.path}"
+        for seed_resource in new_resources
+        if seed_resource.code not in taken
+    )
     return Additions(tuple(codes), tuple(brought), _gained_by(connection, codes, covered))
 
 
@@ -64,15 +72,15 @@ def bring(connection: Connection, covered: Covered, extensions: Extensions = ())
     right. A resource whose codes no Button carries any more is left out: without a binding all logged-in
     users could reach it.
     """
-    found = pending(connection, covered, extensions)
+    additions = pending(connection, covered, extensions)
     known = _known(connection)
-    menus = _bring_menus(connection, known, found.gained_by, extensions)
-    _bring_buttons(connection, found.codes, menus, extensions)
-    _bring_resources(connection, found.resources, extensions)
+    menus = _bring_menus(connection, known, additions.gained_by, extensions)
+    _bring_buttons(connection, additions.codes, menus, extensions)
+    _bring_resources(connection, additions.resources, extensions)
     rows = [{"kind": kind, "code": code} for kind, code in _all(extensions) if (kind, code) not in known]
     if rows:
         connection.execute(upsert(seeded).on_conflict_do_nothing(), rows)
-    return found
+    return additions
 
 
 def lacking(connection: Connection, extensions: Extensions = ()) -> list[str]:
@@ -88,20 +96,20 @@ def is_complete(connection: Connection, extensions: Extensions = ()) -> bool:
 
 
 def _resources(extensions: Extensions) -> tuple[SeedResource, ...]:
-    return (*RESOURCES, *(resource for one in extensions for resource in one.resources))
+    return (*RESOURCES, *(resource for extension in extensions for resource in extension.resources))
 
 
 def _all(extensions: Extensions) -> Iterator[Key]:
     yield from (("menu", name) for name in (ROOT, *(page.name for page in pages_with(extensions))))
     yield from (("button", code) for code in _titles(extensions))
-    yield from (("resource", one.code) for one in _resources(extensions))
+    yield from (("resource", seed_resource.code) for seed_resource in _resources(extensions))
 
 
 def _titles(extensions: Extensions) -> dict[str, str]:
     """Return the title of each Button by its code, wildcards first."""
     return {
         **dict(WILDCARDS),
-        **{code: one.title for code, one in permissions(pages_with(extensions)).items()},
+        **{code: permission.title for code, permission in permissions(pages_with(extensions)).items()},
     }
 
 
@@ -110,15 +118,18 @@ def _known(connection: Connection) -> set[Key]:
 
 
 def _buttons(connection: Connection) -> dict[str, int]:
-    found = select(menu.c.auth_mark, menu.c.id).where(menu.c.menu_type == "Button")
-    return {row.auth_mark: row.id for row in connection.execute(found)}
+    statement = select(menu.c.auth_mark, menu.c.id).where(menu.c.menu_type == "Button")
+    return {row.auth_mark: row.id for row in connection.execute(statement)}
 
 
-def _taken(connection: Connection, wanted: Collection[SeedResource]) -> set[str]:
-    """Return the codes of ``wanted`` for which a resource with the same code or requests exists."""
-    shapes = {(one.method, re.sub(r"\{[^/]*\}", "{}", one.path)): one.code for one in wanted}
+def _taken(connection: Connection, resources: Collection[SeedResource]) -> set[str]:
+    """Return the codes of ``resources`` for which a resource with the same code or requests exists."""
+    shapes = {
+        (seed_resource.method, re.sub(r"\{[^/]*\}", "{}", seed_resource.path)): seed_resource.code
+        for seed_resource in resources
+    }
     same = or_(
-        resource.c.resource_code.in_([one.code for one in wanted]),
+        resource.c.resource_code.in_([seed_resource.code for seed_resource in resources]),
         tuple_(resource.c.method, resource.c.shape).in_(list(shapes)),
     )
     rows = connection.execute(
@@ -175,7 +186,7 @@ def _bring_menus(
 
 def _show(connection: Connection, page: Page, menu_id: int, gained_by: Mapping[str, Collection[str]]) -> None:
     """Show a new page to the roles that have gained one of its codes."""
-    codes = {one.code for one in page.permissions}
+    codes = {permission.code for permission in page.permissions}
     roles = [name for name, gained in gained_by.items() if codes & set(gained)]
     ids = connection.execute(select(role.c.id).where(role.c.role_code.in_(roles))).scalars()
     _join(connection, role_menu, [{"role_id": role_id, "menu_id": menu_id} for role_id in ids])
@@ -188,7 +199,7 @@ def _bring_buttons(
     places = {code: (root, sort) for sort, (code, _) in enumerate(WILDCARDS)}
     for page in pages_with(extensions):
         above = menus.get(page.name, None if page.own_root else root)
-        places |= {one.code: (above, sort) for sort, one in enumerate(page.permissions)}
+        places |= {permission.code: (above, sort) for sort, permission in enumerate(page.permissions)}
     titles = _titles(extensions)
     for code in codes:
         parent, sort = places[code]
@@ -199,13 +210,17 @@ def _bring_buttons(
 def _bring_resources(connection: Connection, brought: Collection[str], extensions: Extensions) -> None:
     buttons = _buttons(connection)
     opened_by = codes_by_endpoint(pages_with(extensions))
-    for one in _resources(extensions):
-        codes = opened_by.get(f"{one.method} {one.path}", frozenset())
+    for seed_resource in _resources(extensions):
+        codes = opened_by.get(f"{seed_resource.method} {seed_resource.path}", frozenset())
         bound = sorted(buttons[code] for code in codes if code in buttons)
-        if f"{one.method} {one.path}" not in brought or (codes and not bound):
+        if f"{seed_resource.method} {seed_resource.path}" not in brought or (codes and not bound):
             continue
-        values = {"resource_code": one.code, "resource_name": one.name, "method": one.method}
-        resource_id = _insert(connection, resource, **values, path=one.path)
+        values = {
+            "resource_code": seed_resource.code,
+            "resource_name": seed_resource.name,
+            "method": seed_resource.method,
+        }
+        resource_id = _insert(connection, resource, **values, path=seed_resource.path)
         rows = [{"resource_id": resource_id, "menu_id": menu_id} for menu_id in bound]
         _join(connection, action_resource, rows)
 

@@ -84,10 +84,10 @@ async def published(connection: AsyncConnection) -> list[Service]:
 
 
 async def page(
-    connection: AsyncConnection, wanted: ServiceFilter, *, page: int = 1, size: int = 20, sort: str = "name"
+    connection: AsyncConnection, criteria: ServiceFilter, *, page: int = 1, size: int = 20, sort: str = "name"
 ) -> Page[StoredService]:
     """Return page ``page`` (from 1) of the matching services; ValidationFailed for an unknown sort."""
-    statement = select(*_STORED.columns).where(*conditions_of(wanted))
+    statement = select(*_STORED.columns).where(*conditions_of(criteria))
     return await sorted_page(connection, statement, _STORED, SORTS, page=page, size=size, sort=sort)
 
 
@@ -98,10 +98,10 @@ async def every(connection: AsyncConnection) -> list[StoredService]:
 
 async def read(connection: AsyncConnection, service_id: int) -> StoredService:
     """Return the service with that id; NotFound if there is none."""
-    found = await _STORED.one_or_none(connection, select(*_STORED.columns).where(service.c.id == service_id))
-    if found is None:
+    stored = await _STORED.one_or_none(connection, select(*_STORED.columns).where(service.c.id == service_id))
+    if stored is None:
         raise NotFound("There is no such service")
-    return found
+    return stored
 
 
 async def named(connection: AsyncConnection, name: str) -> StoredService | None:
@@ -114,7 +114,7 @@ async def create(connection: AsyncConnection, name: str, values: ServiceValues) 
     if (other := await named(connection, name)) is not None:
         raise Conflict(f"There is a service {name} already", rule="unique", field="name", serviceId=other.id)
     stored = insert(service).values(name=name, **asdict(values))
-    return await _STORED.one(connection, stored.returning(*_STORED.columns))
+    return await _STORED.returned(connection, stored.returning(*_STORED.columns))
 
 
 async def update(connection: AsyncConnection, service_id: int, values: ServiceValues) -> StoredService:
@@ -129,7 +129,7 @@ async def update(connection: AsyncConnection, service_id: int, values: ServiceVa
         )
         .returning(*_STORED.columns)
     )
-    return await _STORED.one(connection, written)
+    return await _STORED.returned(connection, written)
 
 
 async def delete(connection: AsyncConnection, service_id: int) -> None:

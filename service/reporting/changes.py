@@ -10,16 +10,16 @@ from service.endpoints.policy.revisions import RevisionChanges
 from service.kernel.text import counted
 from service.reporting.document import Block, Cell, Paragraph, Table, told_time
 from service.reporting.gathering import Changes, Reported
-from service.reporting.passages import told
+from service.reporting.passages import caller_text
 from service.web.messages.dry_run import AccessChange
 from service.web.messages.schema import moment
 
 
-def blocks(found: Reported) -> Iterator[Block]:
+def blocks(reported: Reported) -> Iterator[Block]:
     """Yield what has changed since the revision that was named."""
-    if found.stored is None:
+    if reported.stored is None:
         yield Paragraph("Left out: revisions are in the database, and none was named.")
-    elif (changes := found.stored.changes) is None:
+    elif (changes := reported.stored.changes) is None:
         yield Paragraph("Left out: no revision was named, by --since.")
     else:
         yield from _since(changes)
@@ -37,13 +37,13 @@ def _since(changes: Changes) -> Iterator[Block]:
     if changes.revisions:
         rows = [
             (
-                Cell(str(one.revision)),
-                Cell(told_time(one.create_time)),
-                Cell(one.user_name or "a start or a command"),
-                Cell(one.cause),
-                Cell(_lines(one), code=True),
+                Cell(str(revision.revision)),
+                Cell(told_time(revision.create_time)),
+                Cell(revision.user_name or "a start or a command"),
+                Cell(revision.cause),
+                Cell(_lines(revision), code=True),
             )
-            for one in changes.revisions
+            for revision in changes.revisions
         ]
         yield Table("Revisions, newest first", ("Revision", "Time", "By", "Cause", "Lines"), rows)
     yield from _rights(changes)
@@ -55,8 +55,8 @@ def _since(changes: Changes) -> Iterator[Block]:
         yield Paragraph("By the changed lines, no role of today gains or loses anything.")
     if access.callers:
         callers = [
-            (Cell(one.name, code=True), Cell(_caller(one.loses)), Cell(_caller(one.gains)))
-            for one in access.callers
+            (Cell(caller.name, code=True), Cell(_caller(caller.loses)), Cell(_caller(caller.gains)))
+            for caller in access.callers
         ]
         head = ("Request or code", "Passed then, not now", "Passes now, not then")
         yield Table("Decided differently for a possible caller", head, callers)
@@ -68,14 +68,14 @@ def _rights(changes: Changes) -> Iterator[Block]:
         return
     rows = [
         (
-            Cell(told_time(one.create_time)),
-            Cell(one.user_name or ""),
-            Cell(one.target, code=True),
-            Cell(one.field),
-            Cell(_value(one.before), code=True),
-            Cell(_value(one.after), code=True),
+            Cell(told_time(change.create_time)),
+            Cell(change.user_name or ""),
+            Cell(change.target, code=True),
+            Cell(change.field),
+            Cell(_value(change.before), code=True),
+            Cell(_value(change.after), code=True),
         )
-        for one in changes.rights
+        for change in changes.rights
     ]
     head = ("Time", "By", "Record", "Field", "Before, or removed", "After, or added")
     yield Table("Changes of roles and users, from the operation log", head, rows)
@@ -85,32 +85,34 @@ def _value(value: Any) -> str | list[str]:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):
-        return [str(one) for one in value]
+        return [str(element) for element in value]
     return "" if value is None else str(value)
 
 
-def _lines(one: RevisionChanges) -> list[str]:
-    if one.distrust is not None:
-        return [f"NOT as it was published: {one.distrust}"]
-    if one.added_lines is None or one.removed_lines is None:
+def _lines(revision: RevisionChanges) -> list[str]:
+    if revision.distrust is not None:
+        return [f"NOT as it was published: {revision.distrust}"]
+    if revision.added_lines is None or revision.removed_lines is None:
         return ["not kept"]
-    tampered = [f"{one.tampered} lines or revisions changed past the service"] if one.tampered else []
+    tampered = (
+        [f"{revision.tampered} lines or revisions changed past the service"] if revision.tampered else []
+    )
     return [
         *tampered,
-        *(f"- {line}" for line in one.removed_lines),
-        *(f"+ {line}" for line in one.added_lines),
+        *(f"- {line}" for line in revision.removed_lines),
+        *(f"+ {line}" for line in revision.added_lines),
     ]
 
 
 def _gains_and_losses(how: str, changes: Sequence[AccessChange]) -> Iterator[tuple[Cell, ...]]:
-    for one in changes:
+    for change in changes:
         yield (
-            Cell(one.role_code or "no role"),
-            Cell(str(one.users)),
+            Cell(change.role_code or "no role"),
+            Cell(str(change.users)),
             Cell(how, tone="attention" if how == "gains" else ""),
-            Cell(one.access, code=True),
+            Cell(change.access, code=True),
         )
 
 
 def _caller(caller: DiffCaller | None) -> str:
-    return "" if caller is None else told(caller)
+    return "" if caller is None else caller_text(caller)

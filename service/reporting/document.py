@@ -94,4 +94,4 @@ def visible(text: str) -> str:
 
     Some of them reverse or hide what follows, so that a name could look like another one (Unicode TR 36).
     """
-    return replaced(text, lambda one: f"<U+{ord(one):04X}>")
+    return replaced(text, lambda character: f"<U+{ord(character):04X}>")

@@ -97,18 +97,18 @@ def gather(
     shipped = past.shipped
     results = tested(settings.policy, (), coverage=True, mutate=mutate)
     linted = lint(settings, accepted, stored=stored)
-    found: Stored | None = None
+    contents: Stored | None = None
     if stored:
 
         async def read(database: Database) -> tuple[Policy, Stored, tuple[Violation, ...]]:
             return await _stored(database, past, since)
 
-        policy, found, violations = with_database(settings, read)
+        policy, contents, violations = with_database(settings, read)
         unchecked: tuple[str, ...] = ()
     else:
         policy = asyncio.run(read_policy(source_named(SHIPPED), past, None))
         checked = check(shipped.invariants, policy)
-        violations, unchecked = checked.violations, tuple(one.name for one in checked.unchecked)
+        violations, unchecked = checked.violations, tuple(statement.name for statement in checked.unchecked)
     return Reported(
         made=datetime.now(UTC),
         shipped=shipped,
@@ -118,7 +118,7 @@ def gather(
         tested=results,
         violations=violations,
         unchecked=unchecked,
-        stored=found,
+        stored=contents,
     )
 
 
@@ -154,6 +154,6 @@ async def _changes(
         since=since,
         lines=line_diff(before, standing.policy),
         access=access_answer(before, standing),
-        revisions=tuple(one for one in log.revisions if one.revision > since.revision),
+        revisions=tuple(revision for revision in log.revisions if revision.revision > since.revision),
         rights=tuple(log.rights),
     )

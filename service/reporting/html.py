@@ -26,7 +26,8 @@ def as_html(document: Document) -> str:
     """Return ``document`` as a page. All its texts are escaped here."""
     title = _text(document.title)
     links = "\n".join(
-        f'<li><a href="#{escape(one.anchor)}">{_text(one.title)}</a></li>' for one in document.sections
+        f'<li><a href="#{escape(section.anchor)}">{_text(section.title)}</a></li>'
+        for section in document.sections
     )
     sections = "\n".join(map(_section, document.sections))
     return f"""<!doctype html>

@@ -48,8 +48,8 @@ def lint(settings: Settings, accepted: Accepted, *, stored: bool) -> Linted:
 
     The database is not looked at while the files can't be used.
     """
-    found = _files(settings)
-    if any(one.finding == file_findings.POLICY for one in found):
+    collected = _files(settings)
+    if any(finding.finding == file_findings.POLICY for finding in collected):
         stored = False
         looked_for = {file_findings.POLICY}  # the rest could not be looked at
     else:
@@ -57,9 +57,9 @@ def lint(settings: Settings, accepted: Accepted, *, stored: bool) -> Linted:
         if stored:
             looked_for.update(stored_findings.CODES)
             with reachable(settings) as there:
-                found += [one for one in _stored(there) if one not in found]
-    findings = accepted.applied(found, looked_for)
-    return Linted(all(one.accepted is not None for one in findings), stored, tuple(findings))
+                collected += [finding for finding in _stored(there) if finding not in collected]
+    findings = accepted.applied(collected, looked_for)
+    return Linted(all(finding.accepted is not None for finding in findings), stored, tuple(findings))
 
 
 def _files(settings: Settings) -> list[Finding]:
@@ -68,12 +68,12 @@ def _files(settings: Settings) -> list[Finding]:
         own = read_shipped(policy.model, folder, policy.invariants, policy.extensions)
     except PolicyError as error:
         return file_findings.refused(file_findings.POLICY, error.faults, str(folder))
-    found = []
+    findings = []
     try:
         check_routes(own)
     except RoutesError as error:
-        found += file_findings.refused(file_findings.ROUTES, error.faults, str(folder / "endpoints.csv"))
-    return [*found, *file_findings.file_findings(own, [folder / "cases"])]
+        findings += file_findings.refused(file_findings.ROUTES, error.faults, str(folder / "endpoints.csv"))
+    return [*findings, *file_findings.file_findings(own, [folder / "cases"])]
 
 
 def _stored(settings: Settings) -> list[Finding]:
@@ -85,16 +85,20 @@ def _stored(settings: Settings) -> list[Finding]:
             standing = await standing_of(policy, connection)
             broken = await broken_invariants(connection, shipped.invariants, policy)
             bound = {
-                f"{one.method} {one.path}": one.buttons
-                for one in await bindings.bound(connection)
-                if one.service == PORTCULLIS
+                f"{binding.method} {binding.path}": binding.buttons
+                for binding in await bindings.bound(connection)
+                if binding.service == PORTCULLIS
             }
             known = [
-                StoredResource(name, one.enabled, tuple((code, works) for code, works in bound.get(name, ())))
-                for one in await resources.registered(connection)
-                for name in [f"{one.method} {one.path}"]
+                StoredResource(
+                    name, resource.enabled, tuple((code, works) for code, works in bound.get(name, ()))
+                )
+                for resource in await resources.registered(connection)
+                for name in [f"{resource.method} {resource.path}"]
             ]
-        found = await asyncio.to_thread(stored_findings.stored_findings, standing, known, shipped.invariants)
-        return [*file_findings.broken_invariants(broken), *found]
+        findings = await asyncio.to_thread(
+            stored_findings.stored_findings, standing, known, shipped.invariants
+        )
+        return [*file_findings.broken_invariants(broken), *findings]
 
     return with_database(settings, look)

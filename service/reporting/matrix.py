@@ -13,12 +13,12 @@ _ACROSS = 8
 """Roles in one table, so that it fits on paper."""
 
 
-def blocks(found: Reported) -> Iterator[Block]:
+def blocks(reported: Reported) -> Iterator[Block]:
     """Yield the roles, and the tables of roles and requests; what is left out without a database."""
-    if found.stored is None:
+    if reported.stored is None:
         yield Paragraph("Left out: roles are in the database, and none was named.")
         return
-    standing = found.stored.standing
+    standing = reported.stored.standing
     matrix = Matrix(standing)
     rows = []
     for role in matrix.roles:
@@ -43,13 +43,13 @@ def blocks(found: Reported) -> Iterator[Block]:
 
 
 def _cells(row: MatrixRow, roles: Sequence[str]) -> Iterator[Cell]:
-    passing = {one.role_code: one for one in row.roles}
+    passing = {cell.role_code: cell for cell in row.roles}
     for role in roles:
-        one = passing.get(role)
-        yield Cell("no", tone="muted") if one is None else Cell(_word(row, one), tone="good")
+        cell = passing.get(role)
+        yield Cell("no", tone="muted") if cell is None else Cell(_word(row, cell), tone="good")
 
 
-def _word(row: MatrixRow, one: PassingCell) -> str:
-    if one.by:
-        return "wildcard" if all("*" in code for code in one.by) else "yes"
+def _word(row: MatrixRow, cell: PassingCell) -> str:
+    if cell.by:
+        return "wildcard" if all("*" in code for code in cell.by) else "yes"
     return "anyone" if row.visitors else "login"

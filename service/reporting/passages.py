@@ -11,12 +11,12 @@ def by(layer: PassedLayer | None) -> str:
     if layer is None or layer.line is None:
         return ""
     code = layer.line.rpartition(", ")[2]
-    held = list(dict.fromkeys(one.code for one in layer.fired if one.code != code))
-    exactly = any(one.code == code for one in layer.fired)
+    held = list(dict.fromkeys(fired.code for fired in layer.fired if fired.code != code))
+    exactly = any(fired.code == code for fired in layer.fired)
     return code if exactly or not held else f"{code} by {' and '.join(held)}"
 
 
-def told(caller: DiffCaller) -> str:
+def caller_text(caller: DiffCaller) -> str:
     """Return who a possible caller is."""
     if not caller.logged_in:
         return "everybody"

@@ -40,21 +40,21 @@ class PolicyLog(Schema):
     rights: list[RightsChange]
 
 
-async def read_log(database: Database, seals: RevisionSeals, wanted: RevisionFilter) -> PolicyLog:
-    """Return all that ``wanted`` matches; raises Unavailable."""
+async def read_log(database: Database, seals: RevisionSeals, criteria: RevisionFilter) -> PolicyLog:
+    """Return all that ``criteria`` matches; raises Unavailable."""
     async with database.snapshot(within=READ_WITHIN) as connection:
-        found = await revisions.page(connection, wanted, page=1, size=WHOLE_LIST)
-        items = [await changes_answer(connection, seals, one) for one in found.items]
-    return PolicyLog(revisions=items, rights=[one async for one in _rights(database, wanted)])
+        listed = await revisions.page(connection, criteria, page=1, size=WHOLE_LIST)
+        items = [await changes_answer(connection, seals, revision) for revision in listed.items]
+    return PolicyLog(revisions=items, rights=[change async for change in _rights(database, criteria)])
 
 
-async def _rights(database: Database, wanted: RevisionFilter) -> AsyncIterator[RightsChange]:
+async def _rights(database: Database, criteria: RevisionFilter) -> AsyncIterator[RightsChange]:
     """Yield the changes of rights by successful calls, newest first."""
     filtered = OperationFilter(
-        user_name=wanted.user_name,
+        user_name=criteria.user_name,
         kind=("INSERT", "UPDATE", "DELETE", "IMPORT"),
         status=[(200, 299)],
-        span=Span(wanted.begin, wanted.end),
+        span=Span(criteria.begin, criteria.end),
     )
     async for batch in LogReader(database).everything(CHANGING_OPERATIONS, filtered, limit=_MOST):
         for entry in batch:

@@ -22,7 +22,7 @@ from service.reporting.document import (
 )
 from service.reporting.gathering import Reported
 from service.reporting.passages import by
-from service.reporting.statements import said
+from service.reporting.statements import demand
 from service.web.messages.schema import moment
 
 _LAYERS = {
@@ -35,55 +35,55 @@ _LAYERS = {
 }
 
 
-def document(found: Reported) -> Document:
+def document(reported: Reported) -> Document:
     """Return the whole report."""
     sections = [
-        Section("summary", "Summary", [*_summary(found)]),
-        Section("model", "The model", [*_model(found)]),
-        Section("openings", "What needs no role", [*_openings(found)]),
-        Section("lines", "The policy lines", [*_lines(found)]),
-        Section("roles", "Roles and requests", [*matrix.blocks(found)]),
-        Section("findings", "Findings", [*_findings(found)]),
-        Section("tests", "Tests of the policy", [*_tests(found)]),
-        Section("invariants", "What must stay true", [*_invariants(found)]),
-        Section("changes", "What has changed", [*changes.blocks(found)]),
+        Section("summary", "Summary", [*_summary(reported)]),
+        Section("model", "The model", [*_model(reported)]),
+        Section("openings", "What needs no role", [*_openings(reported)]),
+        Section("lines", "The policy lines", [*_lines(reported)]),
+        Section("roles", "Roles and requests", [*matrix.blocks(reported)]),
+        Section("findings", "Findings", [*_findings(reported)]),
+        Section("tests", "Tests of the policy", [*_tests(reported)]),
+        Section("invariants", "What must stay true", [*_invariants(reported)]),
+        Section("changes", "What has changed", [*changes.blocks(reported)]),
         Section("sign-off", "Sign-off", [*_sign_off()]),
     ]
-    when = told_time(moment(found.made))
-    source = "files and the database" if found.stored else "files only"
+    when = told_time(moment(reported.made))
+    source = "files and the database" if reported.stored else "files only"
     return Document("Policy report", f"Made {when} by Portcullis {__version__}, of {source}.", sections)
 
 
-def attention(found: Reported) -> list[str]:
+def attention(reported: Reported) -> list[str]:
     """Return what an auditor has to look at, some words each; empty if everything is in order."""
-    told = []
-    if left := sum(one.accepted is None for one in found.linted.findings):
-        told.append(f"{counted(left, 'finding')} not accepted")
-    if found.violations:
-        told.append(f"{counted(len(found.violations), 'violation')} of invariants")
-    if found.tested.failures:
-        told.append(f"{counted(len(found.tested.failures), 'failure')} of decision tables")
-    elif not found.tested.passed and not found.tested.invariants:
-        told.append("lines, matcher rows or faults that no decision table notices")
-    if found.stored and found.stored.drift:
-        told.append("the published policy is not what is registered")
-    return told
+    points = []
+    if left := sum(finding.accepted is None for finding in reported.linted.findings):
+        points.append(f"{counted(left, 'finding')} not accepted")
+    if reported.violations:
+        points.append(f"{counted(len(reported.violations), 'violation')} of invariants")
+    if reported.tested.failures:
+        points.append(f"{counted(len(reported.tested.failures), 'failure')} of decision tables")
+    elif not reported.tested.passed and not reported.tested.invariants:
+        points.append("lines, matcher rows or faults that no decision table notices")
+    if reported.stored and reported.stored.drift:
+        points.append("the published policy is not what is registered")
+    return points
 
 
-def _summary(found: Reported) -> Iterator[Block]:
-    facts = [("Own part (model and files)", Cell(found.shipped.digest, code=True))]
-    if found.stored:
-        published = found.stored.published
+def _summary(reported: Reported) -> Iterator[Block]:
+    facts = [("Own part (model and files)", Cell(reported.shipped.digest, code=True))]
+    if reported.stored:
+        published = reported.stored.published
         facts += [
             ("Revision in force", Cell(f"{published.revision}")),
             ("Published", Cell(f"{told_time(moment(published.create_time))} {_by(published.user_name)}")),
             ("Cause", Cell(published.cause)),
             ("Shared part (database)", Cell(published.digest, code=True)),
-            ("Published lines", _as_registered(found.stored.drift)),
+            ("Published lines", _as_registered(reported.stored.drift)),
         ]
     yield Table("What this report is about", ("Of the policy", "Value"), [(Cell(a), b) for a, b in facts])
-    yield Table("Results", ("Question", "Answer"), [(Cell(name), cell) for name, cell in _results(found)])
-    if not found.stored:
+    yield Table("Results", ("Question", "Answer"), [(Cell(name), cell) for name, cell in _results(reported)])
+    if not reported.stored:
         yield Paragraph(
             "Left out, since no database was named: registered resources and bindings, roles and users, "
             "the revision in force, changes, findings about them, and invariants about roles. The lines "
@@ -107,75 +107,75 @@ def _by(user_name: str | None) -> str:
     return "by a start or a command" if user_name is None else f"by {user_name}"
 
 
-def _results(found: Reported) -> Iterator[tuple[str, Cell]]:
-    tested, findings = found.tested, found.linted.findings
-    left = sum(one.accepted is None for one in findings)
-    failed = len({(one.place, one.asked) for one in tested.failures})
+def _results(reported: Reported) -> Iterator[tuple[str, Cell]]:
+    tested, findings = reported.tested, reported.linted.findings
+    left = sum(finding.accepted is None for finding in findings)
+    failed = len({(failure.place, failure.asked) for failure in tested.failures})
     cases = f"{tested.cases} cases of {tested.tables} tables"
     yield "Decision tables", _good(not failed, f"all {cases} hold", f"{failed} of {cases} fail")
-    yield "Coverage", _coverage(found)
-    yield "Mutation score", _score(found)
-    broken = counted(len(found.violations), "violation")
-    unchecked = f"; {len(found.unchecked)} not checked" if found.unchecked else ""
-    yield "Invariants", _good(not found.violations, f"all hold{unchecked}", f"{broken}{unchecked}")
+    yield "Coverage", _coverage(reported)
+    yield "Mutation score", _score(reported)
+    broken = counted(len(reported.violations), "violation")
+    unchecked = f"; {len(reported.unchecked)} not checked" if reported.unchecked else ""
+    yield "Invariants", _good(not reported.violations, f"all hold{unchecked}", f"{broken}{unchecked}")
     accepted = f"{len(findings) - left} accepted"
     yield "Findings", _good(not left, f"none left, {accepted}", f"{left} not accepted, {accepted}")
-    yield "Requests that need no role", Cell(str(len(found.openings)))
+    yield "Requests that need no role", Cell(str(len(reported.openings)))
 
 
 def _good(good: bool, yes: str, no: str) -> Cell:
     return Cell(yes, tone="good") if good else Cell(no, tone="attention")
 
 
-def _coverage(found: Reported) -> Cell:
-    covered = found.tested.coverage
+def _coverage(reported: Reported) -> Cell:
+    covered = reported.tested.coverage
     if covered is None:
         return Cell("not measured while tests fail", tone="attention")
     idle = sum(row.state == "idle" for row in covered.rows)
     lines = f"{covered.lines - len(covered.uncovered_lines)} of {covered.lines} lines"
     rows = len(covered.rows) - idle
-    told = f"{lines}, {rows - len(covered.uncovered_rows)} of {rows} matcher rows by layer"
-    return _good(not covered.uncovered_lines and not covered.uncovered_rows, told, told)
+    summary = f"{lines}, {rows - len(covered.uncovered_rows)} of {rows} matcher rows by layer"
+    return _good(not covered.uncovered_lines and not covered.uncovered_rows, summary, summary)
 
 
-def _score(found: Reported) -> Cell:
-    if found.tested.mutation is None:
+def _score(reported: Reported) -> Cell:
+    if reported.tested.mutation is None:
         return Cell("not measured: --mutate measures it", tone="muted")
-    score, survivors = found.tested.mutation.score, len(found.tested.mutation.survivors)
+    score, survivors = reported.tested.mutation.score, len(reported.tested.mutation.survivors)
     return _good(not survivors, f"{score:.1%}", f"{score:.1%}, {counted(survivors, 'survivor')}")
 
 
-def _model(found: Reported) -> Iterator[Block]:
+def _model(reported: Reported) -> Iterator[Block]:
     yield Paragraph(
         "Every authorization decision of the service is made by Casbin, from this file and the lines "
         "below. The lines that start with # explain it."
     )
-    yield Listing(found.policy.model_text.strip(), comments=True)
+    yield Listing(reported.policy.model_text.strip(), comments=True)
 
 
-def _openings(found: Reported) -> Iterator[Block]:
+def _openings(reported: Reported) -> Iterator[Block]:
     yield Paragraph(
         "These requests pass without any permission code. All others need one, in at least one of the layers."
     )
     rows = [
         (
-            Cell(one.object, code=True),
-            Cell("nothing" if one.needs == "nothing" else "a login"),
-            Cell(by(one.resource), code=True),
-            Cell(by(one.endpoint), code=True),
+            Cell(opening.object, code=True),
+            Cell("nothing" if opening.needs == "nothing" else "a login"),
+            Cell(by(opening.resource), code=True),
+            Cell(by(opening.endpoint), code=True),
         )
-        for one in found.openings
+        for opening in reported.openings
     ]
     yield Table(counted(len(rows), "request"), ("Request", "Needs", "Resource", "Endpoint"), rows)
 
 
-def _lines(found: Reported) -> Iterator[Block]:
+def _lines(reported: Reported) -> Iterator[Block]:
     yield Paragraph(
         "A line is layer, object, code. A request must pass the layers resource and endpoint. Of several "
         "codes for one object, any one is enough. @login opens to everybody logged in, @anyone to "
         "everybody, @nobody to nobody."
     )
-    rules = found.policy.rules
+    rules = reported.policy.rules
     for layer in LAYERS:
         rows = [
             (Cell(name, code=True), Cell(rules.codes(layer, name), code=True))
@@ -186,31 +186,36 @@ def _lines(found: Reported) -> Iterator[Block]:
             yield Table(f"{_LAYERS[layer]} ({lines})", ("Object", "Codes"), rows)
 
 
-def _findings(found: Reported) -> Iterator[Block]:
-    findings = found.linted.findings
-    left = [one for one in findings if one.accepted is None]
-    accepted = [one for one in findings if one.accepted is not None]
+def _findings(reported: Reported) -> Iterator[Block]:
+    findings = reported.linted.findings
+    left = [finding for finding in findings if finding.accepted is None]
+    accepted = [finding for finding in findings if finding.accepted is not None]
     if not left:
         yield Paragraph("No finding is left to look at.")
     if left:
         rows = [
-            (Cell(one.finding, tone="attention"), Cell(one.place, code=True), Cell(one.reason))
-            for one in left
+            (Cell(finding.finding, tone="attention"), Cell(finding.place, code=True), Cell(finding.reason))
+            for finding in left
         ]
         yield Table(
             f"{counted(len(rows), 'finding')} not accepted", ("Finding", "Place", "What it says"), rows
         )
     if accepted:
         done = [
-            (Cell(one.finding), Cell(one.place, code=True), Cell(one.reason), Cell(one.accepted or ""))
-            for one in accepted
+            (
+                Cell(finding.finding),
+                Cell(finding.place, code=True),
+                Cell(finding.reason),
+                Cell(finding.accepted or ""),
+            )
+            for finding in accepted
         ]
         head = ("Finding", "Place", "What it says", "Accepted, because")
         yield Table(f"{counted(len(done), 'finding')} accepted", head, done)
 
 
-def _tests(found: Reported) -> Iterator[Block]:
-    tested = found.tested
+def _tests(reported: Reported) -> Iterator[Block]:
+    tested = reported.tested
     yield Paragraph(
         f"{counted(tested.cases, 'case')} of {counted(tested.tables, 'decision table')} are asked of the "
         "service's enforcer and of a plain Casbin. A line or matcher row is covered if a case would come "
@@ -220,8 +225,13 @@ def _tests(found: Reported) -> Iterator[Block]:
     rows: list[tuple[Cell, ...]]
     if tested.failures:
         rows = [
-            (Cell(one.place, code=True), Cell(one.asked), Cell(one.enforcer), Cell(one.reasons))
-            for one in tested.failures
+            (
+                Cell(failure.place, code=True),
+                Cell(failure.asked),
+                Cell(failure.enforcer),
+                Cell(failure.reasons),
+            )
+            for failure in tested.failures
         ]
         yield Table("Cases that fail", ("Place", "Case", "Enforcer", "What differs"), rows)
     if tested.coverage:
@@ -241,13 +251,13 @@ def _tests(found: Reported) -> Iterator[Block]:
     if tested.mutation:
         tallies = [
             (
-                Cell(one.kind),
-                Cell(str(one.mutants)),
-                Cell(str(one.killed)),
-                Cell(str(one.equivalent)),
-                Cell(str(one.mutants - one.killed - one.equivalent)),
+                Cell(tally.kind),
+                Cell(str(tally.mutants)),
+                Cell(str(tally.killed)),
+                Cell(str(tally.equivalent)),
+                Cell(str(tally.mutants - tally.killed - tally.equivalent)),
             )
-            for one in tested.mutation.tallies
+            for tally in tested.mutation.tallies
         ]
         head = ("Fault", "Made", "Noticed", "Change no decision", "Unnoticed")
         yield Table(f"Mutation score {tested.mutation.score:.1%}", head, tallies)
@@ -258,19 +268,19 @@ def _tests(found: Reported) -> Iterator[Block]:
                 yield Listing(survivor.case)
 
 
-def _invariants(found: Reported) -> Iterator[Block]:
+def _invariants(reported: Reported) -> Iterator[Block]:
     yield Paragraph(
         "These statements are checked in each change of the policy, of roles and of users, before it is "
         "saved. What is said of holders of codes is checked for every possible caller."
     )
     rows = []
-    for one in found.shipped.invariants.statements:
-        broken = [violation.finding for violation in found.violations if violation.statement == one]
-        if one.name in found.unchecked:
+    for statement in reported.shipped.invariants.statements:
+        broken = [violation.finding for violation in reported.violations if violation.statement == statement]
+        if statement.name in reported.unchecked:
             holds = Cell("not checked: needs a database", tone="muted")
         else:
             holds = Cell(broken, tone="attention") if broken else Cell("holds", tone="good")
-        rows.append((Cell(one.name), Cell(said(one)), Cell(one.reason), holds))
+        rows.append((Cell(statement.name), Cell(demand(statement)), Cell(statement.reason), holds))
     yield Table(counted(len(rows), "statement"), ("Name", "Statement", "Reason", "Result"), rows)
 
 

@@ -24,10 +24,10 @@ MALLOC: Final[Mapping[str, str]] = {
 """Variables that are in the environment of a worker, unless the operator has set them."""
 
 
-def use_huge_pages(*, wanted: bool) -> None:
+def use_huge_pages(*, enabled: bool) -> None:
     """Let this process and the children that it forks from now on have huge pages, or not (prctl(2)).
 
     Does nothing elsewhere than on Linux.
     """
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_THP_DISABLE, int(not wanted), 0, 0, 0)
+        ctypes.CDLL(None).prctl(_PR_SET_THP_DISABLE, int(not enabled), 0, 0, 0)

@@ -121,12 +121,12 @@ def prepare_database(settings: Settings, chosen: str | None, shipped: Shipped) -
         )
     finally:
         passwords.close()
-    if found := prepared.additions:
+    if additions := prepared.additions:
         _log.info(
             "this version has brought permissions",
-            codes=list(found.codes),
-            resources=list(found.resources),
-            gained_by={role: list(codes) for role, codes in found.gained_by.items()},
+            codes=list(additions.codes),
+            resources=list(additions.resources),
+            gained_by={role: list(codes) for role, codes in additions.gained_by.items()},
         )
     if not prepared.new:
         return None
@@ -154,8 +154,8 @@ async def _publish(settings: Settings, shipped: Shipped) -> Policy:
                 raise UnpreparedError(_NO_TIMELINE)
             latest, seals = await revisions.latest(connection), seals_of(settings.oplog)
             if latest is None and not shipped.leaves_unregistered:
-                found = await differences(connection, routes_of_code(shipped))
-                await register(connection, found.proposed)
+                difference = await differences(connection, routes_of_code(shipped))
+                await register(connection, difference.proposed)
             if latest is not None and (await seals.judged(connection, latest)).authenticity == "unknown_key":
                 raise UnpreparedError(_UNKNOWN_KEY.format(latest.revision))
             # Whatever the newest revision says, what is stored decides; and it is sealed if there is a key.
@@ -163,12 +163,12 @@ async def _publish(settings: Settings, shipped: Shipped) -> Policy:
             await seals.renew(connection)
             broken = await broken_invariants(connection, shipped.invariants, policy)
         # The start goes on: otherwise nobody could mend what breaks them.
-        for one in broken:
+        for violation in broken:
             _log.error(
                 "an invariant of the policy is broken",
                 event_type="security",
-                invariant=one.statement.name,
-                finding=one.finding,
+                invariant=violation.statement.name,
+                finding=violation.finding,
             )
         return policy
     finally:

@@ -15,7 +15,7 @@ leave_rich_out()  # this must come before the other imports
 from service.server.allocator import use_huge_pages  # noqa: E402
 
 # A worker wants them for password hashes. What lives for ever would take 3 MiB more with them.
-use_huge_pages(wanted=False)
+use_huge_pages(enabled=False)
 
 # The imports leave hardly any garbage, and looking for it would take a sixth of their time.
 gc.disable()

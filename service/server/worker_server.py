@@ -97,7 +97,7 @@ class WorkerServer(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start the application, then accept."""
         await super().startup(sockets or [])
-        use_huge_pages(wanted=True)  # what lives for ever has its memory now: see the template
+        use_huge_pages(enabled=True)  # what lives for ever has its memory now: see the template
         self._acceptor.start()
         self._announce_start()
 

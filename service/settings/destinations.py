@@ -56,8 +56,8 @@ class Destination:
     @property
     def transport(self) -> Transport:
         """The scheme of the URL."""
-        found: Transport = urlsplit(self.url).scheme  # type: ignore[assignment]  # checked when it was read
-        return found
+        scheme: Transport = urlsplit(self.url).scheme  # type: ignore[assignment]  # checked when it was read
+        return scheme
 
     @property
     def path(self) -> str:
@@ -176,7 +176,7 @@ def _place(parts: SplitResult, port: int | None) -> str | None:
 def _logs(value: object) -> tuple[ExportLog, ...]:
     if not isinstance(value, list) or not value or len({*map(str, value)}) != len(value):
         raise ValueError("must have logs as a list, each once")
-    return tuple(_choice(ExportLog)(one) for one in value)
+    return tuple(_choice(ExportLog)(name) for name in value)
 
 
 def _choice(kind: Any) -> Callable[[object], Any]:
@@ -241,4 +241,4 @@ _READERS: Final[dict[str, Callable[[object], Any]]] = {
     "timeout": _between(*_SECONDS, int, float),
     "batch": _between(*_ENTRIES, int),
 }
-assert _READERS.keys() == {one.name for one in fields(Destination)} - {"name"}  # noqa: S101 - one reader each
+assert _READERS.keys() == {setting.name for setting in fields(Destination)} - {"name"}  # noqa: S101 - one reader each

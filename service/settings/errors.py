@@ -20,7 +20,7 @@ class SettingsError(OperatorError):
     """The settings can't be used; ``faults`` holds every fault found, in the order of the table."""
 
     def __init__(self, faults: Iterable[Fault]) -> None:
-        self.faults = tuple(Fault(*map(printable, one)) for one in faults)
+        self.faults = tuple(Fault(*map(printable, fault)) for fault in faults)
         count = len(self.faults)
         head = "1 setting is wrong:" if count == 1 else f"{count} settings are wrong:"
         super().__init__("\n".join([head, *(f"  {name}: {message}" for name, message in self.faults)]))

@@ -51,11 +51,11 @@ def substitute(value: object, environ: Mapping[str, str]) -> Any:
             raise ValueError(
                 "has a ${ that is not part of ${NAME} or ${NAME:fallback}; write $${ for the characters ${"
             )
-        found = environ.get(name, fallback)
-        if found is None:
+        setting = environ.get(name, fallback)
+        if setting is None:
             raise ValueError(
                 f"needs the environment variable {name}, which is not set; ${{{name}:…}} gives a fallback"
             )
-        return found
+        return setting
 
     return Substituted(_REFERENCE.sub(replaced, value))

@@ -134,15 +134,15 @@ def _decision_log(settings: Settings, _faulty: Collection[str]) -> Iterator[Faul
 
 
 def _destinations(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]:
-    for one in settings.export.destinations:
-        for complaint in _file_faults(one):
-            yield Fault("export.destinations", f"{complaint} ({one.name})")
+    for destination in settings.export.destinations:
+        for complaint in _file_faults(destination):
+            yield Fault("export.destinations", f"{complaint} ({destination.name})")
 
 
-def _file_faults(one: Destination) -> Iterator[str]:
+def _file_faults(destination: Destination) -> Iterator[str]:
     checked = (
-        ("secret_file", one.secret_file, _is_signing_key),
-        ("authorization_file", one.authorization_file, is_header_value),
+        ("secret_file", destination.secret_file, _is_signing_key),
+        ("authorization_file", destination.authorization_file, is_header_value),
     )
     for member, path, fits in checked:
         if path is not None:
@@ -151,10 +151,10 @@ def _file_faults(one: Destination) -> Iterator[str]:
                 complaint = "does not hold a valid one: see docs/reference/audit-export.md"
             if complaint:
                 yield f"the {member} {path} {complaint}"
-    if one.ca_file is not None and not one.ca_file.is_file():
-        yield f"the ca_file is not an existing file: {one.ca_file}"
-    if one.transport == "file" and not Path(one.path).parent.is_dir():
-        yield f"its file is not in an existing folder: {one.path}"
+    if destination.ca_file is not None and not destination.ca_file.is_file():
+        yield f"the ca_file is not an existing file: {destination.ca_file}"
+    if destination.transport == "file" and not Path(destination.path).parent.is_dir():
+        yield f"its file is not in an existing folder: {destination.path}"
 
 
 def _is_signing_key(text: str) -> bool:

@@ -113,18 +113,18 @@ def _create(path: Path, secret: str) -> None:
         Path(name).unlink()
 
 
-def is_open_to_others(found: os.stat_result) -> bool:
+def is_open_to_others(status: os.stat_result) -> bool:
     """True if others than the service may read or write a file with a secret.
 
     If root owns the file and the service is not root, its group may read it: the service could not otherwise.
     """
-    of_root = found.st_uid == 0 != os.geteuid()
-    return bool(found.st_mode & (0o037 if of_root else 0o077))
+    of_root = status.st_uid == 0 != os.geteuid()
+    return bool(status.st_mode & (0o037 if of_root else 0o077))
 
 
 def owner_only_text(path: Path) -> tuple[str, str | None]:
     """Return the text of a file that only its owner may read and None, or "" and what is wrong with it."""
-    return _text(path, os.O_NOFOLLOW, lambda found: bool(found.st_mode & 0o077))
+    return _text(path, os.O_NOFOLLOW, lambda status: bool(status.st_mode & 0o077))
 
 
 def mounted_text(path: Path) -> tuple[str, str | None]:
@@ -138,10 +138,10 @@ def _text(path: Path, flags: int, is_open: Callable[[os.stat_result], bool]) -> 
     except OSError as error:
         return "", f"can't be opened: {error.strerror}"
     try:
-        found = os.fstat(handle)
-        if not stat.S_ISREG(found.st_mode):
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode):
             return "", "is not a regular file"
-        if is_open(found):
+        if is_open(status):
             return "", "is open to other users: chmod 600 it, or delete it if somebody may have read it"
         return os.read(handle, 4096).decode("ascii").strip(), None
     except UnicodeDecodeError:

@@ -19,10 +19,10 @@ _HEADER: Final = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]{1,64})=([\t\x20-\x7e]{
 
 def _headers(text: str) -> dict[str, str]:
     """Return headers from a text such as ``api-key=abc,x-tenant=7``; ValueError if it is not of that form."""
-    found = [_HEADER.fullmatch(part.strip()) for part in text.split(",") if part.strip()]
-    if None in found:
+    matches = [_HEADER.fullmatch(part.strip()) for part in text.split(",") if part.strip()]
+    if None in matches:
         raise ValueError("must be headers such as api-key=…,x-tenant=…, in printable ASCII without commas")
-    return {one[1]: one[2].strip() for one in found if one}
+    return {match[1]: match[2].strip() for match in matches if match}
 
 
 def _header_list(value: str) -> str | None:

@@ -184,16 +184,16 @@ class _Reader:
             return ()
         target: Kind = "menu" if name == "menus" else "button"
         seen: set[str] = set()
-        for number, one in enumerate(given):
+        for number, entry in enumerate(given):
             here = (*place, number)
-            if not isinstance(one, str):
+            if not isinstance(entry, str):
                 self._fault(here, "is no text here: put it in quotes")
                 continue
-            if one in seen:
-                self._fault(here, f"{printable(one)} is in the list already")
-            elif one not in self._keys[target]:
-                self._fault(here, f"there is no {target.capitalize()} {printable(one)} in this file")
-            seen.add(one)
+            if entry in seen:
+                self._fault(here, f"{printable(entry)} is in the list already")
+            elif entry not in self._keys[target]:
+                self._fault(here, f"there is no {target.capitalize()} {printable(entry)} in this file")
+            seen.add(entry)
         return tuple(ordered(target, seen))
 
     def _check_values(self, kind: Kind, values: Mapping[str, Any], place: Keys) -> None:

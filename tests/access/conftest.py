@@ -48,8 +48,8 @@ class Access:
 
     async def allows(self, subject: str, action: str, resource: str, kind: str = "record") -> bool:
         """Return the decision about a user and a resource."""
-        found = await self.decision(user(subject), action, {"type": kind, "id": resource})
-        allowed: bool = found["decision"]
+        answer = await self.decision(user(subject), action, {"type": kind, "id": resource})
+        allowed: bool = answer["decision"]
         return allowed
 
 

@@ -153,7 +153,7 @@ async def test_batch_each_question_is_decided_in_its_place(
     for semantic in ({}, {"options": {"evaluations_semantic": "execute_all", "another_option": "value"}}):
         answer = await access.ask(EVALUATIONS, {**body, **semantic})
         assert answer.status == 200, answer.body
-        assert [one["decision"] for one in answer.json["evaluations"]] == decisions
+        assert [evaluation["decision"] for evaluation in answer.json["evaluations"]] == decisions
         assert "decision" not in answer.json
 
 
@@ -185,7 +185,7 @@ async def test_batch_ends_behind_the_question_that_decides_it(
     }
     answer = await access.ask(EVALUATIONS, body)
 
-    assert [one["decision"] for one in answer.json["evaluations"]] == decisions
+    assert [evaluation["decision"] for evaluation in answer.json["evaluations"]] == decisions
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,7 @@ FOUND: dict[str, list[dict[str, Any]]] = {
 }
 
 
-async def found(access: Access, what: str, body: dict[str, Any]) -> Any:
+async def search_results(access: Access, what: str, body: dict[str, Any]) -> Any:
     answer = await access.ask(f"/access/v1/search/{what}", body, by="searcher")
     assert (answer.status, answer.header("content-type")) == (200, "application/json"), answer.body
     return answer.json
@@ -223,13 +223,13 @@ async def found(access: Access, what: str, body: dict[str, Any]) -> Any:
 @pytest.mark.parametrize("what", SEARCHES)
 async def test_search_finds_what_would_be_allowed(access: Access, what: str) -> None:
     searched = what if what != "action" else "subject"
-    plain = (await found(access, what, SEARCHES[what]))["results"]
+    plain = (await search_results(access, what, SEARCHES[what]))["results"]
 
-    assert [one for one in plain if one.get("id") != "admin"] == FOUND[what]
-    assert (await found(access, what, {**SEARCHES[what], "context": MOMENT}))["results"] == plain
+    assert [result for result in plain if result.get("id") != "admin"] == FOUND[what]
+    assert (await search_results(access, what, {**SEARCHES[what], "context": MOMENT}))["results"] == plain
     if what != "action":
         entity = {**SEARCHES[what][searched], "id": "record-1"}
-        assert (await found(access, what, {**SEARCHES[what], searched: entity}))["results"] == plain
+        assert (await search_results(access, what, {**SEARCHES[what], searched: entity}))["results"] == plain
 
 
 @pytest.mark.parametrize("what", SEARCHES)
@@ -240,9 +240,9 @@ async def test_search_finds_nothing_for_what_is_unknown(access: Access, what: st
     body = {**SEARCHES[what], "subject": entity}
     if what == "subject":
         body = {**SEARCHES[what], "subject": {"type": "spaceship"}}
-    assert (await found(access, what, body))["results"] == []
+    assert (await search_results(access, what, body))["results"] == []
     body = {**SEARCHES[what], "resource": {"type": "spaceship", "id": "x"}}
-    assert (await found(access, what, body))["results"] == []
+    assert (await search_results(access, what, body))["results"] == []
 
 
 @pytest.mark.parametrize(
@@ -272,22 +272,22 @@ async def test_search_needs_each_input_whole(access: Access, what: str, body: di
 
 @pytest.mark.parametrize("what", SEARCHES)
 async def test_search_pages_lead_to_all_results_once(access: Access, what: str) -> None:
-    whole = await found(access, what, SEARCHES[what])
-    pages = [await found(access, what, {**SEARCHES[what], "page": {"limit": 1}})]
+    whole = await search_results(access, what, SEARCHES[what])
+    pages = [await search_results(access, what, {**SEARCHES[what], "page": {"limit": 1}})]
     while token := pages[-1]["page"]["next_token"]:
         # The limit may be named again, or not.
         page = {"token": token} if len(pages) % 2 else {"token": token, "limit": 1}
-        pages.append(await found(access, what, {**SEARCHES[what], "page": page}))
+        pages.append(await search_results(access, what, {**SEARCHES[what], "page": page}))
 
     assert whole["page"] == {"next_token": "", "count": len(whole["results"]), "total": len(whole["results"])}
-    assert [one for page in pages for one in page["results"]] == whole["results"]
+    assert [result for page in pages for result in page["results"]] == whole["results"]
     assert {page["page"]["total"] for page in pages} == {len(whole["results"])}
-    none = await found(access, what, {**SEARCHES[what], "page": {"limit": 0}})
+    none = await search_results(access, what, {**SEARCHES[what], "page": {"limit": 0}})
     assert (none["results"], none["page"]["total"]) == ([], len(whole["results"]))
 
 
 async def test_search_a_token_belongs_to_one_search(access: Access) -> None:
-    first = await found(access, "action", {**SEARCHES["action"], "page": {"limit": 1}})
+    first = await search_results(access, "action", {**SEARCHES["action"], "page": {"limit": 1}})
     token = first["page"]["next_token"]
 
     for body in (

@@ -65,7 +65,7 @@ async def test_of_a_batch_only_users_in_doubt_are_compared(access: Access, compa
     body = {"action": {"name": "read"}, "resource": FIRST, "evaluations": questions}
     answer = await access.ask(EVALUATIONS, body)
 
-    assert [one["decision"] for one in answer.json["evaluations"]] == [True, True, False]
+    assert [evaluation["decision"] for evaluation in answer.json["evaluations"]] == [True, True, False]
     assert str(new.user_id) in compared
     assert str(known.user_id) not in compared
 

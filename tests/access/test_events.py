@@ -16,13 +16,13 @@ pytestmark = pytest.mark.anyio
 
 async def events(access: Access, request_id: str, number: int) -> list[dict[str, Any]]:
     """Wait for the events of answers to a request."""
-    found: list[dict[str, Any]] = []
-    while len(found) < number:
+    matching: list[dict[str, Any]] = []
+    while len(matching) < number:
         await asyncio.sleep(0.02)
         lines = access.log.read_bytes().splitlines() if access.log.exists() else []
-        told = [one for line in lines if (one := json.loads(line))["event"] == "evaluation"]
-        found = [one for one in told if one["request_id"] == request_id]
-    return found
+        evaluations = [event for line in lines if (event := json.loads(line))["event"] == "evaluation"]
+        matching = [evaluation for evaluation in evaluations if evaluation["request_id"] == request_id]
+    return matching
 
 
 async def test_an_answer_is_an_event_that_tells_the_user_and_never_the_token(access: Access) -> None:
@@ -38,10 +38,14 @@ async def test_an_answer_is_an_event_that_tells_the_user_and_never_the_token(acc
         answer = await access.ask(EVALUATION, {**question, "subject": subject}, ("X-Request-ID", name))
         decisions[name] = answer.json["context"].get("decisionId")
 
-    (told,) = await events(access, "told", 1)
-    assert (told["outcome"], told["reason"], told["decision"]) == ("allow", "opened", decisions["told"])
-    assert (told["asked_by"], told["user_id"], told["roles"]) == (gateway.user_id, alice.user_id, ["alice"])
-    assert told["line"] == "p, permission, record:record-1:read, record:record-1:read"
+    (event,) = await events(access, "told", 1)
+    assert (event["outcome"], event["reason"], event["decision"]) == ("allow", "opened", decisions["told"])
+    assert (event["asked_by"], event["user_id"], event["roles"]) == (
+        gateway.user_id,
+        alice.user_id,
+        ["alice"],
+    )
+    assert event["line"] == "p, permission, record:record-1:read, record:record-1:read"
     (unknown,) = await events(access, "unknown", 1)
     assert (unknown["outcome"], unknown["reason"]) == ("deny", "subject_not_active")
     assert not {"decision", "user_id", "codes", "layer"} & set(unknown)
@@ -56,4 +60,4 @@ async def test_questions_are_not_entered_in_the_operation_log(access: Access) ->
     await access.allows("alice", "read", "record-1")
 
     entries = await access.service.data("GET", "/api/operation-log/list?size=200")
-    assert [one["url"] for one in entries["items"] if one["url"].startswith("/access/")] == []
+    assert [entry["url"] for entry in entries["items"] if entry["url"].startswith("/access/")] == []

@@ -88,23 +88,23 @@ def test_about_which_service_an_account_asks_is_decided_by_a_line(
 ) -> None:
     bound, free = gateway("orders"), gateway(None)
     assert isinstance(question_by(POLICY, free, action, resource), Question)
-    found = question_by(POLICY, bound, action, resource)
+    outcome = question_by(POLICY, bound, action, resource)
     if is_own:
-        assert isinstance(found, Question)
+        assert isinstance(outcome, Question)
     else:
-        assert isinstance(found, Answer)
-        assert (found.allowed, found.reason) == (False, "other_service")
-        assert found.decision == POLICY.judge(ACCOUNT, "evaluate other-service", bound.held)
+        assert isinstance(outcome, Answer)
+        assert (outcome.allowed, outcome.reason) == (False, "other_service")
+        assert outcome.decision == POLICY.judge(ACCOUNT, "evaluate other-service", bound.held)
     opened = Policy(MODEL.read_text("utf-8"), [*LINES, Rule(ACCOUNT, "evaluate other-service", "system:all")])
     bound_to_more = gateway("orders", "system:all")
     assert isinstance(question_by(opened, bound_to_more, action, resource), Question)
 
 
 def test_without_a_line_nobody_asks_about_anything() -> None:
-    closed = Policy(MODEL.read_text("utf-8"), [one for one in LINES if one.layer != ACCOUNT])
+    closed = Policy(MODEL.read_text("utf-8"), [line for line in LINES if line.layer != ACCOUNT])
     for service in (None, "orders"):
-        found = question_by(closed, gateway(service, "*"), "GET", Resource("route", "/x"))
-        assert isinstance(found, Answer)
+        outcome = question_by(closed, gateway(service, "*"), "GET", Resource("route", "/x"))
+        assert isinstance(outcome, Answer)
 
 
 def gateway(service: str | None, *codes: str) -> Caller:
@@ -159,7 +159,7 @@ def test_a_template_says_what_all_its_requests_say_together() -> None:
     values = ("new", "7", "open", "orders", "other")
     codes = ["orders:order:read", "orders:order:create", "orders:any:read"]
     for template in ("/orders/{a}", "/{a}/new", "/{a}/{b}", "/open/{b}"):
-        paths = {template.replace("{a}", one).replace("{b}", two) for one, two in product(values, values)}
+        paths = {template.replace("{a}", first).replace("{b}", two) for first, two in product(values, values)}
         for chosen in product([False, True], repeat=3):
             held = [code for code, has in zip(codes, chosen, strict=True) if has]
             each = all(allows(RequestTo("orders", "GET", path), *held) for path in paths)
@@ -259,5 +259,5 @@ async def test_others_get_turns_while_a_long_list_of_questions_is_answered() -> 
     answers = await evaluator.evaluate(POLICY, asking, [asked] * 5)
     task.cancel()
 
-    assert [one.reason for one in answers] == ["not_held"] * 5
+    assert [answer.reason for answer in answers] == ["not_held"] * 5
     assert turns >= 5

@@ -20,7 +20,7 @@ KEY = (
 _numbers = itertools.count()
 
 
-async def found(access: Access, what: str, body: dict[str, Any]) -> list[Any]:
+async def search_results(access: Access, what: str, body: dict[str, Any]) -> list[Any]:
     answer = await access.ask(f"/access/v1/search/{what}", body, by="searcher")
     assert answer.status == 200, answer.body
     results: list[Any] = answer.json["results"]
@@ -29,36 +29,36 @@ async def found(access: Access, what: str, body: dict[str, Any]) -> list[Any]:
 
 async def decisions(access: Access, questions: list[dict[str, Any]]) -> list[bool]:
     answer = await access.ask(EVALUATIONS, {"evaluations": questions})
-    return [one["decision"] for one in answer.json["evaluations"]]
+    return [evaluation["decision"] for evaluation in answer.json["evaluations"]]
 
 
 @pytest.mark.parametrize("name", ["admin", "searcher", "alice"])
 async def test_what_a_search_finds_is_allowed_and_the_rest_is_not(access: Access, name: str) -> None:
     matrix = await access.service.data("GET", "/api/policy/matrix?size=200")
-    everything = [one["object"] for one in matrix["items"]]
-    paths = {one.partition(" ")[2] for one in everything if one.startswith("GET ")}
-    results = await found(
+    everything = [row["object"] for row in matrix["items"]]
+    paths = {request.partition(" ")[2] for request in everything if request.startswith("GET ")}
+    results = await search_results(
         access, "resource", {"subject": user(name), "action": {"name": "GET"}, "resource": {"type": "route"}}
     )
-    ids = {one["id"] for one in results}
+    ids = {result["id"] for result in results}
     asked = sorted(paths | ids)
     questions = [
-        {"subject": user(name), "action": {"name": "GET"}, "resource": {"type": "route", "id": one}}
-        for one in asked
+        {"subject": user(name), "action": {"name": "GET"}, "resource": {"type": "route", "id": path}}
+        for path in asked
     ]
 
     allowed = await decisions(access, questions)
-    assert {one for one, decision in zip(asked, allowed, strict=True) if decision} == ids
+    assert {path for path, decision in zip(asked, allowed, strict=True) if decision} == ids
     assert len(ids) > 3
 
 
 async def test_codes_are_found_as_permissions_and_as_parts(access: Access) -> None:
     body = {"subject": user("alice"), "action": {"name": "any"}, "resource": {"type": "permission"}}
-    codes = [one["id"] for one in await found(access, "resource", body)]
-    use = await found(
+    codes = [search_result["id"] for search_result in await search_results(access, "resource", body)]
+    use = await search_results(
         access, "action", {"subject": user("alice"), "resource": {"type": "permission", "id": codes[0]}}
     )
-    none = await found(
+    none = await search_results(
         access, "action", {"subject": user("bob"), "resource": {"type": "permission", "id": codes[1]}}
     )
 
@@ -74,17 +74,20 @@ async def test_identities_are_found_by_login_id_and_only_those_who_may_log_in(ac
         "resource": {"type": "record", "id": "record-2"},
     }
     subject = {"type": "identity", "id": str(who.user_id)}
-    assert subject in await found(access, "subject", body)
+    assert subject in await search_results(access, "subject", body)
 
     await access.service.data("PUT", f"/api/user/{who.user_id}/status", {"status": "disabled"})
-    assert subject not in await found(access, "subject", body)
+    assert subject not in await search_results(access, "subject", body)
 
 
 async def test_methods_of_a_route_are_found(access: Access) -> None:
     resource = {"type": "route", "id": "/api/role/{id}"}
-    assert await found(access, "action", {"subject": user("alice"), "resource": resource}) == []
+    assert await search_results(access, "action", {"subject": user("alice"), "resource": resource}) == []
     names = [
-        one["name"] for one in await found(access, "action", {"subject": user("admin"), "resource": resource})
+        search_result["name"]
+        for search_result in await search_results(
+            access, "action", {"subject": user("admin"), "resource": resource}
+        )
     ]
     assert {"PUT", "DELETE"} <= set(names)
 
@@ -113,8 +116,8 @@ async def test_an_account_that_is_bound_to_a_service_asks_about_that_service_onl
 
     async def reason(action: str, resource: dict[str, Any]) -> str:
         body = {"subject": user("alice"), "action": {"name": action}, "resource": resource}
-        told: str = (await ask(EVALUATION, body))["context"]["reason"]
-        return told
+        text: str = (await ask(EVALUATION, body))["context"]["reason"]
+        return text
 
     assert await reason("read", {"type": "record", "id": "record-1"}) == "opened"
     assert await reason("read", {"type": "permission", "id": "system:user:list"}) == "other_service"
@@ -123,14 +126,14 @@ async def test_an_account_that_is_bound_to_a_service_asks_about_that_service_onl
         "action": {"name": "GET"},
         "resource": {"type": "permission", "id": "*"},
     }
-    told = (await ask(EVALUATION, asked))["context"]
-    assert (told["layer"], told["required"], "decisionId" in told) == ("account", [], True)
+    context = (await ask(EVALUATION, asked))["context"]
+    assert (context["layer"], context["required"], "decisionId" in context) == ("account", [], True)
     assert await reason("GET", {"type": "route", "id": "/api/user/info"}) == "no_line"
     other = {"type": "route", "id": "/api/user/info", "properties": {"service": "portcullis"}}
     assert await reason("GET", other) == "other_service"
     body = {"subject": user("admin"), "action": {"name": "use"}, "resource": {"type": "permission"}}
-    codes = [one["id"] for one in (await ask("/access/v1/search/resource", body))["results"]]
+    codes = [result["id"] for result in (await ask("/access/v1/search/resource", body))["results"]]
     assert codes
-    assert all(one.startswith("record:") for one in codes)
+    assert all(code.startswith("record:") for code in codes)
     routes = {**body, "action": {"name": "GET"}, "resource": other}
     assert (await ask("/access/v1/search/resource", routes))["results"] == []

@@ -49,11 +49,11 @@ async def test_a_subject_is_named_in_three_ways(access: Access) -> None:
     ],
 )
 async def test_a_subject_that_is_not_active_may_do_nothing(access: Access, kind: str, name: str) -> None:
-    found = await access.decision({"type": kind, "id": name}, "read", FIRST)
+    answer = await access.decision({"type": kind, "id": name}, "read", FIRST)
 
-    assert found["decision"] is False
-    assert found["context"]["reason"] == "subject_not_active"
-    assert set(found["context"]) == {"reason", "revision"}
+    assert answer["decision"] is False
+    assert answer["context"]["reason"] == "subject_not_active"
+    assert set(answer["context"]) == {"reason", "revision"}
 
 
 async def test_rights_are_those_of_the_moment_of_the_question(access: Access) -> None:
@@ -121,8 +121,8 @@ async def test_a_disabled_button_closes_its_code_for_everybody(access: Access) -
     assert await access.allows("admin", "write", "record-2")
 
     await access.service.data("PATCH", f"/api/menu/{button}", {"enabled": False})
-    found = await access.decision(user("admin"), "write", {"type": "record", "id": "record-2"})
-    assert (found["decision"], found["context"]["reason"]) == (False, "no_line")
+    answer = await access.decision(user("admin"), "write", {"type": "record", "id": "record-2"})
+    assert (answer["decision"], answer["context"]["reason"]) == (False, "no_line")
     await access.service.data("PATCH", f"/api/menu/{button}", {"enabled": True})
     assert await access.allows("admin", "write", "record-2")
 
@@ -137,8 +137,8 @@ async def test_a_revoked_token_is_no_subject(access: Access) -> None:
     await who.log_in()
     answer = await who.ask("POST", "/api/auth/logout")
     assert answer.status == 200
-    found = await access.decision({"type": "token", "id": who.token}, "read", FIRST)
-    assert found["context"]["reason"] == "subject_not_active"
+    reply = await access.decision({"type": "token", "id": who.token}, "read", FIRST)
+    assert reply["context"]["reason"] == "subject_not_active"
 
 
 async def test_users_of_one_moment_are_read_together(access: Access) -> None:
@@ -153,7 +153,9 @@ async def test_users_of_one_moment_are_read_together(access: Access) -> None:
     answers = await asyncio.gather(*(access.ask(EVALUATIONS, body) for _ in range(4)))
 
     for answer in answers:
-        assert [one["decision"] for one in answer.json["evaluations"]] == [True] * 5 + [False] + [True] * 5
+        assert [evaluation["decision"] for evaluation in answer.json["evaluations"]] == [True] * 5 + [
+            False
+        ] + [True] * 5
 
 
 async def test_routes_are_those_of_this_service_unless_another_is_named(access: Access) -> None:
@@ -171,11 +173,11 @@ async def test_routes_are_those_of_this_service_unless_another_is_named(access: 
 async def test_only_readers_of_the_policy_are_told_what_would_open(access: Access) -> None:
     body = {"subject": user("bob"), "action": {"name": "write"}, "resource": FIRST}
     untold = (await access.ask(EVALUATION, body)).json["context"]
-    told = (await access.service.ask("POST", EVALUATION, body)).json["context"]
+    context = (await access.service.ask("POST", EVALUATION, body)).json["context"]
 
     assert "required" not in untold
-    assert told["required"] == ["record:record-1:write"]
-    assert told["decisionId"] == untold["decisionId"]
+    assert context["required"] == ["record:record-1:write"]
+    assert context["decisionId"] == untold["decisionId"]
 
 
 async def test_nobody_asks_without_the_code(access: Access) -> None:

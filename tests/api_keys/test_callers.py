@@ -21,7 +21,7 @@ LIST = "system:role:list"
 
 async def held(workers: Workers, key: str) -> list[set[str]]:
     """Return what each worker says that the key holds."""
-    return [set(one.json["data"]["permissions"]) for one in await workers.ask(key, "/api/user/info")]
+    return [set(answer.json["data"]["permissions"]) for answer in await workers.ask(key, "/api/user/info")]
 
 
 async def test_a_key_does_what_its_account_may_and_nothing_else(workers: Workers) -> None:
@@ -37,8 +37,8 @@ async def test_wrong_keys_are_refused_alike(workers: Workers) -> None:
     swapped = "_".join([*good.split("_")[:2], *other.split("_")[2:]])
     for key in (good[:-1], good + "0", good.upper(), swapped, "pck_", "pck_1_x_y"):
         answers = await workers.ask(key)
-        assert [one.code for one in answers] == ["token_invalid"] * 2
-        assert all(b"pck_" not in one.body for one in answers)
+        assert [answer.code for answer in answers] == ["token_invalid"] * 2
+        assert all(b"pck_" not in answer.body for answer in answers)
 
 
 async def test_the_rights_follow_a_role_from_the_next_request_on(workers: Workers) -> None:
@@ -64,15 +64,15 @@ async def test_the_rights_follow_the_account_from_the_next_request_on(workers: W
     await workers.second.data("PATCH", user, {"roleIds": [account.role_id]})
     assert await workers.statuses(key) == [200, 200]
     await workers.first.data("PUT", f"{user}/status", {"status": "disabled"})
-    assert [one.code for one in await workers.ask(key)] == ["account_banned"] * 2
+    assert [answer.code for answer in await workers.ask(key)] == ["account_banned"] * 2
     await workers.first.data("PUT", f"{user}/status", {"status": "enabled"})
     assert await workers.statuses(key) == [200, 200]
     await workers.second.data("POST", f"/api/online/{account.id}/ban", {"reason": "for a test"})
-    assert [one.code for one in await workers.ask(key)] == ["account_banned"] * 2
+    assert [answer.code for answer in await workers.ask(key)] == ["account_banned"] * 2
     await workers.second.data("DELETE", f"/api/online/{account.id}/ban")
     assert await workers.statuses(key) == [200, 200]
     assert (await workers.first.ask("DELETE", user)).status == 200
-    assert [one.code for one in await workers.ask(key)] == ["token_invalid"] * 2
+    assert [answer.code for answer in await workers.ask(key)] == ["token_invalid"] * 2
 
 
 async def test_scopes_narrow_the_rights_and_never_widen_them(workers: Workers) -> None:
@@ -96,8 +96,8 @@ async def test_a_key_with_an_empty_list_of_scopes_opens_nothing(
     key = await workers.key(await workers.account(*codes), scopes=[])
     for path in ("/api/role/list", "/api/user/info", "/api/user/profile", "/api/auth/sessions"):
         answers = await workers.ask(key, path)
-        assert [one.code for one in answers] == ["permission_denied"] * 2, path
-        assert all(one.json["decisionId"] for one in answers)
+        assert [answer.code for answer in answers] == ["permission_denied"] * 2, path
+        assert all(answer.json["decisionId"] for answer in answers)
 
 
 async def test_an_account_without_codes_opens_what_is_open_to_everybody_logged_in(workers: Workers) -> None:
@@ -122,9 +122,9 @@ async def test_an_expired_key_is_refused_also_where_it_was_known(
     is_past = ApiKeyCallers._is_past
     # Ninety seconds later.
     monkeypatch.setattr(
-        ApiKeyCallers, "_is_past", lambda one, end: is_past(one, end and end - timedelta(seconds=90))
+        ApiKeyCallers, "_is_past", lambda callers, end: is_past(callers, end and end - timedelta(seconds=90))
     )
-    assert [one.code for one in await workers.ask(key)] == ["token_expired"] * 2
+    assert [answer.code for answer in await workers.ask(key)] == ["token_expired"] * 2
 
 
 async def test_a_service_account_can_not_log_in_and_has_no_password(workers: Workers) -> None:

@@ -26,7 +26,7 @@ async def test_a_service_account_is_made_shown_filtered_and_edited(workers: Work
     made = await workers.first.data("POST", "/api/user", body)
     assert (made["kind"], made["service"]) == ("service", "orders")
     page = await workers.second.data("GET", "/api/user/list?kind=service&userName=gateway")
-    assert [one["id"] for one in page["items"]] == [made["id"]]
+    assert [account["id"] for account in page["items"]] == [made["id"]]
     assert (await workers.first.data("GET", "/api/user/list?kind=person&userName=gateway"))["total"] == 0
     path = f"/api/user/{made['id']}"
     key = (await made_key(workers, made["id"]))["key"]
@@ -37,12 +37,12 @@ async def test_a_service_account_is_made_shown_filtered_and_edited(workers: Work
 
 
 async def test_an_account_that_is_bound_to_a_service_does_not_free_itself_or_others(workers: Workers) -> None:
-    one = await workers.account("system:user:update", "system:user:list")
+    first = await workers.account("system:user:update", "system:user:list")
     other = await workers.account()
-    key = (await made_key(workers, one.id))["key"]
-    for account in (one, other):
+    key = (await made_key(workers, first.id))["key"]
+    for account in (first, other):
         await workers.first.data("PATCH", f"/api/user/{account.id}", {"service": "orders"})
-    for account in (one, other):
+    for account in (first, other):
         for service in (None, "shop"):
             path = f"/api/user/{account.id}"
             refused = await workers.first.ask("PATCH", path, {"service": service}, token=key)
@@ -105,8 +105,8 @@ async def test_a_deleted_key_is_refused_from_the_next_request_on_and_the_others_
 
 
 async def test_nobody_deletes_a_key_under_the_name_of_another_account(workers: Workers) -> None:
-    one, other = await workers.account(LIST), await workers.account(LIST)
-    key = await made_key(workers, one.id)
+    owner, other = await workers.account(LIST), await workers.account(LIST)
+    key = await made_key(workers, owner.id)
 
     assert (await workers.first.ask("DELETE", f"/api/user/{other.id}/keys/{key['id']}")).status == 404
     assert await workers.statuses(key["key"]) == [200, 200]

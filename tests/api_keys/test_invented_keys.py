@@ -31,10 +31,10 @@ async def test_invented_keys_that_come_at_once_are_looked_up_one_after_another()
     database = Database()
     callers = ApiKeyCallers(cast(Any, database), cast(Any, None), cast(Any, None))
     keys = [str(ApiKey(number, new_secret())) for number in range(1, 21)]
-    found = await asyncio.gather(
+    outcomes = await asyncio.gather(
         *(callers.of_key(key, counted=False) for key in keys), return_exceptions=True
     )
-    assert [type(one) for one in found] == [TokenInvalid] * len(keys)
+    assert [type(outcome) for outcome in outcomes] == [TokenInvalid] * len(keys)
     assert database.most == 1
 
 

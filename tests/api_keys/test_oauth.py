@@ -35,16 +35,16 @@ async def token_by(
 async def issued(workers: Workers, key: str, **more: str) -> dict[str, Any]:
     answer = await token_by(workers, {**GRANT, **more}, basic(key.split("_")[1], key))
     assert answer.status == 200, answer.body
-    told: dict[str, Any] = answer.json
-    return told
+    body: dict[str, Any] = answer.json
+    return body
 
 
 async def introspected(workers: Workers, token: str, **more: str) -> dict[str, Any]:
     body = urlencode({"token": token, **more}).encode()
     answer = await workers.second.ask_raw("POST", "/oauth/introspect", body, FORM)
     assert answer.status == 200, answer.body
-    told: dict[str, Any] = answer.json
-    return told
+    introspection: dict[str, Any] = answer.json
+    return introspection
 
 
 async def test_a_key_is_exchanged_for_a_token_by_both_methods_and_both_names(workers: Workers) -> None:
@@ -59,11 +59,11 @@ async def test_a_key_is_exchanged_for_a_token_by_both_methods_and_both_names(wor
     ):
         assert answer.status == 200, answer.body
         assert answer.header("cache-control") == "no-store"
-        told = answer.json
-        assert set(told) == {"access_token", "token_type", "expires_in", "scope"}
-        assert (told["token_type"], told["expires_in"], told["scope"]) == ("Bearer", 900, LIST)
-        assert await workers.statuses(told["access_token"]) == [200, 200]
-        assert await workers.statuses(told["access_token"], "/api/user/list") == [403, 403]
+        body = answer.json
+        assert set(body) == {"access_token", "token_type", "expires_in", "scope"}
+        assert (body["token_type"], body["expires_in"], body["scope"]) == ("Bearer", 900, LIST)
+        assert await workers.statuses(body["access_token"]) == [200, 200]
+        assert await workers.statuses(body["access_token"], "/api/user/list") == [403, 403]
 
 
 async def test_a_token_of_a_key_that_is_limited_to_nothing_opens_nothing(workers: Workers) -> None:
@@ -118,12 +118,12 @@ async def test_the_scope_of_a_token_narrows_it_and_the_rights_of_the_key_still_b
 ) -> None:
     account = await workers.account(LIST, "system:menu:list")
     key = await workers.key(account)
-    told = await issued(workers, key, scope="system:role:* system:user:*")
-    assert told["scope"] == LIST
-    assert await workers.statuses(told["access_token"]) == [200, 200]
-    assert await workers.statuses(told["access_token"], "/api/menu/list") == [403, 403]
+    response = await issued(workers, key, scope="system:role:* system:user:*")
+    assert response["scope"] == LIST
+    assert await workers.statuses(response["access_token"]) == [200, 200]
+    assert await workers.statuses(response["access_token"], "/api/menu/list") == [403, 403]
     await workers.first.data("PUT", f"/api/role/{account.role_id}/permissions", {"menuIds": []})
-    assert await workers.statuses(told["access_token"]) == [403, 403]
+    assert await workers.statuses(response["access_token"]) == [403, 403]
 
 
 async def test_a_token_dies_with_its_key_and_with_its_account(workers: Workers) -> None:
@@ -136,20 +136,20 @@ async def test_a_token_dies_with_its_key_and_with_its_account(workers: Workers) 
 
     account, key, token = await with_token()
     await workers.first.data("DELETE", f"/api/user/{account.id}/keys/{key.split('_')[1]}")
-    assert [one.code for one in await workers.ask(token)] == ["token_invalid"] * 2
+    assert [answer.code for answer in await workers.ask(token)] == ["token_invalid"] * 2
     account, _, token = await with_token()
     await workers.second.data("PUT", f"/api/user/{account.id}/status", {"status": "disabled"})
-    assert [one.code for one in await workers.ask(token)] == ["account_banned"] * 2
+    assert [answer.code for answer in await workers.ask(token)] == ["account_banned"] * 2
 
 
 async def test_a_token_ends_no_later_than_its_key_and_is_no_device_session(workers: Workers) -> None:
     account = await workers.account(LIST)
-    told = await issued(workers, await workers.key(account, seconds=100))
-    assert 0 < told["expires_in"] <= 100
+    response = await issued(workers, await workers.key(account, seconds=100))
+    assert 0 < response["expires_in"] <= 100
     online = await workers.first.data("GET", f"/api/online/list?userName={account.name}")
     assert online["total"] == 0
     path = f"/api/user/{account.id}/keys"
-    made = await workers.first.ask("POST", path, {"name": "job"}, token=told["access_token"])
+    made = await workers.first.ask("POST", path, {"name": "job"}, token=response["access_token"])
     assert (made.status, made.json["layer"]) == (403, "endpoint"), "it holds no such code"
 
 
@@ -165,10 +165,18 @@ async def test_introspection_tells_what_a_token_may_do_now(workers: Workers) -> 
     account = await workers.account(LIST, "system:menu:list")
     key = await workers.key(account, seconds=1000, scopes=["system:*:list"])
     token = (await issued(workers, key, scope=LIST))["access_token"]
-    told = await introspected(workers, token, token_type_hint="access_token")
-    assert told["active"] is True
-    assert (told["scope"], told["username"], told["client_id"]) == (LIST, account.name, key.split("_")[1])
-    assert (told["sub"], told["token_type"], told["iss"]) == (str(account.id), "Bearer", "portcullis")
+    introspection = await introspected(workers, token, token_type_hint="access_token")
+    assert introspection["active"] is True
+    assert (introspection["scope"], introspection["username"], introspection["client_id"]) == (
+        LIST,
+        account.name,
+        key.split("_")[1],
+    )
+    assert (introspection["sub"], introspection["token_type"], introspection["iss"]) == (
+        str(account.id),
+        "Bearer",
+        "portcullis",
+    )
     assert (await introspected(workers, key))["scope"] == f"system:menu:list {LIST}"
     assert workers.first.token is not None
     session = await introspected(workers, workers.first.token)
@@ -188,14 +196,14 @@ async def test_a_bound_account_is_told_the_codes_of_its_own_service_only(workers
     mine = await workers.key(reader)
     theirs = await workers.key(await workers.account(LIST))
 
-    async def told(token: str) -> Any:
+    async def introspected(token: str) -> Any:
         body = urlencode({"token": token}).encode()
         return (await workers.second.ask_raw("POST", "/oauth/introspect", body, FORM, token=mine)).json
 
     assert workers.first.token is not None
-    session = await told(workers.first.token)
+    session = await introspected(workers.first.token)
     assert (session["active"], session["username"], session["scope"]) == (True, "admin", "orders:*")
-    other = await told(theirs)
+    other = await introspected(theirs)
     assert (other["active"], other["scope"]) == (True, "")
 
 

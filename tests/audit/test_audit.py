@@ -81,12 +81,12 @@ def odd(number: int) -> OperationEvent:
 
 
 async def audited(place: Place, key: str = KEY, **options: Any) -> list[Day]:
-    return [one async for one in Audit(database=place.database, keys=[Chain(key), Chain()], **options).days()]
+    return [day async for day in Audit(database=place.database, keys=[Chain(key), Chain()], **options).days()]
 
 
 async def faults(place: Place, **options: Any) -> list[str]:
     return [
-        f"{one.log} {one.day}: {fault}" for one in await audited(place, **options) for fault in one.faults
+        f"{day.log} {day.day}: {fault}" for day in await audited(place, **options) for fault in day.faults
     ]
 
 
@@ -98,12 +98,12 @@ async def change(place: Place, *statements: str) -> None:
 
 async def test_logs_that_nobody_touched_are_as_they_were_written(filled: Place) -> None:
     days = await audited(filled)
-    assert [(one.log, str(one.day), one.entries) for one in days] == [
+    assert [(day.log, str(day.day), day.entries) for day in days] == [
         ("operation_log", "2026-03-14", 1),
         ("operation_log", "2026-03-15", 5),
         ("login_log", "2026-03-14", 1),
     ]
-    assert [fault for one in days for fault in one.faults] == []
+    assert [fault for day in days for fault in day.faults] == []
 
 
 @pytest.mark.parametrize(
@@ -175,10 +175,11 @@ async def test_logs_that_nobody_touched_are_as_they_were_written(filled: Place) 
 )
 async def test_what_was_tampered_with_is_found_and_told(filled: Place, statement: str, expected: str) -> None:
     await change(filled, statement)
-    found = await faults(filled)
-    assert any(one.startswith("operation_log 2026-03-15: ") and one.endswith(expected) for one in found), (
-        found
-    )
+    messages = await faults(filled)
+    assert any(
+        message.startswith("operation_log 2026-03-15: ") and message.endswith(expected)
+        for message in messages
+    ), messages
 
 
 async def test_only_the_entry_that_was_changed_is_told(filled: Place) -> None:
@@ -206,7 +207,7 @@ async def test_an_entry_that_was_inserted_is_told(filled: Place, place_in_chain:
         f" SELECT gen_random_uuid(), {columns}, {place_in_chain}"
         " FROM sys.operation_log WHERE chain_number = 5",
     )
-    assert any(one.endswith(expected) for one in await faults(filled))
+    assert any(fault.endswith(expected) for fault in await faults(filled))
 
 
 async def test_a_day_that_is_gone_with_its_head_is_remembered_by_the_day_after(filled: Place) -> None:
@@ -231,7 +232,7 @@ async def test_a_chain_made_anew_without_the_key_is_told(filled: Place) -> None:
     assert await faults(filled) == [
         "operation_log 2026-03-15: its chain was made without a key, but keys were used from 2026-03-14"
     ]
-    assert [one.keyless for one in await audited(filled)] == [False, True, False]
+    assert [day.keyless for day in await audited(filled)] == [False, True, False]
 
 
 async def test_a_chain_of_another_key_is_told_until_the_key_is_given(filled: Place) -> None:
@@ -243,7 +244,7 @@ async def test_a_chain_of_another_key_is_told_until_the_key_is_given(filled: Pla
         f"operation_log 2026-03-14: its chain was made with the key {key_id}, which was not given"
     ]
     audit = Audit(database=filled.database, keys=[Chain(KEY), Chain(), Chain(other)])
-    assert [fault async for one in audit.days() for fault in one.faults] == []
+    assert [fault async for day in audit.days() for fault in day.faults] == []
 
 
 async def test_heads_that_were_kept_elsewhere_tell_what_even_the_holder_of_the_key_removed(
@@ -261,21 +262,21 @@ async def test_heads_that_were_kept_elsewhere_tell_what_even_the_holder_of_the_k
     lines += ['{"event":"head of a log","day":"2026-03-14","number":1e999}', '["head of a log"]']
     lines += [json.dumps({"event": "head of a log", **head_facts(head, timeline)}) for head in heads]
     kept = told_lines(lines)
-    assert await faults(filled, told=kept) == []
+    assert await faults(filled, checkpoints=kept) == []
     (fourth,) = [row for row in await filled.rows() if row.chain_number == 4]
     await change(filled, "DELETE FROM sys.operation_log WHERE chain_number = 5")
     async with filled.database.transaction() as connection:
         shorter = replace(heads[-1], number=4, hash=fourth.chain_hash)
         await chain.save(connection, [Chain(KEY).sealed(shorter)])
     assert await faults(filled) == []
-    assert await faults(filled, told=kept) == [
+    assert await faults(filled, checkpoints=kept) == [
         "operation_log 2026-03-15: it ends with number 4; 5 entries were reported earlier"
     ]
     await change(
         filled, "DELETE FROM sys.operation_log", "DELETE FROM sys.log_chain WHERE day > '2026-03-14'"
     )
     assert "operation_log 2026-03-15: its head is missing; 5 entries were reported earlier" in await faults(
-        filled, told=kept
+        filled, checkpoints=kept
     )
 
 

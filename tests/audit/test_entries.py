@@ -86,7 +86,7 @@ _FIXED: dict[str, Any] = {"event_id": operation().event_id, "create_time": opera
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("first", "other"),
     [
         ({"params": {"n": 100}}, {"params": {"n": 100.0}}),
         ({"params": {"n": 1e22}}, {"params": {"n": 10**22}}),
@@ -98,14 +98,16 @@ _FIXED: dict[str, Any] = {"event_id": operation().event_id, "create_time": opera
     ],
 )
 def test_the_chain_vouches_for_values_however_they_are_written(
-    one: dict[str, Any], other: dict[str, Any]
+    first: dict[str, Any], other: dict[str, Any]
 ) -> None:
-    rows = [read("operation_log", encode(operation(**_FIXED | fields))).canonical for fields in (one, other)]
+    rows = [
+        read("operation_log", encode(operation(**_FIXED | fields))).canonical for fields in (first, other)
+    ]
     assert rows[0] == rows[1]
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("first", "other"),
     [
         ({"params": {"n": 1}}, {"params": {"n": "1"}}),
         ({"params": {"n": 10**30}}, {"params": {"n": 10**30 + 1}}),
@@ -126,8 +128,10 @@ def test_the_chain_vouches_for_values_however_they_are_written(
         ({"client_ip": "10.0.0.1"}, {"client_ip": "10.0.0.1/8"}),
     ],
 )
-def test_the_chain_tells_different_values_apart(one: dict[str, Any], other: dict[str, Any]) -> None:
-    rows = [read("operation_log", encode(operation(**_FIXED | fields))).canonical for fields in (one, other)]
+def test_the_chain_tells_different_values_apart(first: dict[str, Any], other: dict[str, Any]) -> None:
+    rows = [
+        read("operation_log", encode(operation(**_FIXED | fields))).canonical for fields in (first, other)
+    ]
     assert rows[0] != rows[1]
 
 

@@ -29,8 +29,8 @@ class Refusals:
         for _ in range(times):
             self.reads.note(what, self._event(what))
 
-    def told(self) -> list[tuple[str, int | None]]:
-        return [(one.url, one.repetitions) for one in self.entered]
+    def reported(self) -> list[tuple[str, int | None]]:
+        return [(operation_event.url, operation_event.repetitions) for operation_event in self.entered]
 
     def _event(self, what: str) -> Callable[[], OperationEvent]:
         def event() -> OperationEvent:
@@ -45,7 +45,7 @@ async def test_the_first_is_entered_before_anything_else_happens() -> None:
 
     refusals.refuse("a")
 
-    assert refusals.told() == [("a", None)]
+    assert refusals.reported() == [("a", None)]
     refusals.reads.finish()
 
 
@@ -54,10 +54,10 @@ async def test_repetitions_are_one_entry_with_their_number_once_the_time_is_over
 
     refusals.refuse("a", 4)
     refusals.refuse("b")
-    assert refusals.told() == [("a", None), ("b", None)]
+    assert refusals.reported() == [("a", None), ("b", None)]
     await until(lambda: len(refusals.entered) == 3)
 
-    assert refusals.told() == [("a", None), ("b", None), ("a", 3)]
+    assert refusals.reported() == [("a", None), ("b", None), ("a", 3)]
     assert refusals.entered[0].event_id != refusals.entered[2].event_id
     assert refusals.entered[2].action == "action 2"  # the first repetition is the one that it tells
 
@@ -69,7 +69,7 @@ async def test_what_is_not_repeated_makes_no_further_entry() -> None:
 
     await until(lambda: len(refusals.entered) == 3)
 
-    assert refusals.told() == [("a", None), ("b", None), ("b", 1)]
+    assert refusals.reported() == [("a", None), ("b", None), ("b", 1)]
 
 
 async def test_after_the_time_the_next_one_is_a_first_one_again() -> None:
@@ -80,7 +80,7 @@ async def test_after_the_time_the_next_one_is_a_first_one_again() -> None:
     refusals.refuse("a", 3)
     await until(lambda: len(refusals.entered) == 4)
 
-    assert refusals.told() == [("a", None), ("a", 1), ("a", None), ("a", 2)]
+    assert refusals.reported() == [("a", None), ("a", 1), ("a", None), ("a", 2)]
 
 
 async def test_a_flood_of_one_refusal_makes_two_entries_and_no_more() -> None:
@@ -89,7 +89,7 @@ async def test_a_flood_of_one_refusal_makes_two_entries_and_no_more() -> None:
     refusals.refuse("a", 10_000)
     refusals.reads.finish()
 
-    assert refusals.told() == [("a", None), ("a", 9_999)]
+    assert refusals.reported() == [("a", None), ("a", 9_999)]
     assert refusals.made == 2
 
 
@@ -99,11 +99,11 @@ async def test_when_too_many_differ_the_oldest_is_entered_early_and_nothing_is_l
     refusals.refuse("a", 3)
     refusals.refuse("b", 2)
     refusals.refuse("c")
-    assert refusals.told() == [("a", None), ("b", None), ("c", None), ("a", 2)]
+    assert refusals.reported() == [("a", None), ("b", None), ("c", None), ("a", 2)]
     refusals.refuse("a")
     refusals.reads.finish()
 
-    assert refusals.told()[4:] == [("a", None), ("b", 1)]
+    assert refusals.reported()[4:] == [("a", None), ("b", 1)]
 
 
 async def test_what_is_held_is_bounded() -> None:
@@ -127,4 +127,4 @@ async def test_nothing_goes_on_after_the_end() -> None:
     refusals.reads.finish()
     await asyncio.sleep(2 * SHORT)
 
-    assert refusals.told() == [("a", None), ("a", 1)]
+    assert refusals.reported() == [("a", None), ("a", 1)]

@@ -44,7 +44,7 @@ def test_every_call_that_was_answered_has_its_entry_when_the_service_has_stopped
             calls = [pool.submit(explain, client, header, number) for number in range(CALLS)]
             assert calls[CALLS // 2].result() is not None
             assert service.stop() == 0
-            answered = {one for context in calls if (one := context.result()) is not None}
+            answered = {decision_id for context in calls if (decision_id := context.result()) is not None}
         closed = [line for line in service.log if line["event"] == "the logs are closed"]
         heads = [line for line in service.log if line["event"] == "head of a log"]
     assert len(answered) > CALLS // 2

@@ -63,7 +63,7 @@ class Emitter:
         lines = self._out.read_text().splitlines(keepends=True)
         # The journal's own log lines stand between.
         words = [line.split() for line in lines if line.endswith("\n") and line[0].isdigit()]
-        return {f"{self.name} {one[0]}": float(one[1]) for one in words if one[0].isdigit()}
+        return {f"{self.name} {fields[0]}": float(fields[1]) for fields in words if fields[0].isdigit()}
 
     def wait_for(self, count: int) -> None:
         """Return when so many entries were accepted."""
@@ -82,9 +82,9 @@ def emitting(place: Place, folder: Path, *names: str) -> Iterator[list[Emitter]]
     try:
         yield emitters
     finally:
-        for one in emitters:
-            one.process.kill()
-            one.process.join()
+        for worker in emitters:
+            worker.process.kill()
+            worker.process.join()
 
 
 @asynccontextmanager
@@ -110,8 +110,8 @@ async def load(journal: Journal) -> AsyncIterator[Callable[[], int]]:
 
 async def more_than(count: Callable[[], int], least: int) -> None:
     """Return when ``least`` more entries were logged."""
-    wanted = count() + least
-    await until(lambda: count() >= wanted)
+    target = count() + least
+    await until(lambda: count() >= target)
 
 
 async def new_actions(place: Place, since: int) -> Counter[str]:
@@ -131,8 +131,8 @@ async def test_a_worker_that_is_killed_loses_its_last_moment_and_one_that_is_sto
     fragile: Place, tmp_path: Path
 ) -> None:
     with emitting(fragile, tmp_path, "killed", "stopped") as (killed, stopped):
-        for one in (killed, stopped):
-            one.wait_for(200)
+        for worker in (killed, stopped):
+            worker.wait_for(200)
         killed.process.kill()
         killed.process.join()
         ended = max(killed.accepted.values())
@@ -146,7 +146,9 @@ async def test_a_worker_that_is_killed_loses_its_last_moment_and_one_that_is_sto
         assert stopped.accepted.keys() - written.keys() == set()
         missing = sorted(killed.accepted.keys() - written.keys(), key=killed.accepted.__getitem__)
         assert missing == list(killed.accepted)[len(killed.accepted) - len(missing) :]
-        assert [one for one in missing if killed.accepted[one] < ended - LOST_AT_KILL - BUSY_MACHINE] == []
+        assert [
+            action for action in missing if killed.accepted[action] < ended - LOST_AT_KILL - BUSY_MACHINE
+        ] == []
         assert await is_whole(fragile)
 
 

@@ -111,8 +111,8 @@ async def test_many_workers_that_start_at_once_make_each_month_once_while_others
     database = Database(place.database_url, pool_size=5)
     many = [Upkeep(database, Chain(), {"operation_log": 0, "login_log": 0}) for _ in range(4)]
     written = [write_on(place, "2026-12-01", "2026-12-02") for _ in range(4)]
-    await asyncio.gather(*(one.months(date(2026, 12, 1)) for one in many), *written)
-    await asyncio.gather(*(one.months(date(2026, 12, 1)) for one in many))
+    await asyncio.gather(*(worker.months(date(2026, 12, 1)) for worker in many), *written)
+    await asyncio.gather(*(worker.months(date(2026, 12, 1)) for worker in many))
     await database.close()
     assert (await partitions(place))["2026_12"] == 8
 
@@ -143,15 +143,15 @@ async def test_a_month_that_somebody_dropped_is_tampering(place: Place) -> None:
 
 
 async def test_a_head_is_told_once_until_it_grows(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
-    def told() -> int:
+    def warnings() -> int:
         return capsys.readouterr().err.count("head of a log")
 
     keeper = upkeep(place)
     await write_on(place, "2026-11-30", "2026-12-01")
     await keeper.report_heads()
-    assert told() == 2
+    assert warnings() == 2
     await keeper.report_heads()
-    assert told() == 0
+    assert warnings() == 0
     await write_on(place, "2026-12-01")
     await keeper.report_heads()
-    assert told() == 1
+    assert warnings() == 1

@@ -64,21 +64,21 @@ async def test_a_database_with_fewer_entries_than_were_written_is_found_also_onc
     assert verified(place, tmp_path).status == 0
 
     put_back(place)
-    found = verified(place, tmp_path)
-    assert found.status == 1
-    assert "it ends with number 3; 5 entries were reported earlier" in found.output
+    ended = verified(place, tmp_path)
+    assert ended.status == 1
+    assert "it ends with number 3; 5 entries were reported earlier" in ended.output
 
     await write(place, 6)
     await write(place, 7, 8, 9)
-    found = verified(place, tmp_path)
-    assert found.status == 1
-    assert "number 5 or one before it differs from what was reported earlier" in found.output
+    ended = verified(place, tmp_path)
+    assert ended.status == 1
+    assert "number 5 or one before it differs from what was reported earlier" in ended.output
 
 
 async def test_a_session_store_that_is_away_is_told_and_stops_no_audit(place: Place, tmp_path: Path) -> None:
     await write(place, 1)
-    found = verified(place, tmp_path, REDIS_URL="redis://127.0.0.1:1")
-    assert (found.status, "the session store is out of reach" in found.output) == (0, True)
+    ended = verified(place, tmp_path, REDIS_URL="redis://127.0.0.1:1")
+    assert (ended.status, "the session store is out of reach" in ended.output) == (0, True)
 
 
 FIRST = Timeline(number=1, name="one", begin_time=NOON)
@@ -95,21 +95,26 @@ CUT = Timeline(
 CHAIN = Chain(KEY)
 
 
-def told(timeline: str, number: int, link: str = "aa") -> ReportedHead:
+def checkpoint_of(timeline: str, number: int, link: str = "aa") -> ReportedHead:
     return ReportedHead(timeline, "operation_log", DAY, "k", number, link)
 
 
 async def test_a_restore_accounts_for_what_came_after_its_backup_and_for_nothing_else() -> None:
-    heads = [told("one", 3), told("one", 9, "bb"), told("lost", 4, "cc"), told("two", 5, "dd")]
-    found = lineage_of([FIRST, sealed(CHAIN, CUT)], [CHAIN], heads)
-    assert found.reported.hashes == {("operation_log", DAY, "k"): {3: "aa", 5: "dd"}}
-    assert found.notes[1:] == ["operation_log 2026-03-15: 6 entries were lost by restore 2"]
-    assert not found.faults
+    heads = [
+        checkpoint_of("one", 3),
+        checkpoint_of("one", 9, "bb"),
+        checkpoint_of("lost", 4, "cc"),
+        checkpoint_of("two", 5, "dd"),
+    ]
+    lineage = lineage_of([FIRST, sealed(CHAIN, CUT)], [CHAIN], heads)
+    assert lineage.reported.hashes == {("operation_log", DAY, "k"): {3: "aa", 5: "dd"}}
+    assert lineage.notes[1:] == ["operation_log 2026-03-15: 6 entries were lost by restore 2"]
+    assert not lineage.faults
 
 
 async def test_a_timeline_that_no_restore_has_ended_is_a_fault() -> None:
-    found = lineage_of([FIRST, sealed(CHAIN, CUT)], [CHAIN], [told("elsewhere", 3)])
-    assert found.faults == ["timeline elsewhere: 1 heads were told of it, and it is not of this database"]
+    lineage = lineage_of([FIRST, sealed(CHAIN, CUT)], [CHAIN], [checkpoint_of("elsewhere", 3)])
+    assert lineage.faults == ["timeline elsewhere: 1 heads were told of it, and it is not of this database"]
 
 
 @pytest.mark.parametrize(
@@ -132,6 +137,6 @@ async def test_the_record_of_a_restore_can_not_be_changed_without_the_key(forged
 async def test_what_the_store_keeps_is_read_whatever_else_is_in_it() -> None:
     kept = {"one operation_log 2026-03-15 k": "4 aa", " login_log 2026-03-15  lost": "2 bb", "odd": "x"}
     assert told_store(kept) == [
-        told("one", 4),
+        checkpoint_of("one", 4),
         ReportedHead("", "login_log", DAY, "", 2, "bb"),
     ]

@@ -102,8 +102,8 @@ async def test_an_entry_that_is_refused_is_mended_and_holds_up_no_other(
     assert await write(place, *GOOD[:7], poison(**bad), *GOOD[7:]) == set()
     rows = await place.rows()
     assert [row.action for row in rows if row.action != "action 99"] == [f"action {n}" for n in range(20)]
-    (found,) = [getattr(row, column) for row in rows if row.action == "action 99"]
-    assert (str(found) if column == "client_ip" and found else found) == mended
+    (stored,) = [getattr(row, column) for row in rows if row.action == "action 99"]
+    assert (str(stored) if column == "client_ip" and stored else stored) == mended
     assert await is_whole(place)
 
 
@@ -179,7 +179,7 @@ async def test_what_was_removed_though_the_answer_was_lost_is_counted_once(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await add(place, 1, *GOOD[:5])
-    one, counts = writer(place, "one")
+    consumer, counts = writer(place, "one")
     stream = place.store.log
     done = stream.done
 
@@ -189,11 +189,11 @@ async def test_what_was_removed_though_the_answer_was_lost_is_counted_once(
 
     monkeypatch.setattr(stream, "done", answer_lost)
     with pytest.raises(Unavailable):
-        await one.step()
+        await consumer.step()
     monkeypatch.setattr(stream, "done", done)
     assert counts.written == 0
     await add(place, 2, *GOOD[5:8])
-    await one.drain()
+    await consumer.drain()
     assert (counts.written, counts.set_aside) == (8, 0)
     assert (await stream.counts()).written == 8
     assert await place.actions() == [f"action {number}" for number in range(8)]
@@ -211,8 +211,8 @@ async def test_the_stream_takes_a_batch_once_and_no_more_than_it_may_hold(place:
     assert not await add(place, number, big)
     counts = await place.store.log.counts()
     assert (counts.accepted, counts.under_way) == (number - 1, number - 1)
-    one, _ = writer(place, "one")
-    await one.drain()
+    consumer, _ = writer(place, "one")
+    await consumer.drain()
     assert await add(place, number, big)
     assert len(await place.actions()) == 1  # it is always the same event
 
@@ -239,10 +239,10 @@ async def test_a_stream_that_somebody_removed_is_counted_as_dropped_and_made_aga
     await add(place, 1, *GOOD[:5])
     async with Redis.from_url(redis_url) as raw:
         await raw.delete("auth:log:stream")
-    one, _ = writer(place, "one")
-    await one.drain()
+    consumer, _ = writer(place, "one")
+    await consumer.drain()
     await add(place, 2, *GOOD[5:8])
-    await one.drain()
+    await consumer.drain()
     assert await place.store.log.counts() == LogCounts(
         accepted=8, written=3, dropped=5, set_aside=0, under_way=0
     )

@@ -85,18 +85,18 @@ async def test_a_change_while_the_rights_are_read_is_seen(
     read, readings = api_keys.holder, []
 
     async def overtaken(connection: Any, key_id: int) -> Any:
-        found = await read(connection, key_id)
+        holder = await read(connection, key_id)
         readings.append(key_id)
         if len(readings) == 1:  # the answered change of another worker, between reading and keeping
             await execute(parts, "DELETE FROM sys.user_role WHERE user_id = :user", user=user_id)
             await parts.store.mark([str(user_id)])
-        return found
+        return holder
 
     monkeypatch.setattr(api_keys, "holder", overtaken)
-    found = await parts.api_keys.of_key(key)
+    known = await parts.api_keys.of_key(key)
 
     assert len(readings) == 2
-    assert found.caller.held.codes == frozenset()
+    assert known.caller.held.codes == frozenset()
 
 
 async def test_requests_of_the_same_moment_share_one_reading_and_later_ones_need_none(

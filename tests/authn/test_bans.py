@@ -117,10 +117,10 @@ async def test_a_ban_is_stored_with_its_reason_and_who_banned_and_never_gets_sho
     await ban(parts, 3600, "first")
     await ban(parts, 60, "second")
     async with parts.database.transaction() as connection:
-        found = await connection.exec_driver_sql(
+        rows = await connection.exec_driver_sql(
             "SELECT reason, banned_by, until > now() + interval '59 minutes' FROM sys.user_ban"
         )
-        assert list(map(tuple, found)) == [("second", 7, True)]
+        assert list(map(tuple, rows)) == [("second", 7, True)]
         assert await bans.ban(connection, Target(USER, "others"), None, "", by=7) is None
         assert await bans.ban(connection, Target(USER, "others"), 60, "", by=7) is None
 
@@ -133,9 +133,9 @@ async def test_a_ban_that_has_ended_lengthens_no_later_one(parts: Container) -> 
         assert known is not None
         assert not known.banned
         until = await bans.ban(connection, Target(USER, "others"), 60, "", by=7)
-        found = await connection.exec_driver_sql("SELECT clock_timestamp()")
+        selected = await connection.exec_driver_sql("SELECT clock_timestamp()")
         assert until is not None
-        assert 0 < (until - found.scalar_one()).total_seconds() <= 60
+        assert 0 < (until - selected.scalar_one()).total_seconds() <= 60
 
 
 async def test_the_store_agrees_with_the_database_no_matter_who_settles_last(parts: Container) -> None:
@@ -144,7 +144,7 @@ async def test_the_store_agrees_with_the_database_no_matter_who_settles_last(par
         await settle(parts)
 
     for _ in range(6):
-        await asyncio.gather(*(set_and_settle(banned=one) for one in (True, False) * 3))
+        await asyncio.gather(*(set_and_settle(banned=state) for state in (True, False) * 3))
         async with parts.database.transaction() as connection:
             denial = await bans.denial_of(connection, USER)
         assert (await parts.store.ban_of("1") is None) == (denial is None)

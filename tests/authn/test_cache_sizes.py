@@ -15,5 +15,5 @@ USUAL = (MOST_TOKENS, policy.MAX_REMEMBERED, paths.canonical.cache_info().maxsiz
 
 async def test_what_a_test_makes_has_caches_of_its_size(cache_sizes: int | None, parts: Container) -> None:
     tokens = parts.authenticator._verified._most
-    found = (tokens, policy.MAX_REMEMBERED, paths.canonical.cache_info().maxsize)
-    assert found == (USUAL if cache_sizes is None else (cache_sizes,) * 3)
+    sizes = (tokens, policy.MAX_REMEMBERED, paths.canonical.cache_info().maxsize)
+    assert sizes == (USUAL if cache_sizes is None else (cache_sizes,) * 3)

@@ -46,9 +46,9 @@ async def test_of_forty_clients_that_repeat_a_lost_refresh_one_gets_the_successo
     await lost(parts, pair)
     again = [parts.refresh.refresh(pair.refresh_token) for _ in range(40)]
     results = await asyncio.gather(*again, return_exceptions=True)
-    reasons = [one.extra["reason"] for one in results if isinstance(one, RefreshRejected)]
+    reasons = [outcome.extra["reason"] for outcome in results if isinstance(outcome, RefreshRejected)]
 
-    assert sum(isinstance(one, TokenPair) for one in results) == 1
+    assert sum(isinstance(outcome, TokenPair) for outcome in results) == 1
     assert reasons == ["superseded"] * 39
 
 

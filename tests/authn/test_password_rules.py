@@ -164,14 +164,14 @@ def test_the_names_of_the_user_count_in_letters_that_look_alike(rules: PasswordR
 
 def test_one_call_knows_nothing_of_the_names_of_another(rules: PasswordRules) -> None:
     with ThreadPoolExecutor(4) as threads:
-        found = list(
+        complaints = list(
             threads.map(
                 lambda number: rules.complaint("vornquist-ek", OWN if number % 2 else NOBODY),
                 range(40),
             )
         )
 
-    assert [complaint is None for complaint in found] == [number % 2 == 0 for number in range(40)]
+    assert [complaint is None for complaint in complaints] == [number % 2 == 0 for number in range(40)]
 
 
 @pytest.mark.parametrize("least", [8, 30, 128])
@@ -181,7 +181,7 @@ def test_generated_passwords_are_allowed(least: int) -> None:
     made = {rules.generate(ADMINISTRATOR) for _ in range(6)}
 
     assert len(made) == 6
-    assert all(len(one) >= 20 and rules.complaint(one, ADMINISTRATOR) is None for one in made)
+    assert all(len(password) >= 20 and rules.complaint(password, ADMINISTRATOR) is None for password in made)
 
 
 def test_a_generated_password_that_is_refused_is_not_used(

@@ -220,8 +220,8 @@ async def test_a_signed_token_for_another_users_refresh_id_is_rejected(parts: Co
         " VALUES ('b', 'b', 'B', '')",
     )
     async with parts.database.transaction() as connection:
-        found = await connection.exec_driver_sql("SELECT id FROM sys.user WHERE user_name = 'b'")
-        other = str(found.scalar_one())
+        selected = await connection.exec_driver_sql("SELECT id FROM sys.user WHERE user_name = 'b'")
+        other = str(selected.scalar_one())
 
     assert await reason(parts, hs256(HEADER, refresh_claims(sub=other, rid=rid), SECRET)) == "unknown"
     assert await refresh(parts, pair)

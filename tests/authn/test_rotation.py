@@ -122,7 +122,7 @@ def test_a_token_without_kid_is_one_of_the_current_key(auth: Auth, tmp_path: Pat
 
 def test_a_kid_opens_no_other_key_than_its_own(auth: Auth, tmp_path: Path) -> None:
     after = rotated(auth, tmp_path)
-    current, previous = (one.kid for one in signing_keys(after).accepted)
+    current, previous = (signing_key.kid for signing_key in signing_keys(after).accepted)
 
     def passes(kid: str, secret: str) -> bool:
         token = hs256({"alg": "HS256", "typ": "JWT", "kid": kid}, access_claims(), secret)
@@ -200,13 +200,16 @@ async def test_published_keys_verify_the_tokens_and_are_public(algorithm: str, t
     app = published(after)
     answer = await ask(app, "GET", "/.well-known/jwks.json")
     assert (answer.status, answer.header("content-type")) == (200, "application/jwk-set+json")
-    found = jwk.KeySet.import_key_set(answer.json)
+    key_set = jwk.KeySet.import_key_set(answer.json)
     for token in (issue_access(Tokens(before))[0], issue_access(after)[0]):
-        assert jwt.decode(token, found, algorithms=[algorithm]).claims["sub"] == "7"
-    for one in answer.json["keys"]:
-        assert (one["use"], one["alg"]) == ("sig", algorithm)
-        assert not {"d", "p", "q", "dp", "dq", "qi", "k"} & one.keys()
-        assert one["kid"] == jwk.import_key({name: one[name] for name in one if name != "kid"}).thumbprint()
+        assert jwt.decode(token, key_set, algorithms=[algorithm]).claims["sub"] == "7"
+    for entry in answer.json["keys"]:
+        assert (entry["use"], entry["alg"]) == ("sig", algorithm)
+        assert not {"d", "p", "q", "dp", "dq", "qi", "k"} & entry.keys()
+        assert (
+            entry["kid"]
+            == jwk.import_key({name: entry[name] for name in entry if name != "kid"}).thumbprint()
+        )
 
     now[0] += 61
     (left,) = (await ask(app, "GET", "/.well-known/jwks.json")).json["keys"]

@@ -97,10 +97,10 @@ async def test_what_is_no_device_ends_nothing(parts: Container, sessions: Sessio
 
 async def test_administrators_see_who_is_online(parts: Container, sessions: Sessions) -> None:
     await log_in(parts, "web")
-    found = await sessions.online(user_name="admin", device="web", login_ip="10.0.0.1")
+    page = await sessions.online(user_name="admin", device="web", login_ip="10.0.0.1")
 
-    assert found.total == 1
-    assert (found.items[0].login_id, found.items[0].nick_name) == ("1", "Administrator")
+    assert page.total == 1
+    assert (page.items[0].login_id, page.items[0].nick_name) == ("1", "Administrator")
     with pytest.raises(ValidationFailed):
         await sessions.online(cursor="made up")
 
@@ -121,8 +121,8 @@ async def test_users_of_a_role_are_marked_behind_the_request(parts: Container) -
     pair = await log_in(parts, "web")
     revocations = Revocations(parts.database, parts.store)
     async with parts.database.transaction() as connection:
-        found = await connection.exec_driver_sql("SELECT id FROM sys.role WHERE role_code = 'super'")
-        affected = await role_rights.in_role(connection, found.scalar_one())
+        selected = await connection.exec_driver_sql("SELECT id FROM sys.role WHERE role_code = 'super'")
+        affected = await role_rights.in_role(connection, selected.scalar_one())
     revocations.mark_soon(affected)
     await revocations.finish()
 

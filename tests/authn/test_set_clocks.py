@@ -97,8 +97,8 @@ class Ann:
 
     def _end(self, *devices: str) -> None:
         """Note that all tokens of these devices have ended."""
-        for one in self.issued:
-            one.live &= one.device not in devices
+        for session in self.issued:
+            session.live &= session.device not in devices
 
     async def mark(self) -> None:
         """Change the rights of the user."""
@@ -183,8 +183,8 @@ async def test_whatever_clocks_do_no_ended_token_passes_and_once_they_are_right_
             (name,) = chance.choices(list(acts), weights)
             await acts[name]()
             steps.append(name)
-        for one in ann.issued:
-            assert one.live or not await ann.passes(one.token), (seed, steps)
+        for session in ann.issued:
+            assert session.live or not await ann.passes(session.token), (seed, steps)
         if chance.random() < 0.2:
             await all_is_well(ann)
     await all_is_well(ann)
@@ -199,8 +199,8 @@ async def all_is_well(ann: Ann) -> None:
             if issued := await renew(device):
                 assert await ann.passes(issued.token)
                 assert abs(ann.claims_of(issued).iat - ann.clocks.now()) < 1.5
-    for one in ann.issued:
-        assert one.live or not await ann.passes(one.token)
+    for session in ann.issued:
+        assert session.live or not await ann.passes(session.token)
 
 
 @pytest.mark.parametrize("ahead", JUMPS)

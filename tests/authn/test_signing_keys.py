@@ -58,8 +58,8 @@ def test_a_public_key_of_another_private_key_is_refused(algorithm: str, tmp_path
 def test_a_private_key_in_place_of_the_public_one_is_refused(tmp_path: Path) -> None:
     pem = private_pem(key("P-256"))
 
-    told = complaint(settings_with(tmp_path, "ES256", pem, pem))
-    assert told.startswith("auth.jwt_public_key is not a PEM")
+    message = complaint(settings_with(tmp_path, "ES256", pem, pem))
+    assert message.startswith("auth.jwt_public_key is not a PEM")
 
 
 @pytest.mark.parametrize(
@@ -85,10 +85,10 @@ def test_a_file_that_is_missing_is_refused_by_name(tmp_path: Path) -> None:
 
 
 def test_a_secret_shorter_than_the_hash_is_refused_without_being_shown() -> None:
-    said = complaint(Auth(jwt_algorithm="HS512", jwt_secret=SECRET[:40]))
+    message = complaint(Auth(jwt_algorithm="HS512", jwt_secret=SECRET[:40]))
 
-    assert said.startswith("auth.jwt_secret ")
-    assert SECRET[:10] not in said
+    assert message.startswith("auth.jwt_secret ")
+    assert SECRET[:10] not in message
 
 
 def test_a_public_key_is_no_shared_secret() -> None:

@@ -50,12 +50,12 @@ def test_a_remembered_access_token_is_refused_once_the_timeline_has_ended(
     tokens: Tokens, timeline: CurrentTimeline
 ) -> None:
     cache, token = VerifiedTokens(tokens), issue_access(tokens)[0]
-    assert cache.found(token, NO_MAP).caller
+    assert cache.lookup(token, NO_MAP).caller
     timeline.name = "after"
     for _ in range(2):
         with pytest.raises(RefreshRequired):
-            cache.found(token, NO_MAP)
-    assert cache.found(issue_access(tokens)[0], NO_MAP).caller
+            cache.lookup(token, NO_MAP)
+    assert cache.lookup(issue_access(tokens)[0], NO_MAP).caller
 
 
 @pytest.mark.parametrize("before", ["", "before"])

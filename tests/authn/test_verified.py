@@ -28,9 +28,9 @@ def token(**changes: object) -> str:
 
 
 def caller(cache: VerifiedTokens, text: str, permission_map: PermissionMap) -> Caller:
-    found = cache.found(text, permission_map).caller
-    assert found is not None
-    return found
+    result = cache.lookup(text, permission_map).caller
+    assert result is not None
+    return result
 
 
 def test_a_remembered_token_gives_the_same_caller(verified: VerifiedTokens) -> None:
@@ -124,7 +124,7 @@ def test_a_header_is_known_by_its_whole_value_alone(auth: Auth) -> None:
     cache, text, no_map = VerifiedTokens(Tokens(auth), prefix="Bearer "), token(), PermissionMap({})
     sent = f"Bearer {text}".encode()
     assert cache.remembered(sent, no_map) is None
-    entry = cache.found(text, no_map)
+    entry = cache.lookup(text, no_map)
 
     assert cache.remembered(sent, no_map) is entry
     signature = text.rpartition(".")[2]
@@ -160,7 +160,7 @@ def test_a_header_that_is_known_expires_and_is_read_by_the_map_in_force(auth: Au
     cache = VerifiedTokens(Tokens(auth, lambda: clock[0]), prefix="")
     text = token(permissions=None, pb="AQ==", exp=clock[0] + 60)
     old, new = PermissionMap({"a": 0}), PermissionMap({"renamed": 0})
-    before = cache.found(text, old)
+    before = cache.lookup(text, old)
 
     after = cache.remembered(text.encode(), new)
     assert after is not None

@@ -44,13 +44,13 @@ RESOURCES = (
 
 def requests(policy: Policy) -> list[tuple[str, str]]:
     """Return some real requests to each route."""
-    found = set()
+    pairs = set()
     for name in policy.rules.objects(ENDPOINT):
         method, _, template = name.partition(" ")
         for value in ("7", "8", "list"):
             parts = [value if part.startswith("{") else part for part in template.split("/")]
-            found.add((method, "/".join(parts)))
-    return sorted(found)
+            pairs.add((method, "/".join(parts)))
+    return sorted(pairs)
 
 
 def decided(policy: Policy, method: str, path: str, held: HeldCodes | None) -> bool:
@@ -96,25 +96,27 @@ def test_who_passes_a_request_is_what_is_decided_for_each_role_and_user(seed: in
         def passes(*roles: str, at: tuple[str, str] = (method, path)) -> bool:
             return decided(standing.policy, *at, standing.held(roles))
 
-        found = who(standing, method, request_path(path))
+        answer = who(standing, method, request_path(path))
 
         roles = [role for role in standing.codes if passes(role)]
-        assert [one.role_code for one in found.roles] == roles
+        assert [passing_role.role_code for passing_role in answer.roles] == roles
         passing = {having: number for having, number in standing.users.items() if passes(*having)}
-        assert found.users == sum(passing.values())
-        assert set(found.role_sets) == passing.keys()
-        assert {one.roles for one in found.together} == {
+        assert answer.users == sum(passing.values())
+        assert set(answer.role_sets) == passing.keys()
+        assert {group.roles for group in answer.together} == {
             having for having in passing if len(having) > 1 and not {*having} & {*roles}
         }
-        assert found.visitors == decided(standing.policy, method, path, None)
-        assert found.any_login == passes()
-        for one in found.roles:
-            assert one.users == sum(
-                number for having, number in standing.users.items() if one.role_code in having
+        assert answer.visitors == decided(standing.policy, method, path, None)
+        assert answer.any_login == passes()
+        for passing_role in answer.roles:
+            assert passing_role.users == sum(
+                number for having, number in standing.users.items() if passing_role.role_code in having
             )
-            for layer in filter(None, (one.resource, one.endpoint)):
+            for layer in filter(None, (passing_role.resource, passing_role.endpoint)):
                 judged = standing.policy.judge(
-                    layer.layer, layer.object, None if found.asked.public else standing.held([one.role_code])
+                    layer.layer,
+                    layer.object,
+                    None if answer.asked.public else standing.held([passing_role.role_code]),
                 )
                 assert layer.line == str(judged.line)
 
@@ -126,24 +128,28 @@ def test_what_somebody_passes_is_what_is_decided_for_each_request_and_code(seed:
     routes = ResourceIndex(policy.rules.objects(ENDPOINT))
     for codes in (None, *(dice.sample(HELD, dice.randint(0, 2)) for _ in range(4))):
         held = None if codes is None else HeldCodes(codes)
-        found = what(policy, held)
-        told = {(one.object.partition(" ")[0], one.one.path) for one in found if one.one is not None}
-        index = {(one.object): one for one in found}
-        assert len(index) == len(found)
-        for method, path in told:
+        accesses = what(policy, held)
+        reported = {
+            (access.object.partition(" ")[0], access.example.path)
+            for access in accesses
+            if access.example is not None
+        }
+        index = {(access.object): access for access in accesses}
+        assert len(index) == len(accesses)
+        for method, path in reported:
             assert decided(policy, method, path, held)
         for method, path in requests(policy):
             route = routes.find(method, path)
             resource = policy.resource_at(method, path)
             listed = any(
-                one.one is not None
-                and one.one.route == route
-                and policy.resource_at(method, one.one.path) == resource
-                for one in found
+                access.example is not None
+                and access.example.route == route
+                and policy.resource_at(method, access.example.path) == resource
+                for access in accesses
             )
             assert listed == decided(policy, method, path, held), (method, path, codes)
         grants = [code for code in policy.rules.objects(GRANT) if policy.judge(GRANT, code, held).allowed]
-        assert [one.object for one in found if one.kind == "grant"] == grants
+        assert [access.object for access in accesses if access.kind == "grant"] == grants
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -152,10 +158,10 @@ def test_an_explanation_says_what_is_decided_and_a_denial_what_would_open_it(see
     policy = random_standing(dice).policy
     for method, path in dice.sample(requests(policy), 60):
         held = dice.choice([None, HeldCodes(dice.sample(HELD, dice.randint(0, 3)))])
-        found = explain(policy, method, path, held)
-        assert found.allowed == decided(policy, method, path, held)
-        for layer in found.layers:
-            judged = policy.judge(layer.layer, layer.object, None if found.public else held)
+        explanation = explain(policy, method, path, held)
+        assert explanation.allowed == decided(policy, method, path, held)
+        for layer in explanation.layers:
+            judged = policy.judge(layer.layer, layer.object, None if explanation.public else held)
             assert (layer.allowed, layer.decision_id) == (judged.allowed, judged.id)
             assert bool(layer.rows) == layer.allowed
             if held is not None and not layer.allowed:
@@ -171,20 +177,20 @@ def test_the_matrix_of_roles_is_what_is_decided_for_each_role_and_request(seed: 
     table = list(csv.reader(as_csv(matrix).splitlines()))
 
     assert table[0] == ["request", *sorted(standing.codes)]
-    for one, row, cells in zip(matrix.requests, rows, table[1:], strict=True):
-        method = one.name.partition(" ")[0]
+    for request_class, row, cells in zip(matrix.requests, rows, table[1:], strict=True):
+        method = request_class.name.partition(" ")[0]
         passing = [
             role
             for role in sorted(standing.codes)
-            if decided(standing.policy, method, one.path, standing.held([role]))
+            if decided(standing.policy, method, request_class.path, standing.held([role]))
         ]
         assert [cell.role_code for cell in row.roles] == passing
         assert [role for role, cell in zip(table[0][1:], cells[1:], strict=True) if cell] == passing
-        assert row.visitors == decided(standing.policy, method, one.path, None)
-        assert row.any_login == decided(standing.policy, method, one.path, HeldCodes())
+        assert row.visitors == decided(standing.policy, method, request_class.path, None)
+        assert row.any_login == decided(standing.policy, method, request_class.path, HeldCodes())
         for cell in row.roles:
             assert {*cell.by} <= {*standing.codes[cell.role_code]}
-            assert decided(standing.policy, method, one.path, HeldCodes(cell.by))
+            assert decided(standing.policy, method, request_class.path, HeldCodes(cell.by))
 
 
 def test_a_matrix_of_some_roles_has_their_part_of_the_matrix_of_all() -> None:
@@ -192,9 +198,9 @@ def test_a_matrix_of_some_roles_has_their_part_of_the_matrix_of_all() -> None:
     some = Matrix(standing, ["r3", "r0", "unknown"])
 
     assert some.roles == ["r0", "r3"]
-    for one, row in zip(some.rows(), Matrix(standing).rows(), strict=True):
+    for partial_row, row in zip(some.rows(), Matrix(standing).rows(), strict=True):
         cells = tuple(cell for cell in row.roles if cell.role_code in some.roles)
-        assert one == replace(row, roles=cells)
+        assert partial_row == replace(row, roles=cells)
 
 
 def test_the_page_of_the_matrix_loads_nothing_and_shows_texts_as_texts() -> None:
@@ -209,11 +215,11 @@ def test_the_page_of_the_matrix_loads_nothing_and_shows_texts_as_texts() -> None
 
 def test_requests_that_need_no_role_are_those_that_visitors_or_bare_logins_pass() -> None:
     policy = SHIPPED.policy(derive([BoundResource("GET", "/api/user/info", [("x:one", True)])]), {}, 1)
-    found = {one.object: needs for one, needs in open_requests(policy)}
-    assert found["POST /api/auth/login"] == "nothing"
-    assert found["POST /api/auth/logout"] == "login"
-    assert "GET /api/user/info" not in found
-    assert "GET /api/user/list" not in found
+    requirements = {access.object: needs for access, needs in open_requests(policy)}
+    assert requirements["POST /api/auth/login"] == "nothing"
+    assert requirements["POST /api/auth/logout"] == "login"
+    assert "GET /api/user/info" not in requirements
+    assert "GET /api/user/list" not in requirements
 
 
 @pytest.mark.parametrize(("word", "needs"), [("@anyone", "nothing"), ("@login", "login")])
@@ -237,10 +243,13 @@ def test_a_template_stands_for_any_other_value_and_the_rest_is_named() -> None:
     standing = Standing(policy, {"top": ("*",)}, Counter({("top",): 1}))
 
     any_other = who(standing, "DELETE", request_path("/api/user/{id}"))
-    one = who(standing, "DELETE", request_path("/api/user/7"))
+    seventh = who(standing, "DELETE", request_path("/api/user/7"))
 
     assert (any_other.asked.resource.object, any_other.others) == ("@unregistered", ("DELETE /api/user/7",))
-    assert (one.asked.resource.object, one.others) == ("DELETE /api/user/7", ("DELETE /api/user/{id}",))
+    assert (seventh.asked.resource.object, seventh.others) == (
+        "DELETE /api/user/7",
+        ("DELETE /api/user/{id}",),
+    )
     with pytest.raises(BadRequest):
         request_path("/api//user")
     assert who(standing, "PUT", "/no/route").roles == ()
@@ -255,10 +264,14 @@ def test_a_role_that_gives_other_codes_changes_what_single_decisions_change() ->
         codes = ({*standing.codes[role]} - {gone}) | {come}
         after = Standing(standing.policy, {**standing.codes, role: tuple(codes - {gone})}, standing.users)
 
-        found = what_if(standing, role, [gone], [come])
+        differences = what_if(standing, role, [gone], [come])
 
-        loses = {(one.role_code, name) for one in found.loses for name in one.access}
-        gains = {(one.role_code, name) for one in found.gains for name in one.access}
+        loses = {
+            (difference.role_code, name) for difference in differences.loses for name in difference.access
+        }
+        gains = {
+            (difference.role_code, name) for difference in differences.gains for name in difference.access
+        }
         for method, path in requests(standing.policy):
             if not path.endswith("/8"):  # a name that no resource has, as templates stand for
                 continue

@@ -77,5 +77,5 @@ async def test_a_change_that_can_not_be_announced_is_not_saved(database: Databas
 
     assert live.current.revision == await newest(database) == 1
     async with database.transaction() as connection:
-        found = await connection.execute(text("SELECT 1 FROM sys.menu WHERE auth_mark = 'report:list'"))
-        assert found.first() is None
+        selected = await connection.execute(text("SELECT 1 FROM sys.menu WHERE auth_mark = 'report:list'"))
+        assert selected.first() is None

@@ -81,9 +81,9 @@ def shape(name: str) -> list[str]:
 
 
 def covers(name: str, request: str) -> bool:
-    parts, wanted = shape(name), request.split("/")
-    return len(parts) == len(wanted) and all(
-        part in ("{}", one) for part, one in zip(parts, wanted, strict=True)
+    parts, segments = shape(name), request.split("/")
+    return len(parts) == len(segments) and all(
+        part in ("{}", segment) for part, segment in zip(parts, segments, strict=True)
     )
 
 
@@ -92,20 +92,22 @@ def test_roles_gain_and_lose_what_the_two_policies_decide_differently(seed: int)
     dice = random.Random(seed)
     before, after = random_policy(dice), random_policy(dice)
     roles = {f"r{number}": tuple(dice.sample(HELD, dice.randint(0, 2))) for number in range(4)}
-    found = access_diff(before, Standing(after, roles, {}))
+    diff = access_diff(before, Standing(after, roles, {}))
 
     for role, codes in roles.items():
         held = HeldCodes(codes)
-        told = {
-            sign: {name for one in changes if one.role_code == role for name in one.access}
-            for sign, changes in (("+", found.by_role.gains), ("-", found.by_role.loses))
+        reported = {
+            sign: {name for change in changes if change.role_code == role for name in change.access}
+            for sign, changes in (("+", diff.by_role.gains), ("-", diff.by_role.loses))
         }
         for request in REQUESTS:
             could, can = passes(before, request, held), passes(after, request, held)
-            exact = {sign: [name for name in names if covers(name, request)] for sign, names in told.items()}
+            exact = {
+                sign: [name for name in names if covers(name, request)] for sign, names in reported.items()
+            }
             assert not (can and not could and not exact["+"]), (role, request)
             assert not (could and not can and not exact["-"]), (role, request)
-        for sign, names in told.items():
+        for sign, names in reported.items():
             for name in names:
                 request = "/".join("other" if part == "{}" else part for part in shape(name))
                 could, can = passes(before, request, held), passes(after, request, held)
@@ -115,12 +117,12 @@ def test_roles_gain_and_lose_what_the_two_policies_decide_differently(seed: int)
 def test_a_route_that_is_opened_to_everybody_is_gained_by_roles_and_visitors() -> None:
     before = Policy(SHIPPED.model_text, [*SHIPPED.base, Rule(ENDPOINT, "GET /a", "x:one")])
     after = Policy(SHIPPED.model_text, [*SHIPPED.base, Rule(ENDPOINT, "GET /a", "@anyone")])
-    found = access_diff(before, Standing(after, {"one": ("x:one",), "none": ()}, {("none",): 3, (): 2}))
+    diff = access_diff(before, Standing(after, {"one": ("x:one",), "none": ()}, {("none",): 3, (): 2}))
 
-    gains = [(one.role_code, one.users, one.access) for one in found.by_role.gains]
+    gains = [(gain.role_code, gain.users, gain.access) for gain in diff.by_role.gains]
     assert gains == [(None, 2, ("GET /a",)), ("none", 3, ("GET /a",))]
-    assert found.by_role.loses == ()
-    (differing,) = found.callers
+    assert diff.by_role.loses == ()
+    (differing,) = diff.callers
     assert (differing.name, differing.loses) == ("GET /a", None)
     assert differing.gains is not None
     assert not differing.gains.logged_in
@@ -134,10 +136,10 @@ def test_what_no_role_of_today_notices_is_told_for_possible_callers() -> None:
     )
     after = replace(SHIPPED, endpoints=other).policy(Lines(), {}, 1)
 
-    found, lines = access_diff(before, Standing(after, {"top": ("*",)}, {})), line_diff(before, after)
+    diff, lines = access_diff(before, Standing(after, {"top": ("*",)}, {})), line_diff(before, after)
 
-    assert (found.by_role.gains, found.by_role.loses) == ((), ())
-    (differing,) = found.callers
+    assert (diff.by_role.gains, diff.by_role.loses) == ((), ())
+    (differing,) = diff.callers
     assert differing.gains is not None
     assert differing.loses is not None
     assert (differing.gains.codes, differing.loses.codes) == (("system:user:list",), ("system:user:delete",))
@@ -171,9 +173,9 @@ def test_parts_of_an_answer_are_the_whole_of_it() -> None:
     )
     assert min(totals.gains + totals.loses, totals.callers) > 1
     assert all(page.totals == totals for page in pages)
-    assert [one for page in pages for one in page.callers] == whole.callers
+    assert [request for page in pages for request in page.callers] == whole.callers
     for kind in ("gains", "loses"):
-        entries, parts = getattr(whole, kind), [one for page in pages for one in getattr(page, kind)]
-        assert [(one.role_code, one.users, one.access[:1], len(one.access)) for one in entries] == [
-            (one.role_code, one.users, one.access, one.total) for one in parts
+        entries, parts = getattr(whole, kind), [part for page in pages for part in getattr(page, kind)]
+        assert [(entry.role_code, entry.users, entry.access[:1], len(entry.access)) for entry in entries] == [
+            (part.role_code, part.users, part.access, part.total) for part in parts
         ]

@@ -23,9 +23,9 @@ RULES = [
 
 
 def test_a_route_is_registered_by_a_resource_of_its_shape_and_no_other() -> None:
-    found = unregistered(ROUTES, ["GET /api/user/{user_id}", "GET /api/{x}/{y}", "PUT /api/user"])
+    missing = unregistered(ROUTES, ["GET /api/user/{user_id}", "GET /api/{x}/{y}", "PUT /api/user"])
 
-    assert found == ["GET /api/user/list", "POST /api/user", "GET /api/{area}/summary"]
+    assert missing == ["GET /api/user/list", "POST /api/user", "GET /api/{area}/summary"]
 
 
 @pytest.mark.parametrize(

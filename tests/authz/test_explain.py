@@ -29,76 +29,83 @@ def asked(method: str, path: str, *codes: str) -> Explanation:
 
 
 def test_an_allowed_request_names_lines_deciding_line_and_every_held_code_that_fired() -> None:
-    found = asked("GET", "/api/role/list", "audit:role:read", "system:*", "system:*:create", "other")
+    explanation = asked("GET", "/api/role/list", "audit:role:read", "system:*", "system:*:create", "other")
 
-    assert found.allowed
-    assert found.resource.line == "p, resource, GET /api/role/list, audit:role:read"
-    assert found.resource.fired == (Fired("audit:role:read", "holdsExactly"),)
-    assert found.endpoint is not None
-    assert found.endpoint.lines == (
+    assert explanation.allowed
+    assert explanation.resource.line == "p, resource, GET /api/role/list, audit:role:read"
+    assert explanation.resource.fired == (Fired("audit:role:read", "holdsExactly"),)
+    assert explanation.endpoint is not None
+    assert explanation.endpoint.lines == (
         "p, endpoint, GET /api/role/list, system:role:list",
         "p, endpoint, GET /api/role/list, system:user:create",
     )
-    assert found.endpoint.line == found.endpoint.lines[0]
-    assert found.endpoint.fired == (Fired("system:*", "holdsSubtree"),)
-    assert found.endpoint.reason == "opened"
+    assert explanation.endpoint.line == explanation.endpoint.lines[0]
+    assert explanation.endpoint.fired == (Fired("system:*", "holdsSubtree"),)
+    assert explanation.endpoint.reason == "opened"
 
 
 def test_a_denial_names_what_would_do_and_its_decision() -> None:
-    found = asked("GET", "/api/role/list", "system:role:list")
+    explanation = asked("GET", "/api/role/list", "system:role:list")
 
-    assert not found.allowed
-    assert (found.resource.reason, found.resource.required) == ("not_held", ("audit:role:read",))
-    assert (found.resource.line, found.resource.fired) == (None, ())
+    assert not explanation.allowed
+    assert (explanation.resource.reason, explanation.resource.required) == ("not_held", ("audit:role:read",))
+    assert (explanation.resource.line, explanation.resource.fired) == (None, ())
     decision = POLICY.judge("resource", "GET /api/role/list", HeldCodes(["system:role:list"]))
-    assert found.resource.decision_id == decision.id
-    assert found.endpoint is not None
-    assert found.endpoint.allowed
+    assert explanation.resource.decision_id == decision.id
+    assert explanation.endpoint is not None
+    assert explanation.endpoint.allowed
 
 
 def test_a_line_of_a_word_is_opened_by_no_code() -> None:
-    found = asked("GET", "/api/user/info", "*")
+    explanation = asked("GET", "/api/user/info", "*")
 
-    assert found.endpoint is not None
-    assert found.endpoint.allowed
-    assert (found.endpoint.line, found.endpoint.fired) == ("p, endpoint, GET /api/user/info, @login", ())
+    assert explanation.endpoint is not None
+    assert explanation.endpoint.allowed
+    assert (explanation.endpoint.line, explanation.endpoint.fired) == (
+        "p, endpoint, GET /api/user/info, @login",
+        (),
+    )
 
 
 def test_a_closed_object_can_be_opened_by_no_code() -> None:
-    found = asked("GET", "/api/user/7", "*")
+    explanation = asked("GET", "/api/user/7", "*")
 
-    assert (found.resource.reason, found.resource.required) == ("closed", ())
-    assert found.endpoint is not None
-    assert found.endpoint.fired == (Fired("*", "holdsEverything"),)
+    assert (explanation.resource.reason, explanation.resource.required) == ("closed", ())
+    assert explanation.endpoint is not None
+    assert explanation.endpoint.fired == (Fired("*", "holdsEverything"),)
 
 
 def test_without_a_session_the_resource_layer_leaves_it_to_the_endpoint_layer() -> None:
-    found = explain(POLICY, "GET", "/api/role/list", None)
+    explanation = explain(POLICY, "GET", "/api/role/list", None)
 
-    assert (found.resource.object, found.resource.allowed) == ("@no-session", True)
-    assert found.endpoint is not None
-    assert (found.endpoint.reason, found.endpoint.allowed) == ("not_logged_in", False)
+    assert (explanation.resource.object, explanation.resource.allowed) == ("@no-session", True)
+    assert explanation.endpoint is not None
+    assert (explanation.endpoint.reason, explanation.endpoint.allowed) == ("not_logged_in", False)
 
 
 def test_a_public_route_answers_everybody_as_a_caller_without_a_session() -> None:
-    found = asked("POST", "/api/auth/login", "nothing:of:use")
+    explanation = asked("POST", "/api/auth/login", "nothing:of:use")
 
-    assert (found.public, found.allowed, found.resource.object) == (True, True, "@no-session")
+    assert (explanation.public, explanation.allowed, explanation.resource.object) == (
+        True,
+        True,
+        "@no-session",
+    )
 
 
 @pytest.mark.parametrize(("method", "path"), [("GET", "/api/nothing"), ("DELETE", "/api/role/list")])
 def test_a_request_without_a_route_has_no_endpoint_layer(method: str, path: str) -> None:
-    found = asked(method, path, "*")
+    explanation = asked(method, path, "*")
 
-    assert found.endpoint is None
-    assert not found.allowed
-    assert found.resource.object == "@unregistered"
+    assert explanation.endpoint is None
+    assert not explanation.allowed
+    assert explanation.resource.object == "@unregistered"
 
 
 def test_a_layer_without_a_line_says_so() -> None:
-    found = explain(Policy(MODEL.read_text("utf-8"), RULES[2:]), "GET", "/api/user/info", HeldCodes())
+    explanation = explain(Policy(MODEL.read_text("utf-8"), RULES[2:]), "GET", "/api/user/info", HeldCodes())
 
-    assert found.resource.reason == "closed"
+    assert explanation.resource.reason == "closed"
     strict = explain(Policy(MODEL.read_text("utf-8"), RULES[-2:]), "GET", "/api/user/7", HeldCodes())
     assert strict.resource.reason == "no_line"
 
@@ -113,25 +120,31 @@ def test_a_layer_without_a_line_says_so() -> None:
     ],
 )
 def test_a_grant_names_the_held_code_that_covers_the_granted_one(held: str, predicate: str) -> None:
-    found = explain_object(POLICY, GRANT, "system:*:list", HeldCodes([held, "system:user:list"]))
+    explanation = explain_object(POLICY, GRANT, "system:*:list", HeldCodes([held, "system:user:list"]))
 
-    assert (found.allowed, found.layer.line) == (True, "p, grant, system:*:list, system:*:list")
-    assert {fired.code for fired in found.layer.fired} == {held}
-    assert Fired(held, predicate) in found.layer.fired
+    assert (explanation.allowed, explanation.layer.line) == (True, "p, grant, system:*:list, system:*:list")
+    assert {fired.code for fired in explanation.layer.fired} == {held}
+    assert Fired(held, predicate) in explanation.layer.fired
 
 
 def test_a_wildcard_is_granted_by_no_code_that_it_covers() -> None:
-    found = explain_object(POLICY, GRANT, "system:*:list", HeldCodes(["system:user:list", "system:role:*"]))
+    explanation = explain_object(
+        POLICY, GRANT, "system:*:list", HeldCodes(["system:user:list", "system:role:*"])
+    )
 
-    assert (found.allowed, found.layer.reason) == (False, "not_held")
-    assert found.layer.required == ("system:*:list",)
-    assert found.layer.decision_id.startswith("r4-")
+    assert (explanation.allowed, explanation.layer.reason) == (False, "not_held")
+    assert explanation.layer.required == ("system:*:list",)
+    assert explanation.layer.decision_id.startswith("r4-")
 
 
 def test_a_code_that_no_button_carries_is_granted_by_nobody() -> None:
-    found = explain_object(POLICY, GRANT, "system:user:list", HeldCodes(["*"]))
+    explanation = explain_object(POLICY, GRANT, "system:user:list", HeldCodes(["*"]))
 
-    assert (found.allowed, found.layer.reason, found.layer.required) == (False, "no_line", ())
+    assert (explanation.allowed, explanation.layer.reason, explanation.layer.required) == (
+        False,
+        "no_line",
+        (),
+    )
 
 
 def test_a_visitor_grants_nothing() -> None:

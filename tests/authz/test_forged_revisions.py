@@ -125,9 +125,9 @@ async def execute(database: Database, *statements: str, **values: object) -> Non
 async def row(database: Database, revision: int | None = None) -> PolicyRevision:
     async with database.snapshot() as connection:
         number = 0 if revision is None else revision
-        found = await (revisions.latest(connection) if not number else revisions.read(connection, number))
-    assert found is not None
-    return found
+        stored = await (revisions.latest(connection) if not number else revisions.read(connection, number))
+    assert stored is not None
+    return stored
 
 
 def enabled(state: bool) -> str:
@@ -144,14 +144,14 @@ async def worker(database: Database, board: Board) -> Worker:
     """A worker with the key, by which revision 2 is in force; revision 1 had a resource disabled."""
     await execute(database, enabled(False))
     await start(database, KEY)
-    found = Worker(database, board, KEY)
-    await found.look()
+    started = Worker(database, board, KEY)
+    await started.look()
     await execute(database, enabled(True))
-    await found.changes.reload("enabled again")
-    await found.look()
-    assert (found.policy.revision, found.watch.fault) == (2, None)
+    await started.changes.reload("enabled again")
+    await started.look()
+    assert (started.policy.revision, started.watch.fault) == (2, None)
     assert (await row(database)).sealed_from == 1
-    return found
+    return started
 
 
 _FORGED_LINES: Final = (
@@ -172,11 +172,11 @@ async def forge(database: Database, *, seals: str = "NULL", sealed_from: str = "
     """Publish ``OPENED`` as the next revision, with all that anybody can compute."""
     async with database.transaction() as connection:
         bits = await menus.permission_bits(connection)
-        found = await connection.execute(text("SELECT v0, v1, v2 FROM sys.casbin_rule WHERE ptype = 'p'"))
+        selected = await connection.execute(text("SELECT v0, v1, v2 FROM sys.casbin_rule WHERE ptype = 'p'"))
         lines = Lines().changed(
             {
                 (layer, name): codes
-                for layer, objects in Lines(Rule(*one) for one in found).by_object.items()
+                for layer, objects in Lines(Rule(*columns) for columns in selected).by_object.items()
                 for name, codes in objects.items()
             }
         )
@@ -254,10 +254,10 @@ async def test_a_worker_that_does_not_trust_the_newest_revision_keeps_its_own_an
     await worker.look()
 
     assert worker.policy.revision == 1
-    told = "revision 2 is not trusted: it has no seal, and each revision since 1 has one"
-    assert worker.watch.fault == told
+    fault = "revision 2 is not trusted: it has no seal, and each revision since 1 has one"
+    assert worker.watch.fault == fault
     health = worker.watch.health()
-    assert (health.state, health.details) == ("degraded", {"revision": 1, "fault": told, "untrusted": 2})
+    assert (health.state, health.details) == ("degraded", {"revision": 1, "fault": fault, "untrusted": 2})
     # Nobody announced it, so requests go on to be decided, by revision 1.
     assert (board.announced, worker.watch.lag) == (1, 0.0)
     # Who also has the session store may have published it in another way: then requests wait for it.
@@ -302,7 +302,7 @@ async def test_what_is_done_to_the_newest_revision_is_noticed_undone_and_leaves_
     assert made.revision == worker.policy.revision
     assert made.cause.startswith("derived anew: ")
     assert worker.seals.judge(made).authenticity == "sealed"
-    assert {(one["log_level"], one["event_type"]) for one in logged if "newest" in one} == {
+    assert {(entry["log_level"], entry["event_type"]) for entry in logged if "newest" in entry} == {
         ("error", "security")
     }
     # A worker that starts now decides by the same.
@@ -353,8 +353,8 @@ async def test_a_start_publishes_what_is_stored_whatever_the_newest_revision_say
     assert RevisionSeals(KEY).judge(made).authenticity == "sealed"
     assert (made.added, made.removed) == (1, 1)  # what it has put right shows among the changes
     assert board.witness is not None
-    found = await audit_revisions(database, RevisionSeals(KEY), dict([board.witness]))
-    assert "revision 2 differs from what was reported earlier" in found.faults
+    audit = await audit_revisions(database, RevisionSeals(KEY), dict([board.witness]))
+    assert "revision 2 differs from what was reported earlier" in audit.faults
 
 
 async def test_revisions_from_before_the_first_seal_stay_trusted_and_each_later_one_must_have_one(
@@ -372,7 +372,7 @@ async def test_revisions_from_before_the_first_seal_stay_trusted_and_each_later_
     assert (worker.policy.revision, worker.watch.fault) == (2, None)
     async with database.snapshot() as connection:
         await seals.learn(connection)
-    assert [seals.judge(one).authenticity for one in (keyless, sealed)] == ["unsealed", "sealed"]
+    assert [seals.judge(revision).authenticity for revision in (keyless, sealed)] == ["unsealed", "sealed"]
     assert seals.judge(replace(keyless, revision=3)).authenticity == "forged"
 
 
@@ -462,8 +462,8 @@ async def test_a_key_is_replaced_on_one_node_after_the_other(database: Database,
     await second.look()
     await first.look()
     assert (second.policy.revision, second.watch.fault, first.watch.fault) == (3, None, None)
-    found = await audit_revisions(database, RevisionSeals(NEXT_KEY), {})
-    assert (found.count, found.unsealed, found.faults) == (3, 0, ())
+    audit = await audit_revisions(database, RevisionSeals(NEXT_KEY), {})
+    assert (audit.count, audit.unsealed, audit.faults) == (3, 0, ())
 
 
 async def test_a_key_that_was_stolen_can_not_seal_once_it_is_removed(

@@ -102,7 +102,7 @@ def test_cooperative_iteration_lets_another_thread_run_in_between() -> None:
     mine()
     ended.set()
     thread.join()
-    assert sum(one != two for one, two in pairwise(turns)) > 10
+    assert sum(first != two for first, two in pairwise(turns)) > 10
 
 
 def test_lines_of_a_later_layer_are_kept_behind_the_others_and_decide_nothing() -> None:

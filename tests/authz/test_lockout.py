@@ -93,12 +93,12 @@ async def test_a_candidate_that_closes_what_is_open_is_refused_with_the_requests
 
 async def test_what_was_closed_before_may_stay_closed() -> None:
     two = policy_of(*closed(["PUT /api/menu/{id}", "POST /api/menu"]))
-    one = policy_of(*closed(["POST /api/menu"]))
+    first = policy_of(*closed(["POST /api/menu"]))
 
-    await require_way_back(one, two)
+    await require_way_back(first, two)
     await require_way_back(two, two)
     with pytest.raises(Conflict):
-        await require_way_back(two, one)
+        await require_way_back(two, first)
 
 
 async def test_before_the_first_policy_everything_is_closed_and_nothing_is_refused() -> None:
@@ -131,9 +131,9 @@ async def test_only_what_a_candidate_changes_is_looked_at_and_nothing_is_missed(
     serving = ResourceIndex(candidate.rules.objects("endpoint"))
     everything = HeldCodes(["*"])
     lost = sorted(
-        one.name
-        for one in request_classes(list(ADMINISTERING), names, names, serving=serving)
-        if one.passes(in_force, everything) and not one.passes(candidate, everything)
+        request_class.name
+        for request_class in request_classes(list(ADMINISTERING), names, names, serving=serving)
+        if request_class.passes(in_force, everything) and not request_class.passes(candidate, everything)
     )
     refused = []
     try:

@@ -158,8 +158,8 @@ def test_for_this_service_both_layers_are_asked_as_for_a_request_to_it() -> None
     policy = Policy(TEXT, (*RULES, public, *ORDERS))
 
     def asked(method: str, path: str, *codes: str) -> tuple[bool, str, str]:
-        found = policy.decide_route("portcullis", method, path, caller(*codes))
-        return found.allowed, found.layer, found.object
+        decision = policy.decide_route("portcullis", method, path, caller(*codes))
+        return decision.allowed, decision.layer, decision.object
 
     assert asked("GET", "/api/role/list", "*") == (False, "resource", "GET /api/role/list")
     assert asked("POST", "/api/auth/login") == (True, "endpoint", "POST /api/auth/login")

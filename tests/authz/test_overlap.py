@@ -17,17 +17,17 @@ REQUESTS = ["/" + "/".join(values) for length in (1, 2, 3) for values in product
 @given(st.sampled_from(PATHS), st.sets(st.sampled_from(PATHS), max_size=8))
 def test_no_path_from_which_the_index_takes_requests_is_left_out(path: str, others: set[str]) -> None:
     others -= {path}
-    before = ResourceIndex(f"GET {one}" for one in others)
-    after = ResourceIndex(f"GET {one}" for one in (*others, path))
+    before = ResourceIndex(f"GET {template}" for template in others)
+    after = ResourceIndex(f"GET {template}" for template in (*others, path))
     taken = {
         before.find("GET", request) for request in REQUESTS if after.find("GET", request) == f"GET {path}"
     } - {None}
 
-    assert taken <= {f"GET {one}" for one in losing(path, sorted(others))}
+    assert taken <= {f"GET {template}" for template in losing(path, sorted(others))}
 
 
 @pytest.mark.parametrize(
-    ("path", "registered", "found"),
+    ("path", "registered", "expected"),
     [
         ("/api/report/new", ["/api/report/{id}"], ["/api/report/{id}"]),
         ("/api/report/{id}", ["/api/report/new"], []),
@@ -37,5 +37,5 @@ def test_no_path_from_which_the_index_takes_requests_is_left_out(path: str, othe
         ("/api/report/new", ["/api/report", "/api/other/{id}", "/api/report/{id}/x"], []),
     ],
 )
-def test_examples(path: str, registered: list[str], found: list[str]) -> None:
-    assert losing(path, registered) == found
+def test_examples(path: str, registered: list[str], expected: list[str]) -> None:
+    assert losing(path, registered) == expected

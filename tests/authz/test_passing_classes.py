@@ -24,10 +24,10 @@ roles = st.dictionaries(
 )
 
 
-def passed(one: tuple[Iterable[str], Iterable[str]], held: HeldCodes) -> bool:
+def passed(request_class: tuple[Iterable[str], Iterable[str]], held: HeldCodes) -> bool:
     rules = [
         Rule(layer, "GET /x", code)
-        for layer, codes in zip(("resource", "endpoint"), one, strict=True)
+        for layer, codes in zip(("resource", "endpoint"), request_class, strict=True)
         for code in codes
     ]
     policy = Policy(MODEL, rules)
@@ -36,35 +36,39 @@ def passed(one: tuple[Iterable[str], Iterable[str]], held: HeldCodes) -> bool:
 
 @given(classes, st.lists(st.sets(st.sampled_from(HELD), max_size=4), max_size=4))
 def test_the_classes_that_somebody_passes_are_those_that_the_enforcer_allows(
-    found: list[tuple[tuple[str, ...], tuple[str, ...]]], holders: list[set[str]]
+    request_classes: list[tuple[tuple[str, ...], tuple[str, ...]]], holders: list[set[str]]
 ) -> None:
-    passing = PassingClasses(MODEL, found)
+    passing = PassingClasses(MODEL, request_classes)
 
     for held in map(HeldCodes, holders):
-        expected = [number for number, one in enumerate(found) if passed(one, held)]
+        expected = [
+            number for number, request_class in enumerate(request_classes) if passed(request_class, held)
+        ]
         assert list(numbers_of(passing.of(held))) == expected
 
 
 @given(classes, roles)
 def test_credited_are_roles_that_are_enough_or_without_which_it_fails(
-    found: list[tuple[tuple[str, ...], tuple[str, ...]]], given_by: dict[str, set[str]]
+    request_classes: list[tuple[tuple[str, ...], tuple[str, ...]]], given_by: dict[str, set[str]]
 ) -> None:
     def held(of: Iterable[str]) -> HeldCodes:
         return HeldCodes(code for role in of for code in given_by[role])
 
-    passing, having = PassingClasses(MODEL, found), sorted(given_by)
-    told: dict[int, set[str | None]] = {}
+    passing, having = PassingClasses(MODEL, request_classes), sorted(given_by)
+    reported: dict[int, set[str | None]] = {}
     for role, which in credited(passing, having, held, passing.of(held(having))):
         for number in numbers_of(which):
-            told.setdefault(number, set()).add(role)
+            reported.setdefault(number, set()).add(role)
 
-    for number, one in enumerate(found):
-        alone = {role for role in having if passed(one, held([role]))}
+    for number, request_class in enumerate(request_classes):
+        alone = {role for role in having if passed(request_class, held([role]))}
         without = {
-            role for role in having if not passed(one, held(other for other in having if other != role))
+            role
+            for role in having
+            if not passed(request_class, held(other for other in having if other != role))
         }
-        expected = (alone or without or set(having)) if passed(one, held(having)) else set()
-        assert told.get(number, set()) == expected
+        expected = (alone or without or set(having)) if passed(request_class, held(having)) else set()
+        assert reported.get(number, set()) == expected
 
 
 def test_users_without_a_role_are_credited_without_one() -> None:

@@ -194,7 +194,7 @@ def test_comments_and_layout_of_the_model_are_no_difference_between_nodes() -> N
 
 def test_the_own_digest_is_also_that_of_the_statements_wherever_they_stand() -> None:
     stated = SHIPPED.invariants.statements
-    elsewhere = tuple(replace(one, place="elsewhere:1") for one in reversed(stated))
+    elsewhere = tuple(replace(statement, place="elsewhere:1") for statement in reversed(stated))
 
     assert replace(SHIPPED, invariants=Invariants(elsewhere)).digest == SHIPPED.digest
     for index in range(len(stated)):
@@ -363,10 +363,10 @@ async def test_following_each_change_and_loading_all_lines_give_the_same_policy(
         await live.load(database)
     whole = 0
 
-    def counted(found: Stored) -> Lines:
+    def counted(snapshot: Stored) -> Lines:
         nonlocal whole
         whole += 1
-        return published(found)
+        return published(snapshot)
 
     monkeypatch.setattr("service.authz.publishing.live.published", counted)
     for n in range(24):
@@ -394,8 +394,8 @@ async def test_following_each_change_and_loading_all_lines_give_the_same_policy(
 async def test_a_change_writes_the_lines_of_what_it_changes_and_no_others(database: Database) -> None:
     async def ids(condition: str) -> list[int]:
         async with database.snapshot() as connection:
-            found = await connection.execute(text(f"SELECT id FROM sys.casbin_rule WHERE {condition}"))
-            return sorted(found.scalars())
+            selected = await connection.execute(text(f"SELECT id FROM sys.casbin_rule WHERE {condition}"))
+            return sorted(selected.scalars())
 
     await publish(database)
     before = await ids("v1 <> 'GET /api/user/list'")
@@ -555,9 +555,9 @@ async def test_what_would_be_published_does_not_depend_on_the_policy_in_force(da
             LivePolicy(SHIPPED, RevisionSeals()).current,
             Policy(SHIPPED.model_text, [Rule("grant", "a:b", "a:b")]),
         ):
-            found = await derived_policy(connection, SHIPPED, in_force)
+            candidate = await derived_policy(connection, SHIPPED, in_force)
 
-            assert list(found.rules) == list(derived.rules) != list(before.rules)
-            assert (found.digest, found.revision) == (derived.digest, 0)
-            assert found.resource_at("GET", "/api/user/7") == derived.resource_at("GET", "/api/user/7")
+            assert list(candidate.rules) == list(derived.rules) != list(before.rules)
+            assert (candidate.digest, candidate.revision) == (derived.digest, 0)
+            assert candidate.resource_at("GET", "/api/user/7") == derived.resource_at("GET", "/api/user/7")
             assert await drift(connection, in_force) == differs is not None

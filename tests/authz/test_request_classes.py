@@ -32,8 +32,11 @@ def _code(name: str) -> str:
 @given(before=st.sets(paths), after=st.sets(paths))
 def test_each_request_is_decided_like_its_class_by_both_policies(before: set[str], after: set[str]) -> None:
     old, new = policy_of(before), policy_of(after)
-    found = list(request_classes(ROUTES, before | after, before ^ after, serving=SERVING))
-    answers = {(one.route, one.resource(old), one.resource(new)) for one in found}
+    classes = list(request_classes(ROUTES, before | after, before ^ after, serving=SERVING))
+    answers = {
+        (request_class.route, request_class.resource(old), request_class.resource(new))
+        for request_class in classes
+    }
 
     real = set()
     for method, x, y in itertools.product(("GET", "POST"), "abc", "abc"):
@@ -47,9 +50,9 @@ def test_each_request_is_decided_like_its_class_by_both_policies(before: set[str
 def test_a_class_is_named_by_its_route_and_the_literals_of_a_resource() -> None:
     policy = policy_of({"GET /api/{p}/b"})
 
-    found = request_classes(ROUTES[:2], registered(policy), serving=SERVING)
+    classes = request_classes(ROUTES[:2], registered(policy), serving=SERVING)
 
-    assert {one.name for one in found} == {
+    assert {request_class.name for request_class in classes} == {
         "GET /api/{x}/{y}",
         "GET /api/a/{y}",
         "GET /api/{x}/b",
@@ -76,8 +79,10 @@ def test_policies_that_differ_in_lines_of_codes_alone_decide_all_requests_alike(
 
 def test_a_class_passes_when_both_layers_allow() -> None:
     policy = Policy(TEXT, [Rule("resource", "GET /api/{p}/b", "@nobody"), *OPEN])
-    found = request_classes(ROUTES[1:2], registered(policy), serving=SERVING)
+    classes = request_classes(ROUTES[1:2], registered(policy), serving=SERVING)
 
-    passing = {one.name: one.passes(policy, HeldCodes(["*"])) for one in found}
+    passing = {
+        request_class.name: request_class.passes(policy, HeldCodes(["*"])) for request_class in classes
+    }
 
     assert passing == {"GET /api/a/{y}": True, "GET /api/a/b": False}

@@ -64,7 +64,7 @@ def test_falcons_router_backtracks_and_so_does_the_index() -> None:
     paths = {"/a/b/c", "/{p0}/b/d", "/a/{p1}/e", "/{p0}/{p1}/f"}
     router, index = falcon_router(paths), ResourceIndex(f"GET {path}" for path in paths)
 
-    for request, found in {
+    for request, template in {
         "/a/b/c": "/a/b/c",
         "/a/b/d": "/{p0}/b/d",
         "/a/b/e": "/a/{p1}/e",
@@ -72,8 +72,8 @@ def test_falcons_router_backtracks_and_so_does_the_index() -> None:
     }.items():
         route = router.find(request)
         assert route is not None
-        assert found == route[3]
-        assert f"GET {found}" == index.find("GET", request)
+        assert template == route[3]
+        assert f"GET {template}" == index.find("GET", request)
 
 
 def test_a_literal_wins_over_a_parameter_from_left_to_right() -> None:

@@ -29,10 +29,10 @@ class Published:
 
     async def read(self) -> int:
         self.times.append(monotonic())
-        found = self.newest
+        revision = self.newest
         self.asked.set()
         await asyncio.sleep(0.01)
-        return found
+        return revision
 
 
 @pytest.fixture
@@ -110,15 +110,15 @@ async def test_a_silent_database_holds_nobody_longer_than_a_revision_would(
 
     revisions = PublishedRevisions(live, never)
     outcomes = await asyncio.gather(*(revisions.at_least(5) for _ in range(10)), return_exceptions=True)
-    assert {type(one) for one in outcomes} == {Unavailable}
+    assert {type(outcome) for outcome in outcomes} == {Unavailable}
 
 
 async def test_the_newest_revision_is_read_from_the_database(seeded_database_url: str) -> None:
     database = Database(seeded_database_url)
     read = reader_of(database)
-    found = [await read()]
+    revisions = [await read()]
     async with database.transaction(within=30) as connection:
         await publish_if_changed(connection, SHIPPED, RevisionSeals(), "test")
-    found.append(await read())
+    revisions.append(await read())
     await database.close()
-    assert found == [0, 1]
+    assert revisions == [0, 1]

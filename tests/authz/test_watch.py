@@ -143,8 +143,8 @@ async def test_a_revision_that_can_not_be_loaded_leaves_the_last_valid_one_and_s
         await until(lambda: watch.fault is not None)
         assert live.current.revision == 1
         assert (watch.fault or "").startswith("revision 2 is not trusted: the stored lines")
-        told = [(one.worker, one.revision, one.fault) for one in await watch.workers()]
-        assert told == [("a:1", 1, watch.fault)]
+        reported = [(worker.worker, worker.revision, worker.fault) for worker in await watch.workers()]
+        assert reported == [("a:1", 1, watch.fault)]
 
         mended = await publish(database)
 
@@ -199,14 +199,14 @@ async def test_every_worker_is_seen_with_its_revision_until_it_leaves(database: 
     ):
         await publish(database, enabled(False))
 
-        async def told() -> list[tuple[str, int]]:
-            return [(one.worker, one.revision) for one in await watch.workers()]
+        async def reported() -> list[tuple[str, int]]:
+            return [(worker.worker, worker.revision) for worker in await watch.workers()]
 
         async with asyncio.timeout(20):
-            while await told() != [("a:1", 2), ("b:1", 1)]:  # noqa: ASYNC110 - as above
+            while await reported() != [("a:1", 2), ("b:1", 1)]:  # noqa: ASYNC110 - as above
                 await asyncio.sleep(0.01)
         await other.leave()
-        assert await told() == [("a:1", 2)]
+        assert await reported() == [("a:1", 2)]
 
 
 async def test_a_worker_with_another_own_part_serves_on_and_is_told_by_the_others(database: Database) -> None:
@@ -218,10 +218,13 @@ async def test_a_worker_with_another_own_part_serves_on_and_is_told_by_the_other
                 await until(lambda: watch.own_parts.differing == 1)
                 assert beside.own_parts.differing == 1
                 assert (live.current.revision, elsewhere.current.revision) == (1, 1)
-                assert [one.own_digest for one in await watch.workers()] == [SHIPPED.digest, other.digest]
+                assert [worker.own_digest for worker in await watch.workers()] == [
+                    SHIPPED.digest,
+                    other.digest,
+                ]
 
-    told = [line for line in lines if line["event"] == "workers decide by another own part of the policy"]
-    assert [line["workers"] for line in told] == [{"a:1": SHIPPED.digest}, {"b:1": other.digest}]
+    entries = [line for line in lines if line["event"] == "workers decide by another own part of the policy"]
+    assert [line["workers"] for line in entries] == [{"a:1": SHIPPED.digest}, {"b:1": other.digest}]
 
 
 async def test_a_request_that_waits_for_a_revision_gets_it_as_soon_as_it_is_in_force() -> None:
@@ -274,8 +277,8 @@ async def test_a_newest_revision_that_nobody_can_use_is_replaced_by_what_is_stor
     assert (live.current.revision, live.current.digest) == (10_000, digest)
     assert (other.current.revision, other.current.digest) == (10_000, digest)
     assert (watch.fault, beside.fault) == (None, None)
-    (told,) = [one for one in logged if one["event"].startswith("no worker can use")]
-    assert (told["log_level"], told["event_type"], told["newest"]) == ("error", "security", 9999)
+    (entry,) = [line for line in logged if line["event"].startswith("no worker can use")]
+    assert (entry["log_level"], entry["event_type"], entry["newest"]) == ("error", "security", 9999)
 
 
 async def test_a_newest_revision_that_another_worker_uses_is_left_alone(
@@ -321,5 +324,5 @@ async def test_what_the_database_says_counts_when_it_lost_the_revision_in_force(
 
     assert live.current.revision == other.current.revision == 10_000
     assert live.current.digest == other.current.digest != before.digest
-    told = [one for one in logged if one["event"].startswith("the database has lost")]
-    assert [(one["newest"], one["in_force"]) for one in told] == [(then, 9999)]
+    entries = [line for line in logged if line["event"].startswith("the database has lost")]
+    assert [(line["newest"], line["in_force"]) for line in entries] == [(then, 9999)]

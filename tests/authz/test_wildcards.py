@@ -134,5 +134,5 @@ def test_no_code_is_left_out_that_grants_another() -> None:
     held = codes(3)
     for required in codes(2):
         chosen = set(may_grant(held, required))
-        assert [one for one in held if one not in chosen and opens(one, required)] == []
+        assert [code for code in held if code not in chosen and opens(code, required)] == []
         assert len(chosen) < len(held)

@@ -72,7 +72,7 @@ def test_what_was_written_is_read_back(tmp_path: Path) -> None:
     path = written(tmp_path / "a.tar", "database.dump", OBJECT, "keys.jwe", key=KEY)
     with ArchiveReader(path) as read:
         read.verify()
-        assert [one.name for one in read.manifest.members] == ["database.dump", OBJECT, "keys.jwe"]
+        assert [member.name for member in read.manifest.members] == ["database.dump", OBJECT, "keys.jwe"]
         assert b"".join(read.chunks(OBJECT)) == CONTENT
         assert origin_of(read, KEY).proved
 
@@ -168,7 +168,7 @@ def test_another_file_is_refused(tmp_path: Path, content: bytes) -> None:
 def test_a_changed_archive_loses_its_proof_also_with_digests_that_fit(tmp_path: Path) -> None:
     path = written(tmp_path / "a.tar", "database.dump", key=KEY)
     other = b"the bytes of an attack"[: len(CONTENT)]
-    before, after = (hashlib.sha256(one).hexdigest().encode() for one in (CONTENT, other))
+    before, after = (hashlib.sha256(content).hexdigest().encode() for content in (CONTENT, other))
     path.write_bytes(path.read_bytes().replace(CONTENT, other).replace(before, after))
     with ArchiveReader(path) as read:
         read.verify()  # a manifest alone proves nothing

@@ -56,36 +56,39 @@ def files_in(folder: Path) -> list[Path]:
 
 
 def manifest_of(path: Path) -> dict[str, Any]:
-    told: dict[str, Any] = json.loads(
+    manifest: dict[str, Any] = json.loads(
         subprocess.run(["tar", "-xOf", path, "manifest.json"], capture_output=True, check=True).stdout
     )
-    return told
+    return manifest
 
 
 async def test_an_archive_is_a_tar_file_for_its_owner_alone_with_the_digest_of_each_member(
     place: Place, archive: Path
 ) -> None:
     assert mode_of(archive) == 0o600
-    told = manifest_of(archive)
+    manifest = manifest_of(archive)
     with tarfile.open(archive) as tar:
         members = tar.getmembers()
         ends = ["manifest.json", "manifest.seal"]
-        assert [one.name for one in members] == [*(one["name"] for one in told["members"]), *ends]
-        for one, said in zip(members[: -len(ends)], told["members"], strict=True):
-            content = tar.extractfile(one)
+        assert [member.name for member in members] == [
+            *(member["name"] for member in manifest["members"]),
+            *ends,
+        ]
+        for member, entry in zip(members[: -len(ends)], manifest["members"], strict=True):
+            content = tar.extractfile(member)
             assert content is not None
-            assert hashlib.sha256(content.read()).hexdigest() == said["sha256"]
+            assert hashlib.sha256(content.read()).hexdigest() == entry["sha256"]
     with engine(place.service.database_url).connect() as connection:
         revision = connection.execute(text("SELECT max(revision) FROM sys.policy_revision")).scalar_one()
         timeline = connection.execute(text("SELECT name FROM sys.timeline")).scalar_one()
-    assert (told["revision"], told["timelines"][0]["name"]) == (revision, timeline)
+    assert (manifest["revision"], manifest["timelines"][0]["name"]) == (revision, timeline)
 
 
 async def test_files_are_in_the_archive_under_the_keys_of_their_rows(archive: Path) -> None:
-    told = manifest_of(archive)
-    assert told["files"]["count"] == 1
-    [name] = [one["name"] for one in told["members"] if one["name"].startswith("files/")]
-    assert name.startswith(f"files/{told['files']['prefix']}/")
+    manifest = manifest_of(archive)
+    assert manifest["files"]["count"] == 1
+    [name] = [member["name"] for member in manifest["members"] if member["name"].startswith("files/")]
+    assert name.startswith(f"files/{manifest['files']['prefix']}/")
     with tarfile.open(archive) as tar:
         content = tar.extractfile(name)
         assert content is not None
@@ -101,9 +104,9 @@ async def test_the_keys_are_encrypted_and_come_back_with_the_passphrase(
     options = ("--write-keys", str(tmp_path / "keys"), "--passphrase-file", str(passphrase))
     written = await place.command("backup", str(archive), *options)
     assert written.status == 0, written.errors
-    found = {path.name: content_of(path).decode().strip() for path in files_in(tmp_path / "keys")}
-    assert found == {"auth.jwt_secret": SECRET, "oplog.chain_key": CHAIN_KEY}
-    assert sorted(manifest_of(archive)["key_names"]) == sorted(found)
+    keys = {path.name: content_of(path).decode().strip() for path in files_in(tmp_path / "keys")}
+    assert keys == {"auth.jwt_secret": SECRET, "oplog.chain_key": CHAIN_KEY}
+    assert sorted(manifest_of(archive)["key_names"]) == sorted(keys)
     assert {mode_of(path) for path in files_in(tmp_path / "keys")} == {0o600}
 
     passphrase.write_text("another one, just as long")
@@ -113,19 +116,19 @@ async def test_the_keys_are_encrypted_and_come_back_with_the_passphrase(
 
 async def test_without_being_asked_no_backup_holds_keys(place: Place, tmp_path: Path) -> None:
     made = await place.command("backup", str(tmp_path / "two.tar"), "--without-files", "--json")
-    told = json.loads(made.output)
-    assert [one["name"] for one in told["members"]] == ["database.dump"]
-    assert (told["keys"], told["files"]["included"]) == (None, False)
+    report = json.loads(made.output)
+    assert [member["name"] for member in report["members"]] == ["database.dump"]
+    assert (report["keys"], report["files"]["included"]) == (None, False)
 
 
 async def test_a_backup_is_in_the_operation_log_with_the_operator(place: Place, archive: Path) -> None:
-    told: list[Any] = []
+    entries: list[Any] = []
     for _ in range(100):
-        told = (await place.service.data("GET", "/api/operation-log/list?module=backup"))["items"]
-        if told:
+        entries = (await place.service.data("GET", "/api/operation-log/list?module=backup"))["items"]
+        if entries:
             break
         await asyncio.sleep(0.05)
-    entry = await place.service.data("GET", f"/api/operation-log/{told[-1]['id']}")
+    entry = await place.service.data("GET", f"/api/operation-log/{entries[-1]['id']}")
     assert (entry["action"], entry["method"], entry["params"]["file"]) == ("make", "CLI", archive.name)
     assert entry["userName"]
 
@@ -177,7 +180,7 @@ async def test_a_backup_that_is_told_to_end_leaves_nothing(
     process = command_process.start(tmp_path, ("backup", "x.tar"), variables, files)
     pid = slow.with_suffix(".pid")
     assert await eventually_here(lambda: pid.exists() and pid.read_text() != "")
-    assert [one.name for one in files_in(tmp_path) if one.name.startswith(".x.tar.")]
+    assert [path.name for path in files_in(tmp_path) if path.name.startswith(".x.tar.")]
 
     assert process.pid is not None
     os.kill(process.pid, number)
@@ -185,7 +188,7 @@ async def test_a_backup_that_is_told_to_end_leaves_nothing(
 
     assert process.exitcode == (130 if number == signal.SIGINT else -number)
     assert not lives(int(pid.read_text()))
-    assert [one.name for one in files_in(tmp_path)] == ["out", "programs"]
+    assert [path.name for path in files_in(tmp_path)] == ["out", "programs"]
     assert (tmp_path / "out").read_text() == ""
 
 
@@ -194,11 +197,13 @@ async def test_an_object_that_is_not_what_its_row_says_is_named_and_the_rest_is_
 ) -> None:
     key = (await uploaded(place.service, "other.txt", b"another file\n"))["id"]
     with engine(place.service.database_url).connect() as connection:
-        found = connection.execute(text("SELECT key FROM sys.file WHERE id = :id"), {"id": key}).scalar_one()
-    place.object(found).write_bytes(b"ANOTHER FILE\n")
-    told = json.loads((await place.command("backup", str(tmp_path / "three.tar"), "--json")).output)
-    assert told["files"]["damaged"] == [found]
-    assert f"files/{found}" not in [one["name"] for one in told["members"]]
+        object_key = connection.execute(
+            text("SELECT key FROM sys.file WHERE id = :id"), {"id": key}
+        ).scalar_one()
+    place.object(object_key).write_bytes(b"ANOTHER FILE\n")
+    report = json.loads((await place.command("backup", str(tmp_path / "three.tar"), "--json")).output)
+    assert report["files"]["damaged"] == [object_key]
+    assert f"files/{object_key}" not in [member["name"] for member in report["members"]]
 
 
 async def test_an_archive_proves_its_origin_to_who_has_the_chain_key(place: Place, archive: Path) -> None:
@@ -212,10 +217,10 @@ async def test_an_archive_proves_its_origin_to_who_has_the_chain_key(place: Plac
         0,
         f"All members are as the manifest says. Origin: Sealed with oplog.chain_key (key {key}).",
     )
-    status, said = await verified(PORTCULLIS_OPLOG__CHAIN_KEY="")
-    assert (status, "Origin: Not known: oplog.chain_key is not set." in said) == (0, True)
-    status, said = await verified(PORTCULLIS_OPLOG__CHAIN_KEY=CHAIN_KEY[::-1])
-    assert (status, f"sealed with another key than oplog.chain_key: it names the key '{key}'" in said) == (
+    status, output = await verified(PORTCULLIS_OPLOG__CHAIN_KEY="")
+    assert (status, "Origin: Not known: oplog.chain_key is not set." in output) == (0, True)
+    status, output = await verified(PORTCULLIS_OPLOG__CHAIN_KEY=CHAIN_KEY[::-1])
+    assert (status, f"sealed with another key than oplog.chain_key: it names the key '{key}'" in output) == (
         1,
         True,
     )

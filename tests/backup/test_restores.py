@@ -56,7 +56,7 @@ class Made:
     objects: set[str]
     folder: Path
     variables: dict[str, str]
-    said: Ended
+    output: Ended
     new: Inside = field(repr=False)
 
 
@@ -145,8 +145,8 @@ async def made(
             assert (await old.ask("GET", "/api/user/info")).status == 200
             revision = (await old.data("GET", "/api/policy/permission-map"))["revision"]
         ids, objects = highest(first), stored(folder)
-        said = await command(second, "restore", str(archive))
-        assert said.status == 0, said.errors
+        restored = await command(second, "restore", str(archive))
+        assert restored.status == 0, restored.errors
         async with inside(second, module_redis_url, **own) as new:
             with ArchiveReader(archive) as reader:
                 manifest = reader.manifest
@@ -164,7 +164,7 @@ async def made(
                 objects,
                 folder,
                 variables,
-                said,
+                restored,
                 new,
             )
 
@@ -255,11 +255,11 @@ async def test_files_with_rows_exist_and_none_of_the_other_timeline_is_touched(m
 
 
 async def test_a_restore_is_in_the_operation_log_and_in_the_timelines(made: Made) -> None:
-    assert re.search(r"timeline +2 ", made.said.output)
-    told = "params->>'backup' || ' ' || (params->>'authenticated')"
-    [entry] = query(made, f"SELECT {told} FROM sys.operation_log WHERE action = 'restore'")
+    assert re.search(r"timeline +2 ", made.output.output)
+    columns = "params->>'backup' || ' ' || (params->>'authenticated')"
+    [entry] = query(made, f"SELECT {columns} FROM sys.operation_log WHERE action = 'restore'")
     assert entry == f"{made.manifest.id} true"
-    assert re.search(r"origin +Sealed with oplog\.chain_key", made.said.output)
+    assert re.search(r"origin +Sealed with oplog\.chain_key", made.output.output)
     names = query(made, "SELECT name FROM sys.timeline ORDER BY number")
     assert names[0] == made.manifest.timelines[0].name
     assert len(set(names)) == 2
@@ -291,8 +291,8 @@ async def test_an_archive_that_the_chain_key_does_not_prove_is_restored_only_if_
         refused = await restored()
         assert (refused.status, "sealed with another key" in refused.errors) == (1, True)
         with engine(empty).connect() as connection:
-            found = text("SELECT count(*) FROM pg_namespace WHERE nspname = 'sys'")
-            assert connection.execute(found).scalar_one() == 0
+            statement = text("SELECT count(*) FROM pg_namespace WHERE nspname = 'sys'")
+            assert connection.execute(statement).scalar_one() == 0
         done = await restored("--unauthenticated")
         assert done.status == 0, done.errors
         assert "Not looked at: --unauthenticated" in done.output
@@ -314,12 +314,16 @@ async def test_an_audit_of_the_restored_logs_accounts_for_what_is_lost(made: Mad
 
 
 async def test_revisions_of_a_backup_are_sealed_on_after_its_restore(made: Made) -> None:
-    found = (await made.new.data("GET", "/api/policy/revisions?size=200"))["items"]
+    revisions = (await made.new.data("GET", "/api/policy/revisions?size=200"))["items"]
 
-    restored = next(one for one in found if one["cause"].startswith("restored from the backup"))
-    assert {one["authenticity"] for one in found} <= {"sealed", "unsealed"}
+    restored = next(
+        revision for revision in revisions if revision["cause"].startswith("restored from the backup")
+    )
+    assert {revision["authenticity"] for revision in revisions} <= {"sealed", "unsealed"}
     assert restored["authenticity"] == "sealed"
-    before = next(one["revision"] for one in found if one["revision"] < restored["revision"])
+    before = next(
+        revision["revision"] for revision in revisions if revision["revision"] < restored["revision"]
+    )
     compared = f"/api/policy/diff?from={before}&to={restored['revision']}"
     assert (await made.new.ask("GET", compared)).status == 200
 

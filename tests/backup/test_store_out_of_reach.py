@@ -37,7 +37,7 @@ class Both:
 
     first: str
     new: Inside = field(repr=False)
-    said: Ended
+    output: Ended
     s3: S3Server
     objects: ObjectStore
     prefix: str
@@ -98,15 +98,15 @@ async def both(
             tokens = await old.data("POST", "/api/auth/login", LOGIN)
         with ArchiveReader(archive) as reader:
             prefix = reader.manifest.files.prefix
-        said = await command(second, "redis://127.0.0.1:1", "restore", str(archive))
-        assert said.status == 0, said.errors
+        restored = await command(second, "redis://127.0.0.1:1", "restore", str(archive))
+        assert restored.status == 0, restored.errors
         async with inside(second, module_redis_url, **own) as new:
             objects = object_store(settings.objstore, folder)
-            yield Both(first, new, said, s3, objects, prefix, files, tokens)
+            yield Both(first, new, restored, s3, objects, prefix, files, tokens)
 
 
 async def test_a_restore_without_the_session_store_says_that_it_ended_no_sessions(both: Both) -> None:
-    assert "not known: the session store was out of reach" in both.said.output
+    assert "not known: the session store was out of reach" in both.output.output
 
 
 async def test_tokens_of_before_are_refused_all_the_same(both: Both) -> None:

@@ -21,7 +21,7 @@ from tests.benchmarks.frame.page import PAGE, REFERENCE, encoded, publish
 from tests.benchmarks.frame.registry import APART, BENCHMARKS, NAMED, NAMES, TOTAL
 from tests.benchmarks.frame.results import QUICK, Pace, Run
 from tests.benchmarks.frame.runner import run_all
-from tests.benchmarks.frame.table import wanted
+from tests.benchmarks.frame.table import goal_text
 
 
 def main(words: Sequence[str]) -> int:
@@ -39,10 +39,12 @@ def _measure(words: Sequence[str]) -> int:
     """Run benchmarks; 1 if one of them failed. Goals that are missed are named, and are no failure."""
     parser = _parser()
     arguments = parser.parse_args(words)
-    known = [one.name for one in (*BENCHMARKS, *NAMED)]
+    known = [benchmark.name for benchmark in (*BENCHMARKS, *NAMED)]
     if unknown := set(arguments.names) - {*known}:
         parser.error(f"no benchmark is called {', '.join(sorted(unknown))}; there are {', '.join(known)}")
-    chosen = [one for one in (*BENCHMARKS, *NAMED) if one.name in (arguments.names or NAMES)]
+    chosen = [
+        benchmark for benchmark in (*BENCHMARKS, *NAMED) if benchmark.name in (arguments.names or NAMES)
+    ]
     try:
         run = run_all(chosen, QUICK if arguments.quick else Pace())
     except KeyboardInterrupt:
@@ -54,8 +56,8 @@ def _measure(words: Sequence[str]) -> int:
         publish(run)
         print(f"written: {REFERENCE / PAGE}")
     for report in run.reports:
-        for one, goal in report.missed():
-            print(f"missed: {report.name}, {one.name} ({one.unit}): {wanted(goal)}")
+        for result, goal in report.missed():
+            print(f"missed: {report.name}, {result.name} ({result.unit}): {goal_text(goal)}")
     failed = [report.name for report in run.reports if report.failure]
     print(f"{len(run.reports)} benchmarks in {run.seconds / 60:.1f} minutes", end="")
     print(f"; failed: {', '.join(failed)}" if failed else "")
@@ -63,7 +65,9 @@ def _measure(words: Sequence[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    listed, named = ([f"  {one.name:<10} {one.about}" for one in each] for each in (BENCHMARKS, NAMED))
+    listed, named = (
+        [f"  {benchmark.name:<10} {benchmark.about}" for benchmark in each] for each in (BENCHMARKS, NAMED)
+    )
     apart = [f"  {name:<10} {about}" for name, about in APART.items()]
     parser = argparse.ArgumentParser(
         prog="dev.py bench",
@@ -109,8 +113,8 @@ def _compare(words: Sequence[str]) -> int:
     changes = compare(old, new)
     worse = [change for change in changes if change.is_worse]
     better = [change for change in reversed(changes) if change.beyond_noise and not change.is_worse]
-    for head, found in (("Worse", worse), ("Better", better)):
-        print(f"{head}: {len(found)}", *(f"  {change}" for change in found), sep="\n")
+    for head, listed in (("Worse", worse), ("Better", better)):
+        print(f"{head}: {len(listed)}", *(f"  {change}" for change in listed), sep="\n")
     print(f"Within the noise: {len(changes) - len(worse) - len(better)}")
     for head, missing in (("Only in the old", only_in(old, new)), ("Only in the new", only_in(new, old))):
         print(*(f"{head}: {name}" for name in missing), sep="\n", end="\n" if missing else "")

@@ -127,17 +127,17 @@ def main(pace: Pace) -> Iterator[Result | Note]:
             launched = playwright.chromium.launch(executable_path=browser, args=["--disable-gpu"])
             visitors = [Visitor(launched, f"http://127.0.0.1:{port}") for port, _ in sides]
             places = [ids for _, ids in sides]
-            yield from told(visited(visitors, places))
+            yield from results_of(visited(visitors, places))
             launched.close()
 
 
 def known(url: str) -> dict[str, Any]:
     """Return what stands in addresses of the installation at ``url``."""
-    found = {}
+    ids = {}
     with psycopg.connect(url) as connection:
         for name, statement in IDS.items():
-            ((found[name],),) = connection.execute(statement.encode()).fetchall()
-    return found
+            ((ids[name],),) = connection.execute(statement.encode()).fetchall()
+    return ids
 
 
 def visited(visitors: list[Visitor], places: list[dict[str, Any]]) -> Iterator[tuple[str, list[Cost]]]:
@@ -165,7 +165,7 @@ LIMITS: Final[tuple[tuple[str, str, float, Callable[[Cost], float]], ...]] = (
 )
 
 
-def told(views: Iterable[tuple[str, list[Cost]]]) -> Iterator[Result | Note]:
+def results_of(views: Iterable[tuple[str, list[Cost]]]) -> Iterator[Result | Note]:
     """Yield the results of each view as soon as it has been visited, and at the end the largest of all.
 
     A note names each view that is beyond a limit.

@@ -88,14 +88,14 @@ class _Sized:
             for path in self._paths:
                 find("GET", path)
 
-        found = {}
+        timings = {}
         for kind, asked in self._asked.items():
             self.policy._remembered.clear()
-            found[kind] = microseconds(ask(kind), len(asked))
+            timings[kind] = microseconds(ask(kind), len(asked))
         # Few enough to be remembered, and asked for the second time.
-        found["answered before"] = microseconds(ask("mixed"), len(self._asked["mixed"]))
-        found["the resource found"] = microseconds(look_up, len(self._paths))
-        return found
+        timings["answered before"] = microseconds(ask("mixed"), len(self._asked["mixed"]))
+        timings["the resource found"] = microseconds(look_up, len(self._paths))
+        return timings
 
     def plain(self, folder: Path) -> Callable[[], float]:
         """Return what asks a plain ``casbin.Enforcer`` about the same lines, and returns microseconds."""
@@ -131,20 +131,20 @@ def main(pace: Pace) -> Iterator[Result]:
         plain = {size: sized[size].plain(Path(folder)) for size in STOCK_SIZES}
         costs: dict[int, list[dict[str, float]]] = {size: [] for size in SIZES}
         stock: dict[int, list[float]] = {size: [] for size in STOCK_SIZES}
-        for one in sized.values():
-            one.costs()
+        for sized_policy in sized.values():
+            sized_policy.costs()
         for _ in range(pace.rounds):
-            for size, one in sized.items():
-                costs[size].append(one.costs())
+            for size, sized_policy in sized.items():
+                costs[size].append(sized_policy.costs())
             for size, ask in plain.items():
                 stock[size].append(ask())
     yield from _by_size(costs)
     for size, times in stock.items():
         reference = result(f"mixed, {size:,} resources", "µs", [each["mixed"] for each in costs[size]])
         yield result(f"plain Casbin, {size:,} resources", "µs", times, against=reference)
-    for size, one in sized.items():
-        yield result(f"built over {size:,} resources", "s", [one.seconds])
-        yield result(f"kept for {size:,} resources", "MiB", [one.mebibytes])
+    for size, sized_policy in sized.items():
+        yield result(f"built over {size:,} resources", "s", [sized_policy.seconds])
+        yield result(f"kept for {size:,} resources", "MiB", [sized_policy.mebibytes])
 
 
 def _by_size(costs: dict[int, list[dict[str, float]]]) -> Iterator[Result]:
@@ -154,7 +154,7 @@ def _by_size(costs: dict[int, list[dict[str, float]]]) -> Iterator[Result]:
             goals = list(GOALS.get(kind, ()))
             if size == SIZES[-1]:
                 goals.append(FLAT)
-            found = result(
+            measured = result(
                 f"{kind}, {size:,} resources",
                 "µs",
                 [each[kind] for each in costs[size]],
@@ -162,5 +162,5 @@ def _by_size(costs: dict[int, list[dict[str, float]]]) -> Iterator[Result]:
                 goals=goals,
                 chart="" if kind == "mixed" else f"A decision, {kind}",
             )
-            smallest = smallest or found
-            yield found
+            smallest = smallest or measured
+            yield measured

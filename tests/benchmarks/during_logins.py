@@ -55,17 +55,17 @@ async def _rounds(
         )
         return percentile(took, 0.99)
 
-    found = []
+    pairs = []
     for _ in range(pace.rounds):
         idle = await p99()
         ended = asyncio.Event()
-        tasks = [asyncio.create_task(_until(ended, one)) for one in log_ins]
+        tasks = [asyncio.create_task(_until(ended, log_in)) for log_in in log_ins]
         await asyncio.sleep(_BEFORE)
-        found.append((idle, await p99()))
+        pairs.append((idle, await p99()))
         ended.set()
         async with asyncio.timeout(60):
             await asyncio.gather(*tasks)
-    return found
+    return pairs
 
 
 async def _until(ended: asyncio.Event, log_in: LogIn) -> None:

@@ -71,15 +71,15 @@ def _chosen(options: Sequence[str]) -> list[tuple[str, str]]:
         help=f"a store ({', '.join(STORES)}) and a fault ({', '.join(FAULTS)}); may be given several times",
     )
     parser.add_argument("--cluster", action="store_true", help="kill primaries and nodes instead; alone")
-    wanted = parser.parse_args(options).only
+    requested = parser.parse_args(options).only
     cells = [(store, fault) for store in STORES for fault in FAULTS]
-    if wanted is None:
+    if requested is None:
         return cells
     chosen = [
-        (store, fault) for store, fault in cells if {store, f"{store}:{fault}", f":{fault}"} & {*wanted}
+        (store, fault) for store, fault in cells if {store, f"{store}:{fault}", f":{fault}"} & {*requested}
     ]
     if not chosen:
-        parser.error(f"no cell is called {', '.join(wanted)}")
+        parser.error(f"no cell is called {', '.join(requested)}")
     return chosen
 
 

@@ -71,7 +71,8 @@ def _store(name: str, environ: dict[str, str], count: int) -> Iterator[Result]:
         rounds = [(_alone(settings), _through(server, token)) for _ in range(count)]
     for what, of in (("upload", "put"), ("download", "get")):
         alone, through = (
-            [SIZE / MEBIBYTE / getattr(one, of) for one in column] for column in zip(*rounds, strict=True)
+            [SIZE / MEBIBYTE / getattr(timing, of) for timing in column]
+            for column in zip(*rounds, strict=True)
         )
         chart = f"Files, {name}"
         reference = result(f"{what} by the client alone, {name}", "MiB/s", alone, better="more", chart=chart)
@@ -137,8 +138,8 @@ def _upload(server: Server, token: str, size: int) -> int:
         connection.sendall(tail)
         answer = b"".join(_received(connection))
     assert b"HTTP/1.1 201 " in answer, answer
-    found: int = json.loads(answer.partition(b"\r\n\r\n")[2])["data"]["id"]
-    return found
+    file_id: int = json.loads(answer.partition(b"\r\n\r\n")[2])["data"]["id"]
+    return file_id
 
 
 def _download(server: Server, token: str, file_id: int) -> int:
@@ -161,6 +162,6 @@ def _received(connection: socket.socket) -> Iterator[bytes]:
 
 
 def _memory(server: Server, name: str) -> int:
-    found = re.search(rf"{name}:\s+(\d+) kB", Path(f"/proc/{server.pid}/status").read_text())
-    assert found is not None
-    return int(found[1])
+    match = re.search(rf"{name}:\s+(\d+) kB", Path(f"/proc/{server.pid}/status").read_text())
+    assert match is not None
+    return int(match[1])

@@ -115,8 +115,8 @@ def main(pace: Pace) -> Iterator[Result | Note]:
         rounds = dict(zip(asked, interleaved(list(asked.values()), pace), strict=True))
     reference = measured("this service", rounds.pop("this service"), chart=CHART)
     yield from reference
-    for name, found in rounds.items():
-        yield from measured(name, found, against=reference, chart=CHART)
+    for name, series in rounds.items():
+        yield from measured(name, series, against=reference, chart=CHART)
 
 
 def _started(peer: Peer, variables: Mapping[str, str]) -> AbstractContextManager[Server]:

@@ -87,12 +87,14 @@ def _by(credential: str, path: str, server: Server) -> bytes:
 
 def _at(algorithm: str, connections: int, asked: Sequence[Asked], pace: Pace) -> Iterator[Result]:
     """Yield what is measured at so many connections; goals are those of ``MOST``."""
-    found = interleaved([(server, request) for _, server, request in asked], pace, connections=connections)
+    all_rounds = interleaved(
+        [(server, request) for _, server, request in asked], pace, connections=connections
+    )
     chart = f"A GET that does nothing, {algorithm}, connections: {connections}"
     reference: Measured | None = None
-    for (name, _, _), rounds in zip(asked, found, strict=True):
+    for (name, _, _), rounds in zip(asked, all_rounds, strict=True):
         share = _share(name, connections)
-        one = measured(
+        measurement = measured(
             f"{name}, {algorithm}, {connections}",
             rounds,
             against=reference,
@@ -100,11 +102,11 @@ def _at(algorithm: str, connections: int, asked: Sequence[Asked], pace: Pace) ->
             cpu_goals=[at_most(1 / share, "ratio")] if share else [],
             chart=chart,
         )
-        yield from one
-        reference = reference or one
-    yield from _latencies(algorithm, connections, asked, found)
+        yield from measurement
+        reference = reference or measurement
+    yield from _latencies(algorithm, connections, asked, all_rounds)
     if connections == MOST:
-        yield _apart(algorithm, found)
+        yield _apart(algorithm, all_rounds)
 
 
 def _share(name: str, connections: int) -> float:
@@ -112,35 +114,35 @@ def _share(name: str, connections: int) -> float:
 
 
 def _latencies(
-    algorithm: str, connections: int, asked: Sequence[Asked], found: Sequence[Sequence[Round]]
+    algorithm: str, connections: int, asked: Sequence[Asked], all_rounds: Sequence[Sequence[Round]]
 ) -> Iterator[Result]:
     reference: Result | None = None
-    for (name, _, _), rounds in zip(asked, found, strict=True):
+    for (name, _, _), rounds in zip(asked, all_rounds, strict=True):
         goals: list[Goal] = [at_most(LATER, "ratio")] if (name, connections) == ("read", MOST) else []
-        one = result(
+        latency = result(
             f"p99: {name}, {algorithm}, {connections}",
             "ms until 99 of 100 were answered",
-            [one.p99 for one in rounds],
+            [run.p99 for run in rounds],
             against=reference,
             goals=goals,
         )
-        yield one
-        reference = reference or one
+        yield latency
+        reference = reference or latency
 
 
-def _apart(algorithm: str, found: Sequence[Sequence[Round]]) -> Result:
+def _apart(algorithm: str, all_rounds: Sequence[Sequence[Round]]) -> Result:
     """Return the rate with the check, compared with the one without it."""
-    _, read, unchecked, *_ = found
+    _, read, unchecked, *_ = all_rounds
     without = result(
         f"read, deny check off, {algorithm}, {MOST}",
         "requests/s",
-        [one.rate for one in unchecked],
+        [run.rate for run in unchecked],
         better="more",
     )
     return result(
         f"read, deny check on, {algorithm}, {MOST}",
         "requests/s",
-        [one.rate for one in read],
+        [run.rate for run in read],
         better="more",
         against=without,
         goals=[at_least(APART, "ratio")],

@@ -142,7 +142,10 @@ async def served(port: int, request: bytes, *, connections: int, seconds: float)
         await loop.create_connection(lambda client=client: client, "127.0.0.1", port)  # type: ignore[misc]
         clients.append(client)
     await asyncio.sleep(seconds)
-    took, elapsed = [one for client in clients for one in client.took], time.perf_counter() - started
+    took, elapsed = (
+        [duration for client in clients for duration in client.took],
+        time.perf_counter() - started,
+    )
     for client in clients:
         client.stopping = True
     async with asyncio.timeout(10):

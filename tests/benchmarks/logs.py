@@ -133,19 +133,19 @@ def _fill(url: str, size: int) -> Note:
 
 async def _pages(short_url: str, long_url: str, rounds: int) -> list[Result | Note]:
     databases = [Database(url, timeout=60.0) for url in (short_url, long_url)]
-    found: list[Result | Note] = []
-    for name, wanted in PAGES.items():
+    results: list[Result | Note] = []
+    for name, criteria in PAGES.items():
         for database in databases:  # what is measured comes from the cache, as pages that are looked at do
-            await _time(database, wanted, None)
+            await _time(database, criteria, None)
         for kind, position in (
             ("with its total", None),
             ("by cursor", Position(FIRST + timedelta(days=180), 1, True)),
         ):
             pairs = [
-                [await _middle(database, wanted, position) for database in databases] for _ in range(rounds)
+                [await _middle(database, criteria, position) for database in databases] for _ in range(rounds)
             ]
             short, long = zip(*pairs, strict=True)
-            found.append(
+            results.append(
                 result(
                     f"{name}, {kind}",
                     "ms",
@@ -155,31 +155,31 @@ async def _pages(short_url: str, long_url: str, rounds: int) -> list[Result | No
                     chart=f"A page of a log of {LONG:,} calls, {kind}" if name in CHARTED else "",
                 )
             )
-        found += [Note(f"{name}: the plan has a {fault}") for fault in _faults(long_url, wanted)]
+        results += [Note(f"{name}: the plan has a {fault}") for fault in _faults(long_url, criteria)]
     for database in databases:
         await database.close()
-    return found
+    return results
 
 
-async def _middle(database: Database, wanted: OperationFilter, position: Position | None) -> float:
+async def _middle(database: Database, criteria: OperationFilter, position: Position | None) -> float:
     """Return the median milliseconds of ``READS``."""
-    return median([await _time(database, wanted, position) for _ in range(READS)])
+    return median([await _time(database, criteria, position) for _ in range(READS)])
 
 
-async def _time(database: Database, wanted: OperationFilter, position: Position | None) -> float:
+async def _time(database: Database, criteria: OperationFilter, position: Position | None) -> float:
     start = time.perf_counter()
     async with database.snapshot() as connection:
         if position is None:
-            await OPERATIONS.page(connection, wanted, page=1, size=SIZE)
+            await OPERATIONS.page(connection, criteria, page=1, size=SIZE)
         else:
-            await OPERATIONS.after(connection, wanted, position, size=SIZE)
+            await OPERATIONS.after(connection, criteria, position, size=SIZE)
     await asyncio.sleep(0)
     return (time.perf_counter() - start) * 1000
 
 
-def _faults(url: str, wanted: OperationFilter) -> set[str]:
+def _faults(url: str, criteria: OperationFilter) -> set[str]:
     """Return the scans of the plan that use no index, on tables that have entries."""
-    statement = OPERATIONS.statement(wanted, None, SIZE + 1, newest_first=True)
+    statement = OPERATIONS.statement(criteria, None, SIZE + 1, newest_first=True)
     with engine(url).connect() as connection:
         compiled = statement.compile(dialect=connection.dialect, compile_kwargs={"render_postcompile": True})
         explain = f"EXPLAIN (ANALYZE, FORMAT JSON) {compiled}"

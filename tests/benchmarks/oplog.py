@@ -73,7 +73,7 @@ def stores(*, durable: bool) -> Iterator[tuple[EmbeddedStores, Path]]:
             yield started, place
 
 
-def _sustained(started: EmbeddedStores, workers: int, wanted: float) -> Iterator[Result | Note]:
+def _sustained(started: EmbeddedStores, workers: int, duration: float) -> Iterator[Result | Note]:
     words = [sys.executable, "-m", "tests.benchmarks.oplog_worker"]
     words += [started.database_url, started.redis_url]
     running = [subprocess.Popen(words, cwd=ROOT, stdout=subprocess.DEVNULL) for _ in range(workers)]
@@ -81,7 +81,7 @@ def _sustained(started: EmbeddedStores, workers: int, wanted: float) -> Iterator
     assert postgres is not None
     assert valkey is not None
     parts = {
-        "workers": [one.pid for one in running],
+        "workers": [process.pid for process in running],
         "PostgreSQL": [postgres, *descendants(postgres)],
         "Valkey": [valkey, *descendants(valkey)],
     }
@@ -89,13 +89,13 @@ def _sustained(started: EmbeddedStores, workers: int, wanted: float) -> Iterator
         time.sleep(WARM_UP)
         parts["PostgreSQL"] = [postgres, *descendants(postgres)]
         before, used, began = _counts(started), _used(parts), time.perf_counter()
-        time.sleep(wanted)
+        time.sleep(duration)
         after, seconds = _counts(started), time.perf_counter() - began
         spent = {name: seconds_now - used[name] for name, seconds_now in _used(parts).items()}
     finally:
-        for one in running:
-            one.kill()
-            one.wait()
+        for process in running:
+            process.kill()
+            process.wait()
     yield from _kept_up(workers, after, after.written - before.written, seconds, spent)
 
 
@@ -170,10 +170,10 @@ def _requests(kind: str, server: Server, token: str, users: list[int]) -> list[b
 
 def _measure(server: Server, requests: list[bytes], seconds: float) -> Round:
     before = server.cpu_seconds()
-    found = uvloop.run(_load(server.port, requests, seconds))
-    took = sorted(one for each in found for one in each.took)
+    shares = uvloop.run(_load(server.port, requests, seconds))
+    took = sorted(duration for each in shares for duration in each.took)
     cpu = (server.cpu_seconds() - before) / len(took) * 1e6
-    return Round(sum(one.rate for one in found), cpu, took[int(len(took) * 0.99)] * 1000)
+    return Round(sum(share.rate for share in shares), cpu, took[int(len(took) * 0.99)] * 1000)
 
 
 async def _load(port: int, requests: list[bytes], seconds: float) -> list[Served]:

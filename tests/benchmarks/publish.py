@@ -109,10 +109,14 @@ async def _published(url: str, size: int, limit: float) -> list[Result]:
     goals, over = [at_most(limit)], f"{size:,} resources"
     chart = "A Button is enabled or disabled"
     return [
-        result(f"published, {over}", "s", [one for one, _ in saved], goals=goals, chart=chart),
+        result(f"published, {over}", "s", [elapsed for elapsed, _ in saved], goals=goals, chart=chart),
         result(f"published, {over}", "s of processor time", [cpu for _, cpu in saved]),
         result(
-            f"followed by another worker, {over}", "s", [one for one, _ in loaded], goals=goals, chart=chart
+            f"followed by another worker, {over}",
+            "s",
+            [elapsed for elapsed, _ in loaded],
+            goals=goals,
+            chart=chart,
         ),
         result(f"followed by another worker, {over}", "s of processor time", [cpu for _, cpu in loaded]),
         result(f"all lines loaded by a new worker, {over}", "s", [whole[0]]),
@@ -135,8 +139,8 @@ async def _change(changes: PolicyChanges) -> None:
 async def _rows_of_history(database: Database) -> int:
     statement = text("SELECT sum(added) FROM sys.policy_revision WHERE cause = 'bench button'")
     async with database.snapshot() as connection:
-        found: int = (await connection.execute(statement)).scalar_one()
-    return found
+        count: int = (await connection.execute(statement)).scalar_one()
+    return count
 
 
 def _memory(environ: Mapping[str, str]) -> tuple[str, float]:
@@ -161,7 +165,7 @@ def _requests(environ: Mapping[str, str], token: str, pace: Pace) -> Iterator[Re
         ]
         for name, each in LOADS.items():
             pairs = [
-                [_p99(servers, one, token, each, 2 * pace.seconds) for one in servers]
+                [_p99(servers, server, token, each, 2 * pace.seconds) for server in servers]
                 for _ in range(pace.rounds)
             ]
             alone, meanwhile = zip(*pairs, strict=True)
@@ -181,7 +185,7 @@ def _p99(
     servers: list[Server], server: Server, token: str, chosen: tuple[int, float], seconds: float
 ) -> float:
     connections, a_second = chosen
-    others = [one.pid for one in servers if one is not server]
+    others = [other.pid for other in servers if other is not server]
     for pid in others:
         freeze(pid)
     try:

@@ -27,8 +27,8 @@ class Round:
 def measure(server: Server, request: bytes, *, seconds: float, connections: int = CONNECTIONS) -> Round:
     """Return how many requests ``server`` answers in a second, and the processor time of each."""
     before = server.cpu_seconds()
-    found = uvloop.run(served(server.port, request, connections=connections, seconds=seconds))
-    return Round(found.rate, (server.cpu_seconds() - before) / len(found.took) * 1e6, found.p99 * 1000)
+    load = uvloop.run(served(server.port, request, connections=connections, seconds=seconds))
+    return Round(load.rate, (server.cpu_seconds() - before) / len(load.took) * 1e6, load.p99 * 1000)
 
 
 def interleaved(
@@ -40,11 +40,11 @@ def interleaved(
     """
     for server, request in asked:
         measure(server, request, seconds=_WARM_UP, connections=connections)
-    found: list[list[Round]] = [[] for _ in asked]
+    all_rounds: list[list[Round]] = [[] for _ in asked]
     for _ in range(pace.rounds):
-        for rounds, (server, request) in zip(found, asked, strict=True):
+        for rounds, (server, request) in zip(all_rounds, asked, strict=True):
             rounds.append(measure(server, request, seconds=pace.seconds, connections=connections))
-    return found
+    return all_rounds
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def measured(
         result(
             name,
             "requests/s",
-            [one.rate for one in rounds],
+            [run.rate for run in rounds],
             better="more",
             against=against.rate if against else None,
             goals=rate_goals,
@@ -82,7 +82,7 @@ def measured(
         result(
             name,
             "µs of processor time",
-            [one.cpu for one in rounds],
+            [run.cpu for run in rounds],
             against=against.cpu if against else None,
             goals=cpu_goals,
             chart=chart,

@@ -123,7 +123,7 @@ class _Caller:
 async def _people(port: int) -> list[LogIn]:
     """Return for each person what logs in, over its own connection."""
     callers = [_Caller(port, f"user{number}", await Connection.open(port)) for number in range(PEOPLE)]
-    return [one.log_in for one in callers]
+    return [caller.log_in for caller in callers]
 
 
 @dataclass(frozen=True)
@@ -146,27 +146,30 @@ class _Round:
 def _rates(server: Server, settings: Settings, pace: Pace) -> Iterator[Result]:
     rounds = uvloop.run(_rounds(server, settings, pace))
     unit = "ms of processor time"
-    alone = result("Argon2id alone", unit, [one.verification * 1000 for one in rounds], chart=LOGINS)
+    alone = result("Argon2id alone", unit, [run.verification * 1000 for run in rounds], chart=LOGINS)
     yield alone
-    logins, refreshes = [one.logins for one in rounds], [one.refreshes for one in rounds]
+    logins, refreshes = [run.logins for run in rounds], [run.refreshes for run in rounds]
     yield result(
         "a login",
         unit,
-        [one.cpu * 1000 for one in logins],
+        [login.cpu * 1000 for login in logins],
         against=alone,
         goals=[at_most(LOGIN, "ratio")],
         chart=LOGINS,
     )
-    yield result("logins", "a second", [one.rate for one in logins], better="more")
-    yield result("a refresh", unit, [one.cpu * 1000 for one in refreshes])
-    rates = [one.rate for one in refreshes]
+    yield result("logins", "a second", [login.rate for login in logins], better="more")
+    yield result("a refresh", unit, [refresh.cpu * 1000 for refresh in refreshes])
+    rates = [refresh.rate for refresh in refreshes]
     yield result("refreshes", "a second", rates, better="more", goals=[at_least(REFRESHES)])
 
 
 async def _rounds(server: Server, settings: Settings, pace: Pace) -> list[_Round]:
     connections = [await Connection.open(server.port) for _ in range(CONNECTIONS)]
-    callers = [_Caller(server.port, f"user{number}", one) for number, one in enumerate(connections)]
-    log_in, refresh = [one.log_in for one in callers], [one.refresh for one in callers]
+    callers = [
+        _Caller(server.port, f"user{number}", client_connection)
+        for number, client_connection in enumerate(connections)
+    ]
+    log_in, refresh = [caller.log_in for caller in callers], [caller.refresh for caller in callers]
     rounds = []
     for seconds in [_WARM_UP, *[1.5 * pace.seconds] * pace.rounds]:
         alone = _verification(settings)
@@ -214,9 +217,9 @@ def _lists(environ: Mapping[str, str], redis_url: str, rounds: int) -> Iterator[
             own = {**environ, "REDIS_URL": f"{redis_url}?db={number}"}
             uvloop.run(_fill(load(own), size))
             servers.append(stack.enter_context(serving_worker(own)))
-        found = uvloop.run(_list_rounds(servers, rounds))
-    for name, pairs in found.items():
-        few, many = ([1000 * one for one in column] for column in zip(*pairs, strict=True))
+        timings = uvloop.run(_list_rounds(servers, rounds))
+    for name, pairs in timings.items():
+        few, many = ([1000 * seconds for seconds in column] for column in zip(*pairs, strict=True))
         reference = result(f"the same of {SIZES[0]:,}", "ms", few)
         goals = [at_most(LIMIT, "ratio")]
         yield result(
@@ -249,12 +252,12 @@ async def _list_rounds(servers: list[Server], rounds: int) -> dict[str, list[tup
     administrators = [
         await _Administrator.open(server.port, size) for server, size in zip(servers, SIZES, strict=True)
     ]
-    found: dict[str, list[tuple[float, float]]] = {}
+    timings: dict[str, list[tuple[float, float]]] = {}
     for number in range(rounds):
         for name in ("first page", "last page", "kick"):
-            few, many = [await one.seconds(name, number) for one in administrators]
-            found.setdefault(name, []).append((few, many))
-    return found
+            few, many = [await administrator.seconds(name, number) for administrator in administrators]
+            timings.setdefault(name, []).append((few, many))
+    return timings
 
 
 class _Administrator:

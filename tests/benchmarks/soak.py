@@ -22,7 +22,7 @@ import msgspec
 
 from service.embedded import EmbeddedStores
 from tests.benchmarks.frame.machine import commit, load
-from tests.benchmarks.soaking.load import RENEWED_AFTER, Load, told
+from tests.benchmarks.soaking.load import RENEWED_AFTER, Load, count_lines
 from tests.benchmarks.soaking.sampling import Sample, Sampler
 from tests.benchmarks.soaking.verdict import (
     COUNTS,
@@ -92,9 +92,9 @@ def _soak(place: Path, stack: ExitStack, seconds: float) -> tuple[list[Sample], 
             work.renew()
             renewed = samples[-1].seconds
     work.stop()
-    print(f"{sum(work.turns.values())} turns in {seconds:.0f} s: {', '.join(told(work.turns))}")
-    wrong = [*told(work.unexpected), *complaints(samples)]
-    print(*told(Counter(map(_reason, filter(_is_warning, service.log)))), sep="\n")
+    print(f"{sum(work.turns.values())} turns in {seconds:.0f} s: {', '.join(count_lines(work.turns))}")
+    wrong = [*count_lines(work.unexpected), *complaints(samples)]
+    print(*count_lines(Counter(map(_reason, filter(_is_warning, service.log)))), sep="\n")
     return samples, [*wrong, "a process was replaced"] if sampler.replaced() else wrong
 
 

@@ -101,15 +101,15 @@ def _is_ready(client: httpx.Client) -> bool:
 
 
 def _commands(place: Path, data: Path, pace: Pace) -> Iterator[Result]:
-    words = {" ".join(one): [*command(*one), *_data(one, data)] for one in COMMANDS}
+    words = {" ".join(arguments): [*command(*arguments), *_data(arguments, data)] for arguments in COMMANDS}
     costs: dict[str, list[float]] = {name: [] for name in words}
     for _ in range(min(pace.rounds, _MOST_ROUNDS)):
         python = _processor_time(place, [sys.executable, "-c", "pass"])
         for name, line in words.items():
             costs[name].append(_processor_time(place, line) - python)
-    for name, found in costs.items():
+    for name, seconds in costs.items():
         goals: list[Goal] = [HELP if name == "--help" else STORED]
-        yield result(f"portcullis {name}", "s of processor time", found, goals=goals, chart="Commands")
+        yield result(f"portcullis {name}", "s of processor time", seconds, goals=goals, chart="Commands")
 
 
 def _data(words: Sequence[str], data: Path) -> list[str]:
@@ -129,20 +129,20 @@ def _processor_time(place: Path, line: Sequence[str]) -> float:
 def _idle(service: RunningAnew, pace: Pace) -> Iterator[Result]:
     seconds = _BRIEFLY if pace.is_quick else _IDLE_FOR
     (worker,) = service.workers
-    found = []
+    shares = []
     for _ in range(min(pace.rounds, _MOST_ROUNDS)):
         before, begun = _on_a_core(worker), time.perf_counter()
         time.sleep(seconds)
-        found.append(100 * (_on_a_core(worker) - before) / (time.perf_counter() - begun))
-    yield result("a worker without requests", "% of a core", found, goals=[IDLE])
+        shares.append(100 * (_on_a_core(worker) - before) / (time.perf_counter() - begun))
+    yield result("a worker without requests", "% of a core", shares, goals=[IDLE])
 
 
 def _on_a_core(pid: int) -> float:
     """Return the seconds that all threads of a process have run (Linux: scheduler statistics)."""
-    found = 0.0
+    seconds = 0.0
     for task in Path(f"/proc/{pid}/task").iterdir():
-        found += int((task / "schedstat").read_text("ascii").split()[0]) / 1e9
-    return found
+        seconds += int((task / "schedstat").read_text("ascii").split()[0]) / 1e9
+    return seconds
 
 
 def _memory(service: RunningAnew) -> Iterator[Result]:

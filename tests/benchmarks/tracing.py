@@ -76,12 +76,14 @@ def main(pace: Pace) -> Iterator[Result]:
             (worker, request_bytes(READ, worker.port, Authorization=f"Bearer {token}"))
             for worker in workers.values()
         ]
-        found = interleaved(asked, replace(pace, seconds=pace.seconds / 4))
+        all_rounds = interleaved(asked, replace(pace, seconds=pace.seconds / 4))
     reference: Measured | None = None
-    for name, rounds in zip(workers, found, strict=True):
-        one = measured(name, rounds, against=reference, chart="A guarded GET that does nothing, traced")
-        yield from one
-        reference = reference or one
+    for name, rounds in zip(workers, all_rounds, strict=True):
+        measurement = measured(
+            name, rounds, against=reference, chart="A guarded GET that does nothing, traced"
+        )
+        yield from measurement
+        reference = reference or measurement
 
 
 def _alone(pace: Pace, endpoint: str) -> Iterator[Result]:

@@ -96,11 +96,11 @@ class Case:
 def cases(size: int) -> list[Case]:
     """Return the pages that are asked of a table of ``size`` users."""
     last = str(size // 20)
-    found = [Case(f"first page by {sort}", {"sort": sort}) for sort in SORTS]
-    found += [Case(f"last page by {sort}", {"sort": sort, "page": last}) for sort in SORTS]
-    found += [Case(f"{name}, by name", query | {"sort": "userName"}) for name, query in FILTERS.items()]
-    found += [Case(f"{name}, latest", query | {"sort": "-createTime"}) for name, query in FILTERS.items()]
-    return found
+    listed = [Case(f"first page by {sort}", {"sort": sort}) for sort in SORTS]
+    listed += [Case(f"last page by {sort}", {"sort": sort, "page": last}) for sort in SORTS]
+    listed += [Case(f"{name}, by name", query | {"sort": "userName"}) for name, query in FILTERS.items()]
+    listed += [Case(f"{name}, latest", query | {"sort": "-createTime"}) for name, query in FILTERS.items()]
+    return listed
 
 
 def main(pace: Pace) -> Iterator[Result | Note]:
@@ -142,12 +142,12 @@ async def measured(asked: list[tuple[int, list[Case]]], rounds: int) -> dict[str
         bearer = f"Bearer {json.loads(answer)['data']['accessToken']}"
         paths = [f"/api/user/list?{urlencode(page.query)}" for page in pages]
         sides.append((connection, [request_bytes(path, port, Authorization=bearer) for path in paths]))
-    found: dict[str, list[tuple[float, float]]] = {page.name: [] for page in asked[0][1]}
+    timings: dict[str, list[tuple[float, float]]] = {page.name: [] for page in asked[0][1]}
     for _ in range(rounds):
         for place, page in enumerate(asked[0][1]):
             few, many = [await middle(connection, requests[place]) for connection, requests in sides]
-            found[page.name].append((few, many))
-    return found
+            timings[page.name].append((few, many))
+    return timings
 
 
 async def middle(connection: Connection, request: bytes) -> float:
@@ -164,7 +164,7 @@ async def middle(connection: Connection, request: bytes) -> float:
 async def explained(url: str) -> dict[str, list[str]]:
     """Return for each page of many users how PostgreSQL counts and finds it."""
     users = Database(url, timeout=30)
-    found = {}
+    plans = {}
     with psycopg.connect(url) as asking, statements() as seen:
         asking.execute(str(listing.PLANNING).encode())
         for page in cases(SIZES[-1]):
@@ -172,19 +172,19 @@ async def explained(url: str) -> dict[str, list[str]]:
             async with users.snapshot() as connection:
                 await listing.page(
                     connection,
-                    wanted(page.query),
+                    criteria_of(page.query),
                     page=int(page.query.get("page", 1)),
                     sort=page.query["sort"],
                 )
-            listed = [one for one in seen if "count(" in one[0] or " LIMIT " in one[0]]
-            found[page.name] = [plan(asking, *one) for one in listed]
+            listed = [query for query in seen if "count(" in query[0] or " LIMIT " in query[0]]
+            plans[page.name] = [plan(asking, *query) for query in listed]
     await users.close()
-    return found
+    return plans
 
 
-def wanted(query: dict[str, str]) -> UserFilter:
+def criteria_of(query: dict[str, str]) -> UserFilter:
     values = {
-        re.sub("[A-Z]", lambda found: f"_{found[0].lower()}", name): [value] if name == "status" else value
+        re.sub("[A-Z]", lambda match: f"_{match[0].lower()}", name): [value] if name == "status" else value
         for name, value in query.items()
         if name not in ("sort", "page")
     }
@@ -219,7 +219,7 @@ def pages(
     """Yield a result for each page, and a note for each that PostgreSQL finds or counts without an index."""
     worst = max(times, key=lambda name: median(many for _, many in times[name]))
     for name, rounds in times.items():
-        few, many = ([1000 * one for one in column] for column in zip(*rounds, strict=True))
+        few, many = ([1000 * seconds for seconds in column] for column in zip(*rounds, strict=True))
         yield result(
             name,
             "ms",
@@ -228,6 +228,6 @@ def pages(
             goals=[at_most(LIMIT)],
             chart=f"Pages of {SIZES[1]:,} users" if name == worst or name in CHARTED else "",
         )
-        for what, found in zip(("counted", "found"), plans[name], strict=True):
-            if "Seq Scan" in found:
-                yield Note(f"{name}: {what} by {found}")
+        for what, plan_text in zip(("counted", "found"), plans[name], strict=True):
+            if "Seq Scan" in plan_text:
+                yield Note(f"{name}: {what} by {plan_text}")

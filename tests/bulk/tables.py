@@ -18,4 +18,4 @@ def faults(answer: Answer) -> list[tuple[int, str, str]]:
     """Return row, field and message of each fault."""
     assert answer.code == "validation_failed"
     assert answer.json["errorCount"] == len(answer.json["errors"])
-    return [(one["row"], one["field"], one["message"]) for one in answer.json["errors"]]
+    return [(error["row"], error["field"], error["message"]) for error in answer.json["errors"]]

@@ -21,7 +21,7 @@ FORMULAS = [
 ]
 
 
-@pytest.mark.parametrize("text", [*FORMULAS, *(f"'{one}" for one in FORMULAS)])
+@pytest.mark.parametrize("text", [*FORMULAS, *(f"'{formula}" for formula in FORMULAS)])
 def test_a_formula_gets_an_apostrophe_and_loses_it_again(text: str) -> None:
     assert escape_formula(text) == f"'{text}"
     assert unescape_formula(escape_formula(text)) == text

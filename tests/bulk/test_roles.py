@@ -136,7 +136,7 @@ async def test_columns_that_are_left_out_stay_as_they_are(house: Inside) -> None
     await send(house, "enabled,roleCode\r\nfalse,auditor\r\n")
 
     after = json.loads(await exported(house, "json"))["roles"]
-    assert after == [one | {"enabled": False} if one["roleCode"] == "auditor" else one for one in before]
+    assert after == [role | {"enabled": False} if role["roleCode"] == "auditor" else role for role in before]
 
 
 async def test_a_role_gets_the_pages_above_its_new_buttons_and_keeps_those_it_has(house: Inside) -> None:
@@ -177,14 +177,14 @@ async def test_all_faulty_rows_are_told_and_none_is_saved(shared: Inside) -> Non
         + "four,Clerk,,true,\r\n",
     )
 
-    told = faults(answer)
-    assert [(row, field) for row, field, _ in told] == [
+    reported = faults(answer)
+    assert [(row, field) for row, field, _ in reported] == [
         (2, "roleName"),
         (3, "permissions[1]"),
         (4, "roleName"),
         (5, "roleName"),
     ]
-    assert told[1][2] == "There is no such Button"
+    assert reported[1][2] == "There is no such Button"
     assert "no:such:code" not in answer.body.decode()
     assert await stored(shared) == before
 

@@ -38,7 +38,7 @@ async def exported(house: Inside, form: str = "csv") -> bytes:
 
 async def people(house: Inside) -> dict[str, Any]:
     """Return all users by name, as they are exported."""
-    return {one["userName"]: one for one in json.loads(await exported(house, "json"))["users"]}
+    return {user["userName"]: user for user in json.loads(await exported(house, "json"))["users"]}
 
 
 async def stored(house: Inside) -> list[Any]:
@@ -97,8 +97,8 @@ class Round:
         assert (await send(service, IMPORT, table)).json["data"]["unchanged"] == len(rows) + 1
         await query(service, "DELETE FROM sys.user WHERE id <> 1")
         assert (await send(service, IMPORT, table)).json["data"]["created"] == len(rows)
-        found = await people(service)
-        assert {name: one["nickName"] for name, one in found.items() if name != "admin"} == {
+        users = await people(service)
+        assert {name: user["nickName"] for name, user in users.items() if name != "admin"} == {
             row["userName"]: row["nickName"] for row in rows
         }
 
@@ -170,16 +170,16 @@ async def test_rows_are_created_and_edited_and_each_is_told(house: Inside) -> No
             },
         ],
     }
-    found = await people(house)
-    assert (found["heron"]["status"], found["heron"]["roles"]) == ("enabled", ["auditor", "user"])
-    assert (found["otter"]["email"], found["otter"]["gender"]) == (None, "other")
+    users = await people(house)
+    assert (users["heron"]["status"], users["heron"]["roles"]) == ("enabled", ["auditor", "user"])
+    assert (users["otter"]["email"], users["otter"]["gender"]) == (None, "other")
     assert await house.log_in("heron", PASSWORD)
 
 
 async def test_a_new_user_without_a_password_is_disabled_and_nobody_knows_one(house: Inside) -> None:
-    told = await give(house, {"userName": "heron", "nickName": "Heron", "status": "enabled"})
+    report = await give(house, {"userName": "heron", "nickName": "Heron", "status": "enabled"})
 
-    assert told["rows"][0]["note"] == "created disabled, since the row has no password"
+    assert report["rows"][0]["note"] == "created disabled, since the row has no password"
     assert (await people(house))["heron"]["status"] == "disabled"
     for guess in ("", "heron", "-", ADMINISTRATOR_PASSWORD):
         body = {"userName": "heron", "password": guess or "x"}
@@ -250,11 +250,11 @@ async def test_names_that_are_taken_meanwhile_are_told_and_nothing_is_saved(hous
 def waits(database_url: str) -> bool:
     """Tell whether somebody waits for a lock of the service."""
     with psycopg.connect(database_url) as connection:
-        found = connection.execute(
+        locks = connection.execute(
             "SELECT 1 FROM pg_locks JOIN pg_database d ON d.oid = database"
             " WHERE locktype = 'advisory' AND NOT granted AND datname = current_database()"
         )
-        return found.fetchone() is not None
+        return locks.fetchone() is not None
 
 
 @pytest.mark.parametrize(
@@ -310,10 +310,10 @@ async def test_a_table_gives_nothing_that_the_caller_does_not_hold(house: Inside
         (5, "userName"),
         (6, "roles"),
     ]
-    codes = [one["code"] for one in answer.json["errors"]]
+    codes = [error["code"] for error in answer.json["errors"]]
     assert codes == ["permission_denied"] * 4 + ["conflict"]
-    assert [one["layer"] for one in answer.json["errors"]] == ["grant"] * 4 + ["account"]
-    assert [one.get("required") for one in answer.json["errors"]] == [
+    assert [error["layer"] for error in answer.json["errors"]] == ["grant"] * 4 + ["account"]
+    assert [error.get("required") for error in answer.json["errors"]] == [
         ["system:user:delete"],
         ["*"],
         ["system:user:delete"],
@@ -329,8 +329,8 @@ async def test_callers_disable_neither_themselves_nor_each_other_at_once(service
     deputy = await member(service, "deputy", "*")
     table = "userName,status\r\n{},disabled\r\n"
     for target in (IMPORT, DRY):
-        told = faults(await send(service, target, table.format("admin")))
-        assert told == [(1, "status", "You can't disable your own account")]
+        reported = faults(await send(service, target, table.format("admin")))
+        assert reported == [(1, "status", "You can't disable your own account")]
 
     answers = await asyncio.gather(
         send(service, IMPORT, table.format("deputy")),

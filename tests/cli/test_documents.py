@@ -13,7 +13,7 @@ import pytest
 from service.administration.openapi import operations_of
 from service.administration.resource_import import ImportPlan
 from service.cli.answers import show
-from service.cli.resource_import import BOUNDS, MOST_JSON_VALUES, as_lines, read_document, told
+from service.cli.resource_import import BOUNDS, MOST_JSON_VALUES, as_lines, import_report, read_document
 from service.kernel.operator_error import OperatorError
 from service.kernel.services import Service
 from service.kernel.strict_yaml import YamlError
@@ -113,15 +113,15 @@ def test_what_others_have_written_moves_no_cursor_and_makes_no_line_of_its_own(
 ) -> None:
     path = "/a\n+ orders GET /forged  fine\x1b[2J\u202e\x9b"
     document = json.dumps({"openapi": "3.0.0", "paths": {path: {"get": {"summary": "\x1b]0;x\x07"}}}})
-    found = operations_of(read_document(written(tmp_path, document))[0], Service("orders"))
-    plan = ImportPlan(found, found.imported, (), (), ())
+    operations = operations_of(read_document(written(tmp_path, document))[0], Service("orders"))
+    plan = ImportPlan(operations, operations.imported, (), (), ())
 
-    show(Namespace(json=False), told(plan, None), lambda: as_lines(plan, None))
+    show(Namespace(json=False), import_report(plan, None), lambda: as_lines(plan, None))
     lines = capsys.readouterr().out.splitlines()
     assert all(line.isprintable() for line in lines)
     assert [line[:2] for line in lines] == ["! ", "0 "]
 
-    show(Namespace(json=True), told(plan, None), lambda: as_lines(plan, None))
+    show(Namespace(json=True), import_report(plan, None), lambda: as_lines(plan, None))
     output = capsys.readouterr().out
     assert all(line.isprintable() for line in output.split("\n"))
     assert json.loads(output)["unusable"][0]["operation"] == f"GET {path}"

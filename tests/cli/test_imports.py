@@ -60,8 +60,8 @@ def imported() -> Imported:
     command = [sys.executable, "-c", _PROGRAM, json.dumps(_STEPS)]
     environ = os.environ | {"PORTCULLIS_CONFIG": ""}
     output = subprocess.check_output(command, cwd=ROOT, env=environ, text=True)
-    told = json.loads(output.splitlines()[-1])
-    return {step: set(names) for step, names in told.items()}
+    modules = json.loads(output.splitlines()[-1])
+    return {step: set(names) for step, names in modules.items()}
 
 
 def test_a_state_is_exported_without_what_serves_and_decides(imported: Imported) -> None:

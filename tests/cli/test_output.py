@@ -31,8 +31,8 @@ def printing(path: Path) -> list[int]:
 
 def test_no_command_prints_past_that_place() -> None:
     files = sorted((ROOT / "service" / "cli").rglob("*.py"))
-    found = {str(path.relative_to(ROOT)): lines for path in files if (lines := printing(path))}
-    assert set(found) == {"service/cli/output.py"}
+    lines_by_path = {str(path.relative_to(ROOT)): lines for path in files if (lines := printing(path))}
+    assert set(lines_by_path) == {"service/cli/output.py"}
 
 
 def test_a_line_stays_a_line_whatever_it_holds(capsys: pytest.CaptureFixture[str]) -> None:

@@ -57,10 +57,10 @@ def test_the_next_start_of_an_embedded_installation_has_a_new_key_and_accepts_th
     assert passes(token, auth)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["jwt_previous_secret", "jwt_secret"]
     assert {mode(path) for path in tmp_path.iterdir()} == {0o600}
-    said = "".join(capsys.readouterr())
-    assert old not in said
-    assert auth.jwt_secret not in said
-    assert "a new signing key was made by the operator" in said
+    output = "".join(capsys.readouterr())
+    assert old not in output
+    assert auth.jwt_secret not in output
+    assert "a new signing key was made by the operator" in output
 
 
 def test_a_stolen_key_is_accepted_by_no_start_any_more(tmp_path: Path) -> None:
@@ -115,11 +115,11 @@ def test_a_previous_secret_that_others_may_read_ends_a_start(tmp_path: Path) -> 
         next_start(tmp_path)
 
 
-def told_variables(said: str) -> dict[str, str]:
+def told_variables(output: str) -> dict[str, str]:
     """Return what a rotation says to set; each is a variable of the table of settings."""
-    told = dict(re.findall(r"^  ([A-Z_]+) +(\S.*)$", said, re.MULTILINE))
-    assert set(told) <= {variable for row in table() for variable in row.variables}
-    return told
+    variables = dict(re.findall(r"^  ([A-Z_]+) +(\S.*)$", output, re.MULTILINE))
+    assert set(variables) <= {variable for row in table() for variable in row.variables}
+    return variables
 
 
 @pytest.mark.parametrize("variable", ["JWT_SECRET", "PORTCULLIS_AUTH__JWT_SECRET", None])
@@ -134,18 +134,18 @@ def test_where_the_secret_is_set_a_new_one_is_written_and_the_next_start_takes_w
 
     assert main(["keys", "rotate", "--data", str(tmp_path / "data")]) == 0
 
-    said = "".join(capsys.readouterr())
+    output = "".join(capsys.readouterr())
     (path,) = (tmp_path / "data").iterdir()
     new = path.read_text().strip()
     assert mode(path) == 0o600
-    assert old not in said
-    assert new not in said
-    told = told_variables(said)
-    assert told[variable or "JWT_SECRET"] == f"the content of {path}"
-    assert told["PORTCULLIS_AUTH__JWT_PREVIOUS_SECRET"] == "the present auth.jwt_secret"
-    told |= {variable or "JWT_SECRET": new, "PORTCULLIS_AUTH__JWT_PREVIOUS_SECRET": old}
+    assert old not in output
+    assert new not in output
+    variables = told_variables(output)
+    assert variables[variable or "JWT_SECRET"] == f"the content of {path}"
+    assert variables["PORTCULLIS_AUTH__JWT_PREVIOUS_SECRET"] == "the present auth.jwt_secret"
+    variables |= {variable or "JWT_SECRET": new, "PORTCULLIS_AUTH__JWT_PREVIOUS_SECRET": old}
     token = issue_access(Tokens(Auth(jwt_secret=old)))[0]
-    auth = next_start(tmp_path / "data", **(own | told))
+    auth = next_start(tmp_path / "data", **(own | variables))
     assert auth.jwt_secret == new
     assert passes(token, auth)
 
@@ -169,11 +169,11 @@ def test_a_new_pair_of_keys_is_written_beside_the_present_one(
 
     assert main(["keys", "rotate", "--data", str(tmp_path / "data")]) == 0
 
-    said = "".join(capsys.readouterr())
-    assert "PRIVATE KEY-----" not in said
-    told = told_variables(said)
-    assert mode(Path(told["PORTCULLIS_AUTH__JWT_PRIVATE_KEY"])) == 0o600
-    auth = next_start(tmp_path, **(own | told))
+    output = "".join(capsys.readouterr())
+    assert "PRIVATE KEY-----" not in output
+    variables = told_variables(output)
+    assert mode(Path(variables["PORTCULLIS_AUTH__JWT_PRIVATE_KEY"])) == 0o600
+    auth = next_start(tmp_path, **(own | variables))
     assert passes(token, auth)
     new = issue_access(Tokens(auth))[0]
     assert passes(new, auth)

@@ -106,12 +106,14 @@ def in_turn(answers: list[Answer]) -> Answer:
 
 
 def several(*allowed: bool) -> Answer:
-    return lambda _: httpx.Response(200, json={"evaluations": [{"decision": one} for one in allowed]})
+    return lambda _: httpx.Response(
+        200, json={"evaluations": [{"decision": decision} for decision in allowed]}
+    )
 
 
 def test_several_questions_are_answered_in_order() -> None:
     with DecisionPoint(several(True, False, True)).client() as client:
-        assert [one.allowed for one in client.evaluations(THREE)] == [True, False, True]
+        assert [decision.allowed for decision in client.evaluations(THREE)] == [True, False, True]
         assert client.evaluations([]) == []
 
 
@@ -123,8 +125,12 @@ def test_an_answer_with_too_few_or_too_many_decisions_denies_all() -> None:
 
 def test_questions_behind_the_one_that_decides_are_denied() -> None:
     with DecisionPoint(several(True, False)).client() as client:
-        told = client.evaluations(THREE, "deny_on_first_deny")
-        assert [(one.allowed, one.reason) for one in told] == [(True, ""), (False, ""), (False, "not_asked")]
+        decisions = client.evaluations(THREE, "deny_on_first_deny")
+        assert [(decision.allowed, decision.reason) for decision in decisions] == [
+            (True, ""),
+            (False, ""),
+            (False, "not_asked"),
+        ]
         assert not any(client.evaluations(THREE, "permit_on_first_permit"))  # the last one does not permit
 
 
@@ -171,7 +177,7 @@ def test_only_questions_without_a_kept_decision_are_sent() -> None:
     with point.client(cache_seconds=5) as client:
         assert not client.evaluate(ALICE, "GET", Resource.route("/a"))
         point.answer = several(True, True)
-        assert [one.allowed for one in client.evaluations(THREE)] == [False, True, True]
+        assert [decision.allowed for decision in client.evaluations(THREE)] == [False, True, True]
     assert len(point.asked[1][1]["evaluations"]) == 2
 
 

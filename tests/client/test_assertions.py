@@ -102,8 +102,8 @@ def test_without_a_good_assertion_no_header_is_believed(setting: Setting) -> Non
         setting.issued(issuer="elsewhere"),
     ]
     for assertion in bad:
-        told = setting.ask(HTTP_X_PORTCULLIS_ASSERTION=assertion, HTTP_X_PORTCULLIS_USER="alice")
-        assert told == (401, None), assertion
+        answer = setting.ask(HTTP_X_PORTCULLIS_ASSERTION=assertion, HTTP_X_PORTCULLIS_USER="alice")
+        assert answer == (401, None), assertion
     assert setting.ask(HTTP_X_PORTCULLIS_USER="alice") == (401, None)
 
 

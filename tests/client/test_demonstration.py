@@ -31,13 +31,13 @@ async def reviewed(service: Inside, user: Member) -> tuple[bool, bool, bool]:
     who = await service.data("GET", "/api/policy/who?method=GET&path=/orders/7&service=orders&size=200")
     matrix = await service.data("GET", "/api/policy/matrix?size=200")
     (row,) = [row for row in matrix["items"] if row["object"] == OBJECT]
-    roles = [[one["roleCode"] for one in found] for found in (who["items"], row["roles"])]
+    roles = [[role["roleCode"] for role in listed] for listed in (who["items"], row["roles"])]
     return explained["allowed"], user.name in roles[0], user.name in roles[1]
 
 
-def closed_by(told: dict[str, int]) -> set[int]:
+def closed_by(answers: dict[str, int]) -> set[int]:
     """Return the statuses of the ways that send the user's token."""
-    return {status for name, status in told.items() if "AuthZEN" not in name}
+    return {status for name, status in answers.items() if "AuthZEN" not in name}
 
 
 PROXIES = [("nginx", "caddy"), pytest.param(("traefik", "envoy"), marks=pytest.mark.extended)]
@@ -71,15 +71,15 @@ async def test_a_role_change_decides_the_next_request_in_every_way(
             assert set((await statuses(ways, alice)).values()) == {403}
             assert await reviewed(service, alice) == (False, False, False)
 
-            told = await service.data("PUT", f"{role}?dryRun=true", {"menuIds": ids})
-            assert told["gains"] == [{"roleCode": "alice", "users": 1, "access": [OBJECT]}]
+            impact = await service.data("PUT", f"{role}?dryRun=true", {"menuIds": ids})
+            assert impact["gains"] == [{"roleCode": "alice", "users": 1, "access": [OBJECT]}]
             await service.data("PUT", role, {"menuIds": ids})
             await alice.log_in()
             assert set((await statuses(ways, alice)).values()) == {200}
             assert await reviewed(service, alice) == (True, True, True)
 
-            told = await service.data("PUT", f"{role}?dryRun=true", {"menuIds": []})
-            assert told["loses"] == [{"roleCode": "alice", "users": 1, "access": [OBJECT]}]
+            impact = await service.data("PUT", f"{role}?dryRun=true", {"menuIds": []})
+            assert impact["loses"] == [{"roleCode": "alice", "users": 1, "access": [OBJECT]}]
             assert set((await statuses(ways, alice)).values()) == {200}
             await service.data("PUT", role, {"menuIds": []})
             assert closed_by(await statuses(ways, alice)) == {401}  # the token has to be refreshed

@@ -50,10 +50,10 @@ async def test_everything_else_is_refused_before_the_operation(browser: httpx.As
         503: lambda _: httpx.Response(500),
     }.items():
         POINT.answer = answer
-        told = await browser.get("/orders/7", headers={"Authorization": f"Bearer {ALICE}"})
-        assert told.status_code == status
-        assert told.headers["cache-control"] == "no-store"
-        assert ("www-authenticate" in told.headers) == (status == 401)
+        response = await browser.get("/orders/7", headers={"Authorization": f"Bearer {ALICE}"})
+        assert response.status_code == status
+        assert response.headers["cache-control"] == "no-store"
+        assert ("www-authenticate" in response.headers) == (status == 401)
 
 
 async def test_without_one_token_nobody_is_asked(browser: httpx.AsyncClient) -> None:

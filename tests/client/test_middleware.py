@@ -46,17 +46,17 @@ async def by_asgi(
     """Send a request to an application behind the middleware for ASGI."""
     method, target = line.split(" ", 1)
     raw = target.partition("?")[0].encode("latin-1")
-    told = Served()
+    response = Served()
 
     async def app(scope: Any, _receive: Any, send: Any) -> None:
-        told.seen = dict(scope)
+        response.seen = dict(scope)
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await send({"type": "http.response.body", "body": b"orders"})
 
     async def send(message: Message) -> None:
-        told.status = message.get("status", told.status) or message.get("code", 0)
-        told.headers |= {name.decode(): value.decode() for name, value in message.get("headers", [])}
-        told.body += message.get("body", b"")
+        response.status = message.get("status", response.status) or message.get("code", 0)
+        response.headers |= {name.decode(): value.decode() for name, value in message.get("headers", [])}
+        response.body += message.get("body", b"")
 
     scope = {
         "type": "http",
@@ -70,7 +70,7 @@ async def by_asgi(
     async with point.async_client() as client:
         guard = GuardASGI(app, client, unguarded=["/health"], mounted_at=mounted_at)
         await guard(scope | more, lambda: None, send)  # type: ignore[arg-type, return-value]
-    return told
+    return response
 
 
 async def by_wsgi(
@@ -85,16 +85,16 @@ async def by_wsgi(
     """Send a request to an application behind the middleware for WSGI."""
     method, target = line.split(" ", 1)
     raw = target.partition("?")[0].encode("latin-1")
-    told = Served()
+    response = Served()
 
     def app(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-        told.seen = environ
+        response.seen = environ
         start_response("200 OK", [])
         return [b"orders"]
 
     def start(status: str, headers: list[tuple[str, str]]) -> None:
-        told.status = int(status[:3])
-        told.headers = {name.lower(): value for name, value in headers}
+        response.status = int(status[:3])
+        response.headers = {name.lower(): value for name, value in headers}
 
     path = unquote_to_bytes(raw) if served_path is None else served_path.encode()
     script = (mount or "").encode()
@@ -109,8 +109,8 @@ async def by_wsgi(
         environ[key] = f"{environ[key]},{value}" if key in environ else value
     with point.client() as client:
         guard = GuardWSGI(app, client, unguarded=["/health"], mounted_at=mounted_at)
-        told.body = b"".join(guard(environ | more, start))  # type: ignore[arg-type]
-    return told
+        response.body = b"".join(guard(environ | more, start))  # type: ignore[arg-type]
+    return response
 
 
 OVERRIDES = (
@@ -130,9 +130,9 @@ both = pytest.mark.parametrize("guarded", [by_asgi, by_wsgi], ids=["asgi", "wsgi
 @both
 async def test_an_allowed_request_is_served_with_its_user(guarded: Any) -> None:
     point = DecisionPoint()
-    told = await guarded(point, "GET /orders/7?x=/y", BEARER)
-    assert (told.status, told.body) == (200, b"orders")
-    assert told.seen["portcullis.user"] == User("7", "alice", ("clerk",))
+    response = await guarded(point, "GET /orders/7?x=/y", BEARER)
+    assert (response.status, response.body) == (200, b"orders")
+    assert response.seen["portcullis.user"] == User("7", "alice", ("clerk",))
     assert point.routes == [("GET", "/orders/7")]
     assert point.asked[0][1]["subject"] == {"type": "token", "id": ALICE}
 
@@ -147,12 +147,12 @@ ANSWERS = {
 @both
 @pytest.mark.parametrize("status", ANSWERS)
 async def test_what_is_not_allowed_is_not_served(guarded: Any, status: int) -> None:
-    told = await guarded(DecisionPoint(ANSWERS[status]), "GET /orders/7", BEARER)
-    assert (told.status, told.seen) == (status, None)
-    assert json.loads(told.body)["status"] == status
-    assert told.headers["content-type"] == "application/problem+json"
-    assert told.headers["cache-control"] == "no-store"
-    assert ("www-authenticate" in told.headers) == (status == 401)
+    response = await guarded(DecisionPoint(ANSWERS[status]), "GET /orders/7", BEARER)
+    assert (response.status, response.seen) == (status, None)
+    assert json.loads(response.body)["status"] == status
+    assert response.headers["content-type"] == "application/problem+json"
+    assert response.headers["cache-control"] == "no-store"
+    assert ("www-authenticate" in response.headers) == (status == 401)
 
 
 NO_TOKEN = [
@@ -171,8 +171,8 @@ NO_TOKEN = [
 @pytest.mark.parametrize("headers", NO_TOKEN)
 async def test_without_one_well_formed_token_nobody_is_asked(guarded: Any, headers: Any) -> None:
     point = DecisionPoint()
-    told = await guarded(point, "GET /orders/7", *headers)
-    assert (told.status, told.seen, point.asked) == (401, None, [])
+    response = await guarded(point, "GET /orders/7", *headers)
+    assert (response.status, response.seen, point.asked) == (401, None, [])
 
 
 @both
@@ -202,31 +202,33 @@ REFUSED = [
 @pytest.mark.parametrize("target", REFUSED)
 async def test_a_path_that_is_none_is_refused(guarded: Any, target: str) -> None:
     point = DecisionPoint()
-    told = await guarded(point, f"GET {target}", BEARER)
-    assert (told.status, told.seen, point.asked) == (400, None, [])
+    response = await guarded(point, f"GET {target}", BEARER)
+    assert (response.status, response.seen, point.asked) == (400, None, [])
 
 
 @both
 async def test_a_path_that_is_not_the_one_served_is_refused(guarded: Any) -> None:
     point = DecisionPoint()
-    told = await guarded(point, "GET /orders/7", BEARER, served_path="/secrets")
-    assert (told.status, told.seen, point.asked) == (400, None, [])
+    response = await guarded(point, "GET /orders/7", BEARER, served_path="/secrets")
+    assert (response.status, response.seen, point.asked) == (400, None, [])
 
 
 @both
 async def test_without_the_raw_path_only_a_plain_one_is_known(guarded: Any) -> None:
     for path, status in {"/orders/7": 200, "/orders/a b": 400, "/orders/\xe9": 400, "/a%2Fb": 400}.items():
         point = DecisionPoint()
-        told = await guarded(point, f"GET {path}", BEARER, served_path=path, raw_path=None, REQUEST_URI="")
-        assert (told.status, len(point.asked)) == (status, int(status == 200))
+        response = await guarded(
+            point, f"GET {path}", BEARER, served_path=path, raw_path=None, REQUEST_URI=""
+        )
+        assert (response.status, len(point.asked)) == (status, int(status == 200))
 
 
 @both
 @pytest.mark.parametrize("method", ["get", "G T", ""])
 async def test_a_method_that_is_none_is_refused(guarded: Any, method: str) -> None:
     more = {"method": method} if guarded is by_asgi else {"REQUEST_METHOD": method}
-    told = await guarded(DecisionPoint(), "GET /orders/7", BEARER, **more)
-    assert (told.status, told.seen) == (400, None)
+    response = await guarded(DecisionPoint(), "GET /orders/7", BEARER, **more)
+    assert (response.status, response.seen) == (400, None)
 
 
 @both
@@ -235,8 +237,8 @@ async def test_a_header_that_would_change_the_method_or_the_path_is_refused(guar
     for spelt in name, name.upper(), name.replace("-", "_"), name.replace("-", "_").upper():
         for target in "/orders/7", "/health":
             point = DecisionPoint()
-            told = await guarded(point, f"GET {target}", BEARER, (spelt, "/pub"))
-            assert (told.status, told.seen, point.asked) == (400, None, [])
+            response = await guarded(point, f"GET {target}", BEARER, (spelt, "/pub"))
+            assert (response.status, response.seen, point.asked) == (400, None, [])
 
 
 MOUNTS = {
@@ -264,17 +266,17 @@ async def test_the_whole_path_is_asked_about_where_the_application_is_mounted_as
 ) -> None:
     point = DecisionPoint()
     more: dict[str, Any] = {} if raw else {"raw_path": None, "REQUEST_URI": ""}
-    told = await guarded(point, "GET /pub/orders/7", BEARER, mounted_at=mounted_at, mount=mount, **more)
+    response = await guarded(point, "GET /pub/orders/7", BEARER, mounted_at=mounted_at, mount=mount, **more)
     status, path = MOUNTS[mounted_at, mount]
-    assert (told.status, told.seen is not None) == (status, status == 200)
+    assert (response.status, response.seen is not None) == (status, status == 200)
     assert point.routes == ([("GET", path)] if path else [])
 
 
 @both
 async def test_nothing_unguarded_is_open_by_another_mount(guarded: Any) -> None:
     """The application would serve ``/`` of its mount where ``/health`` is open."""
-    told = await guarded(DecisionPoint(), "GET /health", mount="/health")
-    assert (told.status, told.seen) == (400, None)
+    response = await guarded(DecisionPoint(), "GET /health", mount="/health")
+    assert (response.status, response.seen) == (400, None)
 
 
 @both
@@ -286,8 +288,10 @@ async def test_a_path_beside_the_mount_is_refused(guarded: Any, target: str) -> 
     if decoded.startswith("/pub/"):
         below = "" if guarded is by_wsgi else "/pub"  # what a server makes of it is not what was sent
     point = DecisionPoint()
-    told = await guarded(point, f"GET {target}", BEARER, mounted_at="/pub", mount="/pub", served_path=below)
-    assert (told.status, told.seen, point.asked) == (400, None, [])
+    response = await guarded(
+        point, f"GET {target}", BEARER, mounted_at="/pub", mount="/pub", served_path=below
+    )
+    assert (response.status, response.seen, point.asked) == (400, None, [])
 
 
 @pytest.mark.parametrize("mounted_at", ["/", "pub", "/pub/", "pub/"])
@@ -308,8 +312,8 @@ def test_the_guide_names_each_header_that_is_refused_and_lets_envoy_tell_of_it()
     )
     named = [cell for line in table.splitlines() if line.startswith("| `") for cell in line.split("|")[1:2]]
     assert sorted(re.findall("`([A-Za-z-]+)`", "".join(named))) == sorted(OVERRIDES)
-    told = set(re.findall("exact: ([a-z-]+)", file_of_guide("envoy.yaml")))
-    assert told >= gate._OVERRIDES
+    headers = set(re.findall("exact: ([a-z-]+)", file_of_guide("envoy.yaml")))
+    assert headers >= gate._OVERRIDES
 
 
 @both
@@ -320,40 +324,40 @@ async def test_a_client_forges_no_identity(guarded: Any) -> None:
         ("x-portcullis-assertion", "root"),
     ]
     for target in "/orders/7", "/health":
-        told = await guarded(DecisionPoint(), f"GET {target}", BEARER, *forged)
-        assert told.status == 200
-        assert "root" not in str(told.seen)
+        response = await guarded(DecisionPoint(), f"GET {target}", BEARER, *forged)
+        assert response.status == 200
+        assert "root" not in str(response.seen)
 
 
 @both
 async def test_only_the_very_path_of_an_unguarded_one_is_open(guarded: Any) -> None:
     point = DecisionPoint(ANSWERS[403])
-    told = await guarded(point, "GET /health")
-    assert (told.status, told.seen["portcullis.user"], point.asked) == (200, None, [])
+    response = await guarded(point, "GET /health")
+    assert (response.status, response.seen["portcullis.user"], point.asked) == (200, None, [])
     for target in "/health/", "//health", "/health/x", "/%68ealth", "/Health":
         assert (await guarded(point, f"GET {target}")).status == 401
 
 
 async def test_a_websocket_is_asked_about_before_it_is_accepted() -> None:
     point = DecisionPoint(ANSWERS[403])
-    told = await by_asgi(point, "GET /orders/7", BEARER, type="websocket")
-    assert (told.status, told.seen, point.routes) == (1008, None, [("GET", "/orders/7")])
-    told = await by_asgi(DecisionPoint(), "GET /orders/7", BEARER, type="websocket")
-    assert told.seen is not None
+    response = await by_asgi(point, "GET /orders/7", BEARER, type="websocket")
+    assert (response.status, response.seen, point.routes) == (1008, None, [("GET", "/orders/7")])
+    response = await by_asgi(DecisionPoint(), "GET /orders/7", BEARER, type="websocket")
+    assert response.seen is not None
 
 
 async def test_a_websocket_is_refused_below_another_mount() -> None:
     point = DecisionPoint()
-    told = await by_asgi(point, "GET /pub/orders/7", BEARER, mount="/pub", type="websocket")
-    assert (told.status, told.seen, point.asked) == (1008, None, [])
+    response = await by_asgi(point, "GET /pub/orders/7", BEARER, mount="/pub", type="websocket")
+    assert (response.status, response.seen, point.asked) == (1008, None, [])
 
 
 async def test_the_lifespan_of_the_application_is_its_own() -> None:
-    told = await by_asgi(DecisionPoint(ANSWERS[403]), "GET /", type="lifespan")
-    assert told.seen is not None
+    response = await by_asgi(DecisionPoint(ANSWERS[403]), "GET /", type="lifespan")
+    assert response.seen is not None
 
 
 async def test_an_allowed_token_that_names_nobody_is_refused() -> None:
     for token in "abc", "a.b.c", "e30.e30.c2ln", "e30.W10.c2ln":
-        told = await by_wsgi(DecisionPoint(), "GET /orders/7", ("Authorization", f"Bearer {token}"))
-        assert (told.status, told.seen) == (401, None)
+        response = await by_wsgi(DecisionPoint(), "GET /orders/7", ("Authorization", f"Bearer {token}"))
+        assert (response.status, response.seen) == (401, None)

@@ -56,9 +56,9 @@ async def mounted(
         yield behind
 
 
-def is_whole(told: dict[str, Any], mount: str) -> bool:
+def is_whole(body: dict[str, Any], mount: str) -> bool:
     """True if the application serves what was asked about, below ``mount``."""
-    return bool(told["mount"] == mount and unquote(told["asked"]) == mount + told["below"])
+    return bool(body["mount"] == mount and unquote(body["asked"]) == mount + body["below"])
 
 
 MOVING = (
@@ -79,9 +79,9 @@ MOVING = (
 
 @pytest.mark.parametrize("header", MOVING)
 async def test_no_header_moves_the_path(server: Behind, header: str) -> None:
-    status, told = await server.get("/pub/orders/7", header)
+    status, body = await server.get("/pub/orders/7", header)
     # Some servers drop what they do not need, and names with "_".
-    assert status == 400 or told == {"mount": "", "below": "/pub/orders/7", "asked": "/pub/orders/7"}
+    assert status == 400 or body == {"mount": "", "below": "/pub/orders/7", "asked": "/pub/orders/7"}
 
 
 @pytest.mark.parametrize("target", ["/orders/7", "/orders/7?x=/y", "/orders/", "/orders/a-b_c~d.e"])
@@ -107,8 +107,8 @@ ODD = (
 
 @pytest.mark.parametrize("target", ODD)
 async def test_a_path_that_is_served_is_the_one_asked_about(server: Behind, target: str) -> None:
-    status, told = await server.get(target)
-    assert status in (400, 404) or is_whole(told, "")
+    status, body = await server.get(target)
+    assert status in (400, 404) or is_whole(body, "")
 
 
 async def test_a_mounted_application_is_asked_about_by_the_whole_path(mounted: Behind) -> None:
@@ -122,12 +122,12 @@ async def test_a_mounted_application_is_asked_about_by_the_whole_path(mounted: B
     ["/orders/7", "/public/orders/7", "/Pub/orders/7", "//pub/orders/7", "/x/orders/7", "/pub%2Forders/7"],
 )
 async def test_outside_of_its_mount_nothing_else_is_asked_about(mounted: Behind, target: str) -> None:
-    status, told = await mounted.get(target)
+    status, body = await mounted.get(target)
     # Some servers refuse it by themselves, gunicorn by 500.
-    assert status in (400, 404, 500) or is_whole(told, MOUNT)
+    assert status in (400, 404, 500) or is_whole(body, MOUNT)
 
 
 @pytest.mark.parametrize("header", [header.replace("/pub", "/pub/orders") for header in MOVING])
 async def test_no_header_moves_the_mount(mounted: Behind, header: str) -> None:
-    status, told = await mounted.get("/pub/orders/7", header)
-    assert status == 400 or is_whole(told, MOUNT)
+    status, body = await mounted.get("/pub/orders/7", header)
+    assert status == 400 or is_whole(body, MOUNT)

@@ -45,9 +45,9 @@ def declarations(document: dict[str, Any]) -> str:
         if method in methods
     }
     schemas = document["components"]["schemas"]
-    told = {name: _operation(one, schemas) for name, one in operations.items()}
-    used = _used("\n".join(told.values()), schemas)
-    lines = [f"  {json.dumps(name)}: {{\n{text}  }};" for name, text in told.items()]
+    texts = {name: _operation(operation, schemas) for name, operation in operations.items()}
+    used = _used("\n".join(texts.values()), schemas)
+    lines = [f"  {json.dumps(name)}: {{\n{text}  }};" for name, text in texts.items()]
     declared = [_declaration(name, schemas[name]) for name in sorted(used)]
     return "\n".join([_HEAD, *declared, "export interface Operations {", *lines, "}", ""])
 
@@ -67,12 +67,12 @@ def _operation(operation: Schema, schemas: dict[str, Schema]) -> str:
 
 
 def _parameters(parameters: list[Schema], place: str) -> str:
-    told = [
-        f"{one['name']}{'' if one.get('required') else '?'}: {_type(one['schema'])}"
-        for one in parameters
-        if one["in"] == place
+    members = [
+        f"{parameter['name']}{'' if parameter.get('required') else '?'}: {_type(parameter['schema'])}"
+        for parameter in parameters
+        if parameter["in"] == place
     ]
-    return f"{{ {'; '.join(told)} }}" if told else "{}"
+    return f"{{ {'; '.join(members)} }}" if members else "{}"
 
 
 def _body(content: dict[str, Any]) -> str:
@@ -90,8 +90,8 @@ def _answers(responses: dict[str, Any], schemas: dict[str, Schema]) -> tuple[str
         if schema is None:
             answers += ["Blob"] if content else []
             continue
-        answers += [_data(one, schemas) for one in schema.get("anyOf", [schema])]
-    usual = [one for one in answers if one != "DryRunAnswer"]
+        answers += [_data(alternative, schemas) for alternative in schema.get("anyOf", [schema])]
+    usual = [answer for answer in answers if answer != "DryRunAnswer"]
     return " | ".join(dict.fromkeys(usual)) or "null", "DryRunAnswer" if usual != answers else ""
 
 
@@ -122,7 +122,11 @@ def _type(schema: Schema) -> str:
         return name
     values = [schema["const"]] if "const" in schema else schema.get("enum", [])
     several = schema.get("anyOf") or schema.get("oneOf") or []
-    kinds = [json.dumps(one) for one in values] or [_type(one) for one in several] or _kinds(schema)
+    kinds = (
+        [json.dumps(value) for value in values]
+        or [_type(alternative) for alternative in several]
+        or _kinds(schema)
+    )
     return " | ".join(dict.fromkeys(kinds))
 
 
@@ -130,7 +134,7 @@ def _kinds(schema: Schema) -> list[str]:
     """Return the types of a schema that is neither a name nor a choice of values or schemas."""
     kind = schema.get("type")
     if isinstance(kind, list):
-        return [_type({**schema, "type": one}) for one in kind]
+        return [_type({**schema, "type": type_name}) for type_name in kind]
     if schema.get("contentMediaType") or schema.get("format") == "binary":
         return ["Blob"]
     if kind == "array":
@@ -143,7 +147,10 @@ def _object(schema: Schema) -> str:
     if "properties" not in schema:
         values = schema.get("additionalProperties")
         return f"Record<string, {_type(values) if isinstance(values, dict) else 'unknown'}>"
-    members = (f"{_member(name, schema)}: {_type(one)}" for name, one in schema["properties"].items())
+    members = (
+        f"{_member(name, schema)}: {_type(property_schema)}"
+        for name, property_schema in schema["properties"].items()
+    )
     return f"{{ {'; '.join(members)} }}"
 
 
@@ -157,9 +164,9 @@ def _used(text: str, schemas: dict[str, Schema]) -> set[str]:
     used: set[str] = set()
     open_ends = [text]
     while open_ends:
-        found = set(re.findall(r"(?<![\"\w])[A-Z]\w+", open_ends.pop())) & schemas.keys() - used
-        used |= found
-        open_ends += [_declaration(name, {**schemas[name], "description": ""}) for name in found]
+        names = set(re.findall(r"(?<![\"\w])[A-Z]\w+", open_ends.pop())) & schemas.keys() - used
+        used |= names
+        open_ends += [_declaration(name, {**schemas[name], "description": ""}) for name in names]
     return used
 
 

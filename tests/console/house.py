@@ -38,10 +38,10 @@ _GIVE: Final = "INSERT INTO sys.role_menu SELECT %s, id FROM sys.menu WHERE auth
 
 def chromium() -> str:
     """Return the path of the machine's Chromium; skips the test where there is none."""
-    found = next(filter(None, map(shutil.which, _NAMES)), None)
-    if found is None:
+    program = next(filter(None, map(shutil.which, _NAMES)), None)
+    if program is None:
         pytest.skip("There is no Chromium on this machine: the console is not tried in a browser")
-    return found
+    return program
 
 
 class House:
@@ -128,9 +128,9 @@ class House:
         """Wait until ``log``, `operation` or `login`, has ``count`` entries, which follow the answers."""
 
         def written() -> bool:
-            found = self.api.get(f"/api/{log}-log/list", params=filters)
-            assert found.status_code == 200, found.text
-            return len(found.json()["data"]["items"]) >= count
+            response = self.api.get(f"/api/{log}-log/list", params=filters)
+            assert response.status_code == 200, response.text
+            return len(response.json()["data"]["items"]) >= count
 
         assert eventually(written)
 

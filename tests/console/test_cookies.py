@@ -45,7 +45,7 @@ def cookies(
 def test_a_session_is_in_cookies_alone_and_survives_a_reload(cookies: Visit) -> None:
     page = cookies.page
     sent: list[str] = []
-    page.on("request", lambda one: sent.append(one.headers.get("authorization", "")))
+    page.on("request", lambda request: sent.append(request.headers.get("authorization", "")))
     cookies.sign_in_by_hand(address="/account")
     page.reload()
     expect(page.get_by_role("heading", level=1)).to_have_text("Your account")

@@ -66,7 +66,7 @@ def test_hostile_texts_stay_texts_and_no_view_is_too_wide(visit: Visit, house: H
         expect(shown.locator("[aria-busy=true]")).to_have_count(0)
         expect(shown.get_by_role("heading", level=1)).not_to_be_empty()
         expect(shown.get_by_role("alert")).to_have_count(0)
-        found = page.evaluate(FOUND)
-        assert found == {"width": NARROW, "markup": 0, "torn": 0}, path
+        layout = page.evaluate(FOUND)
+        assert layout == {"width": NARROW, "markup": 0, "torn": 0}, path
     expect(page.get_by_role("heading", level=1)).to_have_text("There is no such page")
     assert ran == []

@@ -48,8 +48,8 @@ def test_a_file_is_uploaded_shared_downloaded_and_deleted(visit: Visit, house: H
     page.get_by_role("button", name=f"Delete: {name}").click()
     page.get_by_role("dialog").get_by_role("button", name="Delete", exact=True).click()
     expect(row).to_have_count(0)
-    found = house.api.get("/api/file/list").json()["data"]["items"]
-    assert name not in [one["name"] for one in found]
+    files = house.api.get("/api/file/list").json()["data"]["items"]
+    assert name not in [file["name"] for file in files]
 
 
 def test_a_refused_upload_says_why(visit: Visit, house: House, tmp_path: Path) -> None:
@@ -79,9 +79,11 @@ def test_a_download_from_the_object_store_is_followed_by_a_link_of_one_minute(
     visit.sign_in(address="/files?name=stored.txt")
     page.get_by_role("button", name="Download: stored.txt").click()
     ready = page.get_by_role("dialog", name="Download stored.txt")
-    with page.context.expect_event("response", lambda one: "/api/public/file/" in one.url) as found:
+    with page.context.expect_event(
+        "response", lambda response: "/api/public/file/" in response.url
+    ) as download:
         ready.get_by_role("link", name="Download").click()
-    assert found.value.status == 200
+    assert download.value.status == 200
     expect(ready).to_have_count(0)
     row = page.get_by_role("row").filter(has_text="stored.txt")
     expect(row).to_contain_text("until ")
@@ -89,11 +91,11 @@ def test_a_download_from_the_object_store_is_followed_by_a_link_of_one_minute(
     page.get_by_role("button", name="Download: stored.txt").click()
     asked = page.get_by_role("dialog", name="End the public link of stored.txt?")
     asked.get_by_role("button", name="Cancel").click()
-    assert httpx.get(found.value.url, trust_env=False).content == b"elsewhere"
+    assert httpx.get(download.value.url, trust_env=False).content == b"elsewhere"
     page.get_by_role("button", name="Download: stored.txt").click()
     asked.get_by_role("button", name="End the link and download").click()
     expect(ready.get_by_role("link", name="Download")).to_be_focused()
-    assert httpx.get(found.value.url, trust_env=False).status_code == 404
+    assert httpx.get(download.value.url, trust_env=False).status_code == 404
     house.api.delete(f"/api/file/{number}")
 
 
@@ -122,8 +124,8 @@ def test_a_session_is_ended_and_its_user_banned(visitor: Callable[[], Visit], ho
     dialog.get_by_label("Reason").fill(MARKUP)
     dialog.get_by_role("button", name="Ban this user").click()
     expect(row).to_have_count(0)
-    found = house.api.get("/api/user/list", params={"userName": "trespasser"}).json()["data"]["items"]
-    assert [one["ban"]["reason"] for one in found] == [MARKUP]
+    users = house.api.get("/api/user/list", params={"userName": "trespasser"}).json()["data"]["items"]
+    assert [user["ban"]["reason"] for user in users] == [MARKUP]
 
 
 def test_a_key_is_made_shown_once_works_and_is_deleted(visit: Visit, house: House) -> None:

@@ -126,10 +126,10 @@ def test_a_refused_read_is_found_with_the_number_of_its_repetitions(visit: Visit
 
     def after_a_minute(route: Route) -> None:
         answer = route.fetch()
-        told = answer.json()
-        for one in told["data"]["items"]:
-            one["repetitions"] = 2
-        route.fulfill(response=answer, json=told)
+        body = answer.json()
+        for entry in body["data"]["items"]:
+            entry["repetitions"] = 2
+        route.fulfill(response=answer, json=body)
 
     visit.page.route("**/api/operation-log/list?**dryRun=false**", after_a_minute)
     visit.sign_in(address="/logs/operations?userName=reader&kind=REFUSED_READ")

@@ -20,10 +20,10 @@ def made(house: House, title: str, parent: int | None = None, **more: Any) -> in
 
 
 def below(house: House, parent: int) -> list[str]:
-    found = house.api.get("/api/menu/list", params={"parentId": parent, "sort": "sort"}).json()["data"][
+    menus = house.api.get("/api/menu/list", params={"parentId": parent, "sort": "sort"}).json()["data"][
         "items"
     ]
-    return [one["title"] for one in found]
+    return [menu["title"] for menu in menus]
 
 
 def test_a_button_is_made_bound_disabled_and_deleted(visit: Visit, house: House) -> None:
@@ -76,23 +76,23 @@ def test_a_button_is_made_bound_disabled_and_deleted(visit: Visit, house: House)
 
 def test_menus_are_moved_by_keys_by_a_dialog_and_by_drag(visit: Visit, house: House) -> None:
     top = made(house, "Top")
-    one, two, three = (made(house, title, top) for title in ("One", "Two", "Three"))
+    first, two, three = (made(house, title, top) for title in ("One", "Two", "Three"))
     page = visit.page
-    visit.sign_in(address=f"/menus/{one}")
+    visit.sign_in(address=f"/menus/{first}")
     item = page.get_by_role("treeitem")
     item.filter(has_text="One").last.focus()
     message = page.locator(".message", has_text="One is moved.")
 
-    def told() -> None:
+    def message_is_shown() -> None:
         expect(message).to_be_visible()
         message.evaluate("(one) => one.remove()")  # the next one says the same
 
     page.keyboard.press("Alt+ArrowDown")
-    told()
+    message_is_shown()
     assert below(house, top) == ["Two", "One", "Three"]
     expect(item.filter(has_text="One").last).to_be_focused()
     page.keyboard.press("Alt+ArrowRight")
-    told()
+    message_is_shown()
     assert (below(house, top), below(house, two)) == (["Two", "Three"], ["One"])
 
     button(page, "Move to…").click()

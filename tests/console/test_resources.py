@@ -49,11 +49,11 @@ def test_requests_are_registered_from_the_coverage(visit: Visit, house: House) -
     visit.axe()
     button(page, "Register 2 resources").click()
     expect(page.get_by_text("2 resources are registered.")).to_be_visible()
-    found = house.api.get("/api/resource/list", params={"path": "public-link"}).json()["data"]["items"]
-    assert {one["method"] for one in found} == {"POST", "DELETE"}
-    assert UNSAFE in {one["resourceName"] for one in found}
-    for one in found:
-        house.api.delete(f"/api/resource/{one['id']}")
+    resources = house.api.get("/api/resource/list", params={"path": "public-link"}).json()["data"]["items"]
+    assert {resource["method"] for resource in resources} == {"POST", "DELETE"}
+    assert UNSAFE in {resource["resourceName"] for resource in resources}
+    for resource in resources:
+        house.api.delete(f"/api/resource/{resource['id']}")
 
 
 def test_operations_of_a_document_are_registered_disabled(visit: Visit, house: House) -> None:
@@ -80,15 +80,15 @@ def test_operations_of_a_document_are_registered_disabled(visit: Visit, house: H
     visit.axe()
     visit.picture("resource-import")
     narrow(page)
-    found = house.api.get("/api/resource/list", params={"service": "orders", "enabled": "false"}).json()[
+    listed = house.api.get("/api/resource/list", params={"service": "orders", "enabled": "false"}).json()[
         "data"
     ]
-    assert sorted(one["path"] for one in found["items"]) == [
+    assert sorted(resource["path"] for resource in listed["items"]) == [
         "/v1/orders",
         "/v1/orders",
         "/v1/orders/{order_id}",
     ]
-    assert UNSAFE in {one["resourceName"] for one in found["items"]}
+    assert UNSAFE in {resource["resourceName"] for resource in listed["items"]}
 
 
 def test_a_resource_is_edited_beside_others_disabled_and_deleted(visit: Visit, house: House) -> None:
@@ -151,6 +151,9 @@ def test_documents_are_read_as_by_the_command(visit: Visit) -> None:
     expect(visit.page.get_by_role("button", name="Sign in")).to_be_visible()
     read = visit.page.evaluate(READ, documents)
     for document, (operations, unusable) in zip(documents, read, strict=True):
-        wanted = operations_of(document, Service("orders"))
-        assert operations == [[one.method, one.path, one.name, one.code] for one in wanted.imported]
-        assert unusable == [one.operation for one in wanted.unusable]
+        expected = operations_of(document, Service("orders"))
+        assert operations == [
+            [operation.method, operation.path, operation.name, operation.code]
+            for operation in expected.imported
+        ]
+        assert unusable == [entry.operation for entry in expected.unusable]

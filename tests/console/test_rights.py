@@ -12,7 +12,7 @@ from tests.console.visits import Visit, settled
 def give(house: House, user: int, *roles: str) -> None:
     """Give a user, who had none but the one of the same name, these roles by code."""
     known = house.api.get("/api/role/list?size=200").json()["data"]["items"]
-    ids = [one["id"] for one in known if one["roleCode"] in roles]
+    ids = [role["id"] for role in known if role["roleCode"] in roles]
     assert len(ids) == len(roles)
     assert house.api.patch(f"/api/user/{user}", json={"roleIds": ids}).status_code == 200
 

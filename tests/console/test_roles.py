@@ -35,10 +35,10 @@ HOW = """async (pairs) => {
 
 
 def stored(house: House, code: str) -> dict[str, Any]:
-    found = house.api.get("/api/role/list", params={"roleCode": code}).json()["data"]["items"]
-    (one,) = [one for one in found if one["roleCode"] == code]
-    given: dict[str, Any] = house.api.get(f"/api/role/{one['id']}/permissions").json()["data"]
-    return {**one, **given}
+    roles = house.api.get("/api/role/list", params={"roleCode": code}).json()["data"]["items"]
+    (role,) = [role for role in roles if role["roleCode"] == code]
+    given: dict[str, Any] = house.api.get(f"/api/role/{role['id']}/permissions").json()["data"]
+    return {**role, **given}
 
 
 def press_until_focused(page: Page, name: str, key: str = "Tab") -> None:
@@ -55,12 +55,12 @@ def test_a_wildcard_covers_in_the_console_what_it_covers_in_the_service(visit: V
     pairs = list(product(CODES, repeat=2))
 
     def holds(held: str, code: str) -> bool:
-        one = HeldCodes([held])
+        held_codes = HeldCodes([held])
         return (
-            one.holds_exactly(code)
-            or one.holds_everything(code)
-            or one.holds_subtree(code)
-            or one.holds_pattern(code)
+            held_codes.holds_exactly(code)
+            or held_codes.holds_everything(code)
+            or held_codes.holds_subtree(code)
+            or held_codes.holds_pattern(code)
         )
 
     assert visit.page.evaluate(HOW, json.loads(json.dumps(pairs))) == [holds(*pair) for pair in pairs]

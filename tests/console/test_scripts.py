@@ -42,12 +42,12 @@ def code_of(script: Path) -> str:
     return re.sub(r"/\*.*?\*/", "", re.sub(r"(?m)(?<![:\"'`])//.*$", "", text), flags=re.DOTALL)
 
 
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda one: str(one.relative_to(CONSOLE)))
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: str(path.relative_to(CONSOLE)))
 def test_a_script_is_checked_and_does_nothing_that_the_policy_forbids(script: Path) -> None:
     assert script.read_text(encoding="utf-8").startswith("// @ts-check\n")
     for why, pattern in FORBIDDEN.items():
-        found = re.search(pattern, code_of(script))
-        assert found is None, f"{why}: {found and found[0]}"
+        match = re.search(pattern, code_of(script))
+        assert match is None, f"{why}: {match and match[0]}"
 
 
 def test_each_forbidden_thing_is_noticed() -> None:

@@ -85,8 +85,8 @@ def test_a_service_is_opened_and_closed_again(visit: Visit, house: House) -> Non
     expect(page.get_by_role("row").filter(has_text="what is not registered")).to_be_visible()
     visit.axe()
     visit.picture("service")
-    found = house.api.get("/api/opening/list", params={"service": "orders-eu", "sort": "id"}).json()["data"]
-    opened = [(one["resourceId"], one["code"]) for one in found["items"]]
+    listed = house.api.get("/api/opening/list", params={"service": "orders-eu", "sort": "id"}).json()["data"]
+    opened = [(opening["resourceId"], opening["code"]) for opening in listed["items"]]
     assert opened == [(resource, "@anyone"), (None, "@login")]
 
     button(row, "Close: GET /orders/{id}").click()

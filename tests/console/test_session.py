@@ -11,9 +11,9 @@ from tests.support.seeded import ADMINISTRATOR_PASSWORD
 
 def requests(visit: Visit, path: str) -> list[Request]:
     """Return a list that grows by each request to ``path`` from now on."""
-    found: list[Request] = []
-    visit.hear("request", lambda request: found.append(request) if request.url.endswith(path) else None)
-    return found
+    sent: list[Request] = []
+    visit.hear("request", lambda request: sent.append(request) if request.url.endswith(path) else None)
+    return sent
 
 
 def heading(visit: Visit, text: str) -> None:
@@ -27,23 +27,26 @@ def test_a_second_tab_needs_no_login_and_one_of_two_tabs_refreshes(visit: Visit,
     heading(visit, "Your devices")
     other = visit.tab()
     logins, refreshes = requests(other, "/auth/login"), requests(other, "/auth/refresh")
-    visit.hear("request", lambda one: refreshes.append(one) if one.url.endswith("/auth/refresh") else None)
+    visit.hear(
+        "request",
+        lambda request: refreshes.append(request) if request.url.endswith("/auth/refresh") else None,
+    )
     other.go("/account/devices")
     heading(other, "Your devices")
     expect(other.page.get_by_role("row")).to_have_count(2)  # one session, below the head
     assert logins == []
     # New roles: both tabs have to refresh before their next request.
     assert house.api.patch(f"/api/user/{number}", json={"roleIds": [4]}).status_code == 200
-    for one in (visit, other):
-        one.page.evaluate("location.hash = '/account/sign-ins'")
-    for one in (visit, other):
-        heading(one, "Your sign-ins")
-        expect(one.page.get_by_role("row").nth(1)).to_contain_text("Signed in")
+    for tab in (visit, other):
+        tab.page.evaluate("location.hash = '/account/sign-ins'")
+    for tab in (visit, other):
+        heading(tab, "Your sign-ins")
+        expect(tab.page.get_by_role("row").nth(1)).to_contain_text("Signed in")
     assert len(refreshes) == 1
     other.page.get_by_label("Signed in as pair").click()
     other.page.get_by_role("button", name="Sign out").click()
-    for one in (visit, other):
-        heading(one, "Sign in")
+    for tab in (visit, other):
+        heading(tab, "Sign in")
     assert other.troubles == []
 
 
@@ -131,7 +134,7 @@ def test_what_one_user_has_typed_is_never_sent_as_another(visit: Visit, house: H
     as_another(visit, "second-of-two")
     expect(visit.page.get_by_label("Signed in as second-of-two")).to_be_visible()
     expect(visit.page.get_by_label("Name", exact=True)).to_have_value(before)
-    assert {one.method for one in sent[refused:]} == {"GET"}
+    assert {request.method for request in sent[refused:]} == {"GET"}
     assert house.api.get(f"/api/user/{second}").json()["data"]["nickName"] == before
 
 
@@ -146,8 +149,8 @@ def test_a_tab_whose_other_tab_becomes_another_user_starts_anew(visit: Visit, ho
     assert house.api.delete(f"/api/online/{first}").status_code == 200
     other.page.evaluate("location.hash = '/account'")
     as_another(other, "tab-of-second")
-    for one in (visit, other):
-        expect(one.page.get_by_label("Signed in as tab-of-second")).to_be_visible()
+    for tab in (visit, other):
+        expect(tab.page.get_by_label("Signed in as tab-of-second")).to_be_visible()
     expect(visit.page.get_by_label("Name", exact=True)).not_to_have_value("Of the first")
     assert other.troubles == []
 
@@ -214,7 +217,7 @@ def test_a_view_that_can_not_be_loaded_for_a_while_costs_no_session(visit: Visit
 def test_no_address_leads_to_an_operation_above_its_own(visit: Visit) -> None:
     visit.sign_in(address="/account")
     asked: list[str] = []
-    visit.hear("request", lambda one: asked.append(one.url))
+    visit.hear("request", lambda request: asked.append(request.url))
     visit.page.evaluate("location.hash = '/users/%2e%2e'")
     expect(visit.page.get_by_role("alert")).to_contain_text("There is nothing here")
     assert not any(url.endswith("/api/") for url in asked)

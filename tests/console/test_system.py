@@ -30,7 +30,7 @@ def test_findings_are_shown_to_those_who_may_see_them_and_a_job_is_run_and_pause
     visit.axe()
     visit.picture("jobs")
     (job,) = [
-        one for one in house.api.get("/api/jobs").json()["data"]["items"] if one["name"] == "file-sweep"
+        entry for entry in house.api.get("/api/jobs").json()["data"]["items"] if entry["name"] == "file-sweep"
     ]
     assert job["paused"]
     assert job["requestedBy"] == "operator" or job["runs"][0]["userName"] == "operator"

@@ -31,10 +31,10 @@ def headed(page: Page, title: str | re.Pattern[str]) -> None:
 
 
 def stored(house: House, name: str) -> dict[str, Any]:
-    found = house.api.get("/api/user/list", params={"userName": name}).json()["data"]["items"]
-    assert len(found) == 1
-    one: dict[str, Any] = found[0]
-    return one
+    users = house.api.get("/api/user/list", params={"userName": name}).json()["data"]["items"]
+    assert len(users) == 1
+    user: dict[str, Any] = users[0]
+    return user
 
 
 def test_an_account_is_made_kept_out_let_in_again_and_deleted(visit: Visit, house: House) -> None:

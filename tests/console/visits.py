@@ -141,9 +141,9 @@ class Visit:
 
     def end(self) -> None:
         """Leave the browser to the next test: with one page, and nothing stored, routed or listened to."""
-        for one in self.context.pages:
-            if one is not self.page:
-                one.close()
+        for page in self.context.pages:
+            if page is not self.page:
+                page.close()
         self.context.unroute_all()
         self.page.unroute_all()
         for event, listener in self._heard:
@@ -198,14 +198,15 @@ class Visit:
         violations += self._contrast()
         self.page.emulate_media(color_scheme="dark")
         try:
-            violations += [one | {"id": f"dark: {one['id']}"} for one in self._contrast()]
+            violations += [violation | {"id": f"dark: {violation['id']}"} for violation in self._contrast()]
         finally:
             self.page.emulate_media(color_scheme="light")
-        found = [
-            f"{one['id']}: {one['help']}: " + ", ".join(node["html"][:200] for node in one["nodes"])
-            for one in violations
+        messages = [
+            f"{violation['id']}: {violation['help']}: "
+            + ", ".join(node["html"][:200] for node in violation["nodes"])
+            for violation in violations
         ]
-        assert found == [], "\n".join(found)
+        assert messages == [], "\n".join(messages)
 
     def _contrast(self) -> list[Any]:
         """Return violations of the contrast, of what looks like nothing that has passed on any page."""

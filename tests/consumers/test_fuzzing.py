@@ -28,7 +28,7 @@ class Tried:
     """What a run said, and how often the service answered with which status meanwhile."""
 
     status: int
-    said: str
+    output: str
     answers: Counter[int]
 
 
@@ -61,18 +61,18 @@ def tried(service: Running, folder: Path, roles: list[list[int]], *options: str)
     return Tried(ended.returncode, ended.stdout + ended.stderr, Counter(line["status"] for line in requests))
 
 
-def assert_as_documented(found: Tried) -> None:
-    assert found.status == 0, found.said
-    assert not [status for status in found.answers if status >= 500], found.answers
+def assert_as_documented(trial: Tried) -> None:
+    assert trial.status == 0, trial.output
+    assert not [status for status in trial.answers if status >= 500], trial.answers
 
 
 def test_an_administrator_and_somebody_without_any_right_are_answered_as_documented(
     service: Running, tmp_path: Path
 ) -> None:
-    found = tried(service, tmp_path, [SUPER, NOBODY], *QUICK)
-    assert_as_documented(found)
-    assert found.answers[200] + found.answers[201] > 40  # the session of the administrator was kept alive
-    assert found.answers[403] > 30
+    trial = tried(service, tmp_path, [SUPER, NOBODY], *QUICK)
+    assert_as_documented(trial)
+    assert trial.answers[200] + trial.answers[201] > 40  # the session of the administrator was kept alive
+    assert trial.answers[403] > 30
 
 
 @pytest.mark.extended

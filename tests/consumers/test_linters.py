@@ -35,19 +35,21 @@ def spectral(node: NodeTools, folder: Path, name: str) -> list[Any]:
     options = ("--ruleset", "rules.yaml", "--format", "json", "--output", "found.json")
     ended = node.run("spectral", "lint", name, *options, cwd=folder)
     assert not ended.stderr
-    found: list[Any] = json.loads((folder / "found.json").read_text())
-    return found
+    problems: list[Any] = json.loads((folder / "found.json").read_text())
+    return problems
 
 
 def test_spectral_finds_nothing_that_is_not_listed(node: NodeTools, folder: Path) -> None:
-    assert not [one for one in spectral(node, folder, "openapi.json") if one["code"] not in ACCEPTED]
+    assert not [
+        problem for problem in spectral(node, folder, "openapi.json") if problem["code"] not in ACCEPTED
+    ]
 
 
 def test_spectral_finds_faults(node: NodeTools, folder: Path) -> None:
     faulty = current()
     del faulty["info"]["contact"]
     (folder / "faulty.json").write_text(json.dumps(faulty))
-    assert [one["code"] for one in spectral(node, folder, "faulty.json")] == ["info-contact"]
+    assert [problem["code"] for problem in spectral(node, folder, "faulty.json")] == ["info-contact"]
 
 
 def redocly(node: NodeTools, folder: Path, name: str) -> list[Any]:
@@ -57,11 +59,13 @@ def redocly(node: NodeTools, folder: Path, name: str) -> list[Any]:
 
 
 def test_redocly_finds_nothing_that_is_not_listed(node: NodeTools, folder: Path) -> None:
-    assert not [one for one in redocly(node, folder, "openapi.json") if one["ruleId"] not in ACCEPTED]
+    assert not [
+        problem for problem in redocly(node, folder, "openapi.json") if problem["ruleId"] not in ACCEPTED
+    ]
 
 
 def test_redocly_finds_faults(node: NodeTools, folder: Path) -> None:
     faulty = current()
     del faulty["info"]["license"]
     (folder / "faulty.json").write_text(json.dumps(faulty))
-    assert [one["ruleId"] for one in redocly(node, folder, "faulty.json")] == ["info-license"]
+    assert [problem["ruleId"] for problem in redocly(node, folder, "faulty.json")] == ["info-license"]

@@ -46,7 +46,7 @@ cli.app()
 class Generated:
     """The generated package, and what its generator said."""
 
-    said: str
+    output: str
 
     def model(self, name: str) -> Any:
         """Return a class of the package."""
@@ -119,9 +119,9 @@ def admin(generated: Generated, api: Any, authenticated: Authenticated) -> Any:
 
 
 def test_the_generator_warns_of_nothing_that_is_not_listed(generated: Generated) -> None:
-    warnings = re.findall(r"^(WARNING|ERROR) (.+?)\.?\n\n(.+)$", generated.said, re.MULTILINE)
+    warnings = re.findall(r"^(WARNING|ERROR) (.+?)\.?\n\n(.+)$", generated.output, re.MULTILINE)
     assert {f"{where}: {what}" for _, where, what in warnings} == ACCEPTED
-    assert len(warnings) == len(re.findall("warning |error |skipping ", generated.said, re.IGNORECASE))
+    assert len(warnings) == len(re.findall("warning |error |skipping ", generated.output, re.IGNORECASE))
 
 
 def test_users_are_listed_and_created_and_a_name_is_given_once(generated: Generated, admin: Any) -> None:
@@ -203,15 +203,15 @@ def test_a_file_is_uploaded_and_downloaded(generated: Generated, admin: Any) -> 
 
 
 def test_a_list_is_paged_through(generated: Generated, admin: Any) -> None:
-    found: list[str] = []
+    ids: list[str] = []
     page = 1
     while True:
         data = generated.call("menu.list_menus", admin, page=page, size=10).parsed.data
-        found += [one.id for one in data.items]
+        ids += [menu.id for menu in data.items]
         if page * data.size >= data.total:
             break
         page += 1
-    assert len(found) == len(set(found)) == data.total > 20
+    assert len(ids) == len(set(ids)) == data.total > 20
 
 
 def test_a_long_list_is_continued_by_its_cursor(generated: Generated, admin: Any, api: Any) -> None:

@@ -42,8 +42,8 @@ def test_a_scenario_compiles_with_the_generated_types_and_runs(
         "openapi-typescript", f"{service.url}/docs/openapi.json", "--output", "api.d.ts", cwd=project
     )
     assert generated.returncode == 0, generated.stderr
-    said = generated.stdout + generated.stderr
-    assert not [line for line in said.splitlines() if "⚠" in line or "warn" in line.lower()]
+    output = generated.stdout + generated.stderr
+    assert not [line for line in output.splitlines() if "⚠" in line or "warn" in line.lower()]
 
     shutil.copy2(SOURCES / "scenario.ts", project)
     compiled = node.run("tsc", cwd=project)

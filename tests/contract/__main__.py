@@ -31,10 +31,12 @@ def main(arguments: list[str]) -> int:
         return 2
     entries = breaking_entries(CHANGELOG.read_text(encoding="utf-8"))
     before = released()
-    found = breaks(before, now)
-    unnamed = [one for one, operations in found.items() if not is_named(one, operations, entries)]
-    for one in unnamed:
-        sys.stderr.write(f"{one} (`{one.name}` in `{min(found[one])}`{_others(found[one])})\n")
+    changes = breaks(before, now)
+    unnamed = [change for change, operations in changes.items() if not is_named(change, operations, entries)]
+    for change in unnamed:
+        sys.stderr.write(
+            f"{change} (`{change.name}` in `{min(changes[change])}`{_others(changes[change])})\n"
+        )
     if unnamed:
         sys.stderr.write(_ADVICE.format(before["info"]["version"]))
     return 1 if unnamed else 0

@@ -22,7 +22,7 @@ def breaking_entries(changelog: str) -> list[set[str]]:
     ]
 
 
-def is_named(found: Break, operations: Iterable[str], entries: Iterable[set[str]]) -> bool:
+def is_named(change: Break, operations: Iterable[str], entries: Iterable[set[str]]) -> bool:
     """Tell whether an entry names what has changed, and where: the component or one of ``operations``."""
-    places = {found.place, *operations}
-    return any(entry & places and (found.name in entry or found.name == found.place) for entry in entries)
+    places = {change.place, *operations}
+    return any(entry & places and (change.name in entry or change.name == change.place) for entry in entries)

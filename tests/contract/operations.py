@@ -19,13 +19,13 @@ def breaks(released: Document, current: Document) -> dict[Break, set[str]]:
 
     An operation is named twice: by its id, and as ``PUT /api/user/{id}``.
     """
-    found: dict[Break, set[str]] = {}
+    changes: dict[Break, set[str]] = {}
     for name, old in _operations(released):
         method, _, path = name.partition(" ")
         new = current["paths"].get(path, {}).get(method.lower())
-        for one in _Pair(released, current, old, new).breaks() if new else [_removed(old)]:
-            found.setdefault(one, set()).update({name, old["operationId"]})
-    return dict(sorted(found.items()))
+        for change in _Pair(released, current, old, new).breaks() if new else [_removed(old)]:
+            changes.setdefault(change, set()).update({name, old["operationId"]})
+    return dict(sorted(changes.items()))
 
 
 def _operations(document: Document) -> Iterator[tuple[str, Operation]]:
@@ -73,7 +73,7 @@ class _Pair:
 
     def _parameters(self) -> Iterator[Break]:
         olds, news = (
-            {(one["in"], one["name"]): one for one in each.get("parameters", ())}
+            {(parameter["in"], parameter["name"]): parameter for parameter in each.get("parameters", ())}
             for each in (self._old, self._new)
         )
         for key, old in olds.items():

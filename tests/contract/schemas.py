@@ -63,27 +63,27 @@ class Comparison:
             yield Break(place, name, f"the default of `{name}` is {now}, was {was}")
         olds, news = _alternatives(old, self.released), _alternatives(new, self.current)
         narrow, wide = (olds, news) if self._sends else (news, olds)
-        for one in narrow:
-            rivals = self._rivals(one, wide)
+        for alternative in narrow:
+            rivals = self._rivals(alternative, wide)
             if not rivals and len(narrow) == len(wide) == 1 and not self.is_open:
                 rivals = wide
             if rivals:
-                found = [list(self._pair(one, rival, place, name)) for rival in rivals]
-                yield from min(found, key=len)
+                candidates = [list(self._pair(alternative, rival, place, name)) for rival in rivals]
+                yield from min(candidates, key=len)
             elif not self.is_open:
-                told = "is no longer taken" if self._sends else "is new in answers"
-                yield Break(place, name, f"`{name}`: {_title(one)} {told}")
+                effect = "is no longer taken" if self._sends else "is new in answers"
+                yield Break(place, name, f"`{name}`: {_title(alternative)} {effect}")
 
     @property
     def _sends(self) -> bool:
         return self.direction is Direction.REQUEST
 
-    def _rivals(self, one: Schema, others: list[Schema]) -> list[Schema]:
-        """Return those of ``others`` that ``one`` may stand for: of its name, or else of its type."""
-        named = [other for other in others if "$ref" in one and one["$ref"] == other.get("$ref")]
+    def _rivals(self, schema: Schema, others: list[Schema]) -> list[Schema]:
+        """Return those of ``others`` that ``schema`` may stand for: of its name, or else of its type."""
+        named = [other for other in others if "$ref" in schema and schema["$ref"] == other.get("$ref")]
         if named or self.is_open:
             return named
-        return [other for other in others if other.get("type") == one.get("type")]
+        return [other for other in others if other.get("type") == schema.get("type")]
 
     def _pair(self, narrow: Schema, wide: Schema, place: str, name: str) -> Iterator[Break]:
         old, new = (narrow, wide) if self._sends else (wide, narrow)
@@ -122,11 +122,11 @@ class Comparison:
         elif now is None and was is not None and not self._sends:
             yield Break(place, name, f"`{name}` may be another value than {', '.join(map(str, was))}")
         elif was is not None and now is not None:
-            gone, told = (was, "is no longer taken") if self._sends else (now, "is a new value in answers")
+            gone, effect = (was, "is no longer taken") if self._sends else (now, "is a new value in answers")
             kept = now if self._sends else was
             for value in gone:
                 if value not in kept:
-                    yield Break(place, str(value), f"`{value}` {told}")
+                    yield Break(place, str(value), f"`{value}` {effect}")
 
     def _members(self, old: Schema, new: Schema, place: str, name: str) -> Iterator[Break]:
         olds, news = old.get("properties", {}), new.get("properties", {})
@@ -159,11 +159,11 @@ def _constraints(old: Schema, new: Schema, place: str, name: str) -> Iterator[Br
 def _alternatives(schema: Schema, components: Schema) -> list[Schema]:
     """Return what ``schema`` allows any one of; each has its name as ``$ref`` if it has one."""
     if (reference := schema.get("$ref")) is not None:
-        found = _alternatives(components[reference.removeprefix(SCHEMAS)], components)
-        return [{**found[0], "$ref": reference}] if len(found) == 1 else found
+        options = _alternatives(components[reference.removeprefix(SCHEMAS)], components)
+        return [{**options[0], "$ref": reference}] if len(options) == 1 else options
     for key in ("anyOf", "oneOf"):
         if key in schema:
-            return [one for each in schema[key] for one in _alternatives(each, components)]
+            return [option for each in schema[key] for option in _alternatives(each, components)]
     if isinstance(kinds := schema.get("type"), list):
         return [{**schema, "type": kind} for kind in kinds]
     return [schema]

@@ -189,9 +189,9 @@ BREAKING: dict[str, Rule] = {
 @pytest.mark.parametrize("rule", BREAKING)
 def test_a_client_breaks_when(rule: str) -> None:
     path, value, (place, name) = BREAKING[rule]
-    found = breaks(base(), changed(path, value))
-    assert [(one.place, one.name) for one in found] == [(place, name)]
-    assert set().union(*found.values()) == {"setThing", "PUT /thing"}
+    changes = breaks(base(), changed(path, value))
+    assert [(change.place, change.name) for change in changes] == [(place, name)]
+    assert set().union(*changes.values()) == {"setThing", "PUT /thing"}
 
 
 OTHER = {"type": "object", "properties": {"code": {"const": "other"}}}
@@ -234,7 +234,7 @@ def test_no_client_breaks_when(rule: str) -> None:
 def test_a_path_is_told_from_another_though_both_are_about_the_same_thing() -> None:
     renamed = base()
     renamed["paths"]["/things"] = renamed["paths"].pop("/thing")
-    assert [str(one) for one in breaks(base(), renamed)] == ["setThing: the operation is removed"]
+    assert [str(change) for change in breaks(base(), renamed)] == ["setThing: the operation is removed"]
 
 
 REQUIRED = Break("Thing", "kind", "`kind` is required now")
@@ -282,9 +282,9 @@ def test_the_check_fails_until_the_changelog_names_the_change(
     monkeypatch.setattr(command, "current", lambda: served)
     monkeypatch.setattr("tests.contract.document.RELEASED", kept)
     assert command.main([]) == 1
-    told = capsys.readouterr().err
-    assert "getOld: the operation is removed (`getOld` in `GET /api/old`)" in told
-    assert "clients of version 0.1.9" in told
+    output = capsys.readouterr().err
+    assert "getOld: the operation is removed (`getOld` in `GET /api/old`)" in output
+    assert "clients of version 0.1.9" in output
     changelog.write_text("## [Unreleased]\n\n### Removed\n\n- Breaking: `GET /api/old`.\n")
     assert command.main([]) == 0
 

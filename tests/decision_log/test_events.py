@@ -118,7 +118,7 @@ async def test_what_was_asked_of_other_layers_is_told(service: World) -> None:
 
 
 async def test_a_question_that_an_endpoint_denies_is_told_though_nothing_is_changed() -> None:
-    lines = [one for one in LINES if one.object != "orders list"]
+    lines = [line for line in LINES if line.object != "orders list"]
     strict = world(CALLERS, lines)
 
     event = await strict.event("PUT", f"/api/thing/{OBJECTS}", "remover")

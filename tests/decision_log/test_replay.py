@@ -92,13 +92,13 @@ def policies(draw: st.DrawFn) -> list[Rule]:
     """The lines of any policy of the few routes."""
     resources = draw(st.dictionaries(_resources, _needs, max_size=4))
     endpoints = draw(st.dictionaries(st.sampled_from(_endpoints), _needs, max_size=4))
-    found = [Rule(RESOURCE, "@no-session", "@anyone"), Rule(ENDPOINT, "GET /api/public/{token}", "@anyone")]
-    found += [Rule(RESOURCE, name, code) for name, codes in resources.items() for code in codes]
-    found += [Rule(ENDPOINT, name, code) for name, codes in endpoints.items() for code in codes]
+    rules = [Rule(RESOURCE, "@no-session", "@anyone"), Rule(ENDPOINT, "GET /api/public/{token}", "@anyone")]
+    rules += [Rule(RESOURCE, name, code) for name, codes in resources.items() for code in codes]
+    rules += [Rule(ENDPOINT, name, code) for name, codes in endpoints.items() for code in codes]
     services = draw(st.dictionaries(st.sampled_from(("orders list", "orders bind")), _codes, max_size=2))
-    found += [Rule(SERVICE, name, code) for name, codes in services.items() for code in codes]
+    rules += [Rule(SERVICE, name, code) for name, codes in services.items() for code in codes]
     granted = draw(st.sets(st.sampled_from([code for code in CODES if "*" not in code])))
-    return found + [Rule(GRANT, code, code) for code in sorted(granted)]
+    return rules + [Rule(GRANT, code, code) for code in sorted(granted)]
 
 
 _callers = st.lists(st.sets(st.sampled_from(CODES), max_size=3), min_size=1, max_size=3).map(
@@ -255,13 +255,13 @@ def test_a_log_that_is_none_is_an_error(command: Command, tmp_path: Path) -> Non
     text = tmp_path / "text"
     text.write_text("no log\n")
 
-    for log, said in (
+    for log, message in (
         (text, "no line of it is an event"),
         (tmp_path / "none", "can't be read: No such file"),
     ):
         done = command(str(log), "--against", "shipped")
         assert (done.status, done.out) == (1, "")
-        assert said in done.errors
+        assert message in done.errors
 
 
 def test_what_is_no_policy_is_an_error(command: Command, log: Path) -> None:
@@ -274,7 +274,7 @@ def test_the_page_shows_what_the_command_prints(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (line, told) = re.findall(
+    (line, output) = re.findall(
         r"```sh\n(portcullis policy replay .*?)\n```\n```text\n(.*?)```", PAGE, re.DOTALL
     )[0]
     shutil.copytree(POLICIES, "proposal/policies")
@@ -285,13 +285,13 @@ def test_the_page_shows_what_the_command_prints(
     lines.write_text(lines.read_text("utf-8").replace(old, old.replace("detail", "private")), "utf-8")
     policy = own_policy(read_shipped())
     asked = [(12, "auditor", "system:user:detail"), (14, "auditor", "system:user:detail"), (15, "desk", "a")]
-    events = [_detail(policy, *one) for one in asked]
+    events = [_detail(policy, *request) for request in asked]
     Path("decisions.jsonl").write_bytes(b"".join(map(encoded, events)))
 
     done = command(*shlex.split(line)[3:])
 
     assert (done.status, done.errors) == (2, "")
-    assert re.sub(DECISION, "", done.out) == re.sub(DECISION, "", told)
+    assert re.sub(DECISION, "", done.out) == re.sub(DECISION, "", output)
 
 
 def _detail(policy: Policy, user_id: int, role: str, code: str) -> DecisionEvent:

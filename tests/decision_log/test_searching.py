@@ -56,7 +56,7 @@ def written(folder: Path, *lines: bytes) -> Path:
     return path
 
 
-def found(path: Path) -> str | None:
+def denied_request(path: Path) -> str | None:
     """Return the request of the denial that is found."""
     event = denial_in(path, WANTED)
     return None if event is None else event.request_id
@@ -69,11 +69,11 @@ def test_the_latest_denial_is_found_wherever_blocks_begin(
     monkeypatch.setattr(decision_search, "_BLOCK", block)
     many = [event(OTHER, f"other-{n}") for n in range(20)]
     path = written(tmp_path, event(WANTED, "first"), *many, question(WANTED, "second"), *many)
-    assert found(path) == "second"
-    assert found(written(tmp_path, event(WANTED, "first"), *many)) == "first"
-    assert found(written(tmp_path, *many, event(WANTED, "last"))) == "last"
-    assert found(written(tmp_path, *many)) is None
-    assert found(written(tmp_path)) is None
+    assert denied_request(path) == "second"
+    assert denied_request(written(tmp_path, event(WANTED, "first"), *many)) == "first"
+    assert denied_request(written(tmp_path, *many, event(WANTED, "last"))) == "last"
+    assert denied_request(written(tmp_path, *many)) is None
+    assert denied_request(written(tmp_path)) is None
 
 
 def test_what_is_no_denial_is_passed_over(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_what_is_no_denial_is_passed_over(tmp_path: Path) -> None:
     torn = event(WANTED, "torn")[:-20]
     spoof = b'{"event":"request","note":"\\"decision\\":","decision":"%s"}\n' % WANTED.encode()
     path = written(tmp_path, whole, event(WANTED, "passed", "allow"), b"\xff\xfe no text\n", spoof, torn)
-    assert found(path) == "first"
+    assert denied_request(path) == "first"
 
 
 def test_only_the_last_bytes_of_a_long_file_are_searched(
@@ -89,8 +89,8 @@ def test_only_the_last_bytes_of_a_long_file_are_searched(
 ) -> None:
     line = event(OTHER, "other")
     monkeypatch.setattr(decision_search, "MOST", 3 * len(line))
-    assert found(written(tmp_path, event(WANTED, "first"), *[line] * 3)) is None
-    assert found(written(tmp_path, event(WANTED, "first"), line)) == "first"
+    assert denied_request(written(tmp_path, event(WANTED, "first"), *[line] * 3)) is None
+    assert denied_request(written(tmp_path, event(WANTED, "first"), line)) == "first"
 
 
 def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:

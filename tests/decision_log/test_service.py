@@ -42,15 +42,15 @@ async def test_refusals_and_allowed_requests_are_in_the_file_and_counted(
         assert value(text, "portcullis_decision_events_total", outcome="dropped") == 0
 
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    found = [event for line in path.read_bytes().splitlines() if (event := decoded(line)) is not None]
-    assert [(one.outcome, one.route, one.user_id) for one in found[:2]] == [
+    events = [event for line in path.read_bytes().splitlines() if (event := decoded(line)) is not None]
+    assert [(entry.outcome, entry.route, entry.user_id) for entry in events[:2]] == [
         ("allow", "/api/auth/login", None),
         ("allow", "/api/user", 1),
     ]
-    assert (found[-1].decision, found[-1].path) == (denied.json["decisionId"], "/api/user/1")
-    assert (found[-1].outcome, found[-1].layer, found[-1].roles) == ("deny", "endpoint", ("auditor",))
-    assert [one.needed for one in found[1].grants] == ["all"]
-    assert "system:policy:read" in found[1].grants[0].codes
+    assert (events[-1].decision, events[-1].path) == (denied.json["decisionId"], "/api/user/1")
+    assert (events[-1].outcome, events[-1].layer, events[-1].roles) == ("deny", "endpoint", ("auditor",))
+    assert [grant.needed for grant in events[1].grants] == ["all"]
+    assert "system:policy:read" in events[1].grants[0].codes
     for secret in (b"a-Long-enough-1", token.encode(), (service.token or "none").encode()):
         assert secret not in path.read_bytes()
 
@@ -59,4 +59,4 @@ async def test_refusals_and_allowed_requests_are_in_the_file_and_counted(
     await database.close()
     with path.open("rb") as lines:
         answer = replay(policy, lines)
-    assert (answer.events, answer.differing) == (len(found), 0)
+    assert (answer.events, answer.differing) == (len(events), 0)

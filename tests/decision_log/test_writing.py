@@ -46,8 +46,8 @@ def event(number: int) -> DecisionEvent:
 
 def ids(path: Path) -> list[str]:
     """Return the request ids of the events in the file."""
-    found = [decoded(line) for line in path.read_bytes().splitlines() if line]
-    return [one.request_id for one in found if one is not None]
+    events = [decoded(line) for line in path.read_bytes().splitlines() if line]
+    return [entry.request_id for entry in events if entry is not None]
 
 
 class Broken:
@@ -143,8 +143,8 @@ def test_standard_output_gets_each_event_as_a_line_whatever_the_form_of_the_log(
     assert output.write([encoded(event(1)), encoded(event(2))]) == 2
     output.close()
 
-    found = [decoded(line) for line in capfdbinary.readouterr().out.splitlines()]
-    assert found == [event(1), event(2)]
+    events = [decoded(line) for line in capfdbinary.readouterr().out.splitlines()]
+    assert events == [event(1), event(2)]
 
 
 def test_there_is_no_log_unless_the_settings_name_one(tmp_path: Path) -> None:
@@ -193,12 +193,12 @@ def test_a_line_that_was_cut_off_does_not_spoil_the_next(
 def test_lines_of_several_processes_do_not_mix(tmp_path: Path) -> None:
     path = tmp_path / "decisions.jsonl"
     writers = [_processes.Process(target=append, args=(path, name)) for name in (b"a", b"b", b"c")]
-    for one in writers:
-        one.start()
-    for one in writers:
-        one.join()
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
 
-    assert [one.exitcode for one in writers] == [0, 0, 0]
+    assert [writer.exitcode for writer in writers] == [0, 0, 0]
     lines = path.read_bytes().split(b"\n")
     assert len(lines) == 3 * 80 + 1
     assert set(lines) == {b"a" * 20_000, b"b" * 20_000, b"c" * 20_000, b""}

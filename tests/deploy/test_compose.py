@@ -116,7 +116,7 @@ def test_prometheus_asks_each_node_and_knows_the_alerts() -> None:
 def test_grafana_finds_prometheus_and_the_dashboard() -> None:
     source = yaml.safe_load((DEPLOY / "grafana" / "datasource.yaml").read_text(encoding="utf-8"))
     folder = yaml.safe_load((DEPLOY / "grafana" / "dashboards.yaml").read_text(encoding="utf-8"))
-    assert [one["url"] for one in source["datasources"]] == ["http://prometheus:9090"]
+    assert [datasource["url"] for datasource in source["datasources"]] == ["http://prometheus:9090"]
     path = folder["providers"][0]["options"]["path"]
     assert f"./grafana/portcullis.json:{path}/portcullis.json:ro" in SERVICES["grafana"]["volumes"]
 

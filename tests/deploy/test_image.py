@@ -195,12 +195,12 @@ def test_the_image_is_built_and_runs() -> None:
             f"the images that this one is made from can't be fetched: {built.stderr.splitlines()[-1]}"
         )
     assert built.returncode == 0, built.stderr
-    told = in_image(
+    output = in_image(
         "sh", "-c", "id -u; portcullis policy check; pg_dump --version; cat /usr/share/doc/portcullis/*"
     )
-    assert told.startswith("10001\nThe model, ")
-    assert "pg_dump (PostgreSQL) " in told
-    inventory = json.loads(told[told.index("{") :])
+    assert output.startswith("10001\nThe model, ")
+    assert "pg_dump (PostgreSQL) " in output
+    inventory = json.loads(output[output.index("{") :])
     assert inventory["metadata"]["component"]["name"] == "portcullis"
     assert {"falcon", "psycopg", "pycasbin"} <= {part["name"] for part in inventory["components"]}
 

@@ -45,15 +45,15 @@ def documents(folder: Path) -> list[Document]:
 
 
 def only(kind: str) -> Document:
-    (found,) = [document for document in documents(BASE) if document["kind"] == kind]
-    return found
+    (manifest,) = [document for document in documents(BASE) if document["kind"] == kind]
+    return manifest
 
 
 def template(document: Document) -> Document:
     """Return the template of the pods of a Deployment, a Job or a CronJob."""
     spec = document["spec"]
-    found: Document = (spec["jobTemplate"]["spec"] if "jobTemplate" in spec else spec)["template"]
-    return found
+    pod_template: Document = (spec["jobTemplate"]["spec"] if "jobTemplate" in spec else spec)["template"]
+    return pod_template
 
 
 PODS = [document for document in documents(BASE) if document["kind"] in {"Deployment", "Job", "CronJob"}]

@@ -52,14 +52,14 @@ def family_of(series: str) -> str:
 @pytest.fixture(scope="module")
 def values() -> dict[tuple[str, str], set[str]]:
     """Return the values that a worker shows, by metric and label."""
-    found = defaultdict(set)
+    samples = defaultdict(set)
     with unstarted() as container:
         for sample in worker_samples(container):
             for label, value in sample.labels.items():
-                found[family_of(sample.name), label].add(value)
+                samples[family_of(sample.name), label].add(value)
         for job in container.node.scheduler.jobs:
-            found["portcullis_job_failing", "job_name"].add(job.name)
-    return found
+            samples["portcullis_job_failing", "job_name"].add(job.name)
+    return samples
 
 
 def queries() -> Iterator[tuple[str, str]]:
@@ -78,7 +78,7 @@ def selectors(expression: Expr) -> Iterator[tuple[str, Mapping[str, str]]]:
     """Yield each series that a query reads, with the values of labels that it wants."""
     if isinstance(expression, VectorSelector):
         assert expression.name is not None
-        yield expression.name, {one.name: one.value for one in expression.matchers.matchers}
+        yield expression.name, {matcher.name: matcher.value for matcher in expression.matchers.matchers}
     elif isinstance(expression, MatrixSelector):
         yield from selectors(expression.vector_selector)
     elif isinstance(expression, AggregateExpr | ParenExpr | SubqueryExpr | UnaryExpr):
@@ -106,12 +106,12 @@ def test_queries_read_what_is_shown(values: Mapping[tuple[str, str], set[str]]) 
     for place, query in QUERIES:
         read = list(selectors(parse(query)))
         assert read, place
-        for series, wanted in read:
+        for series, labels in read:
             family = family_of(series)
             assert family in ("up", *FAMILIES), f"{place}: {series}"
             assert series not in FAMILIES or FAMILIES[series].kind != "histogram", f"{place}: {series}"
-            assert wanted.keys() <= labels_of(series), f"{place}: {series} has no such label"
-            for label, value in wanted.items():
+            assert labels.keys() <= labels_of(series), f"{place}: {series} has no such label"
+            for label, value in labels.items():
                 if shown := values.get((family, label)):
                     assert {*value.split("|")} <= shown, f"{place}: {series} has no such {label}"
 
@@ -137,8 +137,8 @@ def test_every_alert_says_what_it_is_about_and_how_urgent_it_is() -> None:
         assert {*rule["annotations"]} == {"summary", "description", "runbook"}, name
         assert rule["labels"]["severity"] in ("critical", "warning"), name
         possible = {label for series in read_by(rule["expr"]) for label in labels_of(series)}
-        told = re.findall(r"\$labels\.(\w+)", " ".join(rule["annotations"].values()))
-        assert {*told} <= possible, name
+        labels = re.findall(r"\$labels\.(\w+)", " ".join(rule["annotations"].values()))
+        assert {*labels} <= possible, name
 
 
 def test_no_alert_needs_a_worker_in_every_scrape() -> None:

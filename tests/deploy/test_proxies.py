@@ -202,7 +202,7 @@ async def test_the_service_that_trusts_the_proxy_knows_the_client(front: Front) 
     assert address_behind((ip_network("127.0.0.1/32"),))(scope) == CLIENT
 
 
-def told(got: Served) -> bytes:
+def arrived(got: Served) -> bytes:
     """Answer as a node that trusts the proxy tells what has arrived."""
     headers = [(name.lower().encode(), value.encode()) for name, value in got.headers]
     address = address_behind((ip_network("127.0.0.1/32"),))(
@@ -221,11 +221,11 @@ async def test_the_doctor_finds_that_nothing_forged_passes(
         socket, "getaddrinfo", lambda _host, *rest, **more: resolve("127.0.0.1", *rest, **more)
     )
     monkeypatch.setattr(ssl, "create_default_context", lambda: front.context)
-    monkeypatch.setattr(front.service, "answer", told)
-    found = dict(await asyncio.to_thread(ask_publicly, f"https://{HOST}:{front.port}", "mX3-" * 8))
-    assert found["public-url"].state == found["public-headers"].state == "ok"
-    assert found["public-headers"].message.endswith("x-forwarded-for, x-forwarded-host, x-forwarded-proto")
-    assert found["public-address"].state == "unknown"  # the proxy is on the same machine
+    monkeypatch.setattr(front.service, "answer", arrived)
+    findings = dict(await asyncio.to_thread(ask_publicly, f"https://{HOST}:{front.port}", "mX3-" * 8))
+    assert findings["public-url"].state == findings["public-headers"].state == "ok"
+    assert findings["public-headers"].message.endswith("x-forwarded-for, x-forwarded-host, x-forwarded-proto")
+    assert findings["public-address"].state == "unknown"  # the proxy is on the same machine
 
 
 async def test_nobody_has_a_header_of_the_proxy_removed(front: Front) -> None:

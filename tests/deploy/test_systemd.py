@@ -29,8 +29,8 @@ def text_of(name: str) -> str:
 
 
 def value_of(name: str, key: str) -> str:
-    (found,) = re.findall(rf"^{key}=(.*)$", text_of(name), re.MULTILINE)
-    return str(found)
+    (setting,) = re.findall(rf"^{key}=(.*)$", text_of(name), re.MULTILINE)
+    return str(setting)
 
 
 @pytest.fixture(scope="module")
@@ -60,8 +60,8 @@ def analyze(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
 @needs_systemd
 @pytest.mark.parametrize("name", UNITS)
 def test_systemd_has_nothing_to_say_about_a_unit(units: Path, name: str) -> None:
-    told = analyze("verify", f"./{name}", folder=units)  # its status is 0 for a key that it does not know
-    assert (told.returncode, told.stdout + told.stderr) == (0, "")
+    analysis = analyze("verify", f"./{name}", folder=units)  # its status is 0 for a key that it does not know
+    assert (analysis.returncode, analysis.stdout + analysis.stderr) == (0, "")
 
 
 @needs_systemd
@@ -75,8 +75,8 @@ def test_a_misspelt_key_is_noticed(units: Path) -> None:
 @needs_systemd
 @pytest.mark.parametrize("name", SERVICES)
 def test_a_service_can_do_little_beside_its_work(units: Path, name: str) -> None:
-    told = analyze("security", "--offline=true", f"--threshold={EXPOSURE}", f"./{name}", folder=units)
-    assert told.returncode == 0, told.stdout
+    analysis = analyze("security", "--offline=true", f"--threshold={EXPOSURE}", f"./{name}", folder=units)
+    assert analysis.returncode == 0, analysis.stdout
 
 
 def test_the_service_and_its_backup_are_confined_alike() -> None:

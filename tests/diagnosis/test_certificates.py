@@ -51,21 +51,21 @@ def test_servers_that_speak_no_tls_are_left_alone(database: str, store: str) -> 
 
 
 def test_the_sentinels_of_a_store_with_tls_are_looked_at() -> None:
-    found = endpoints(settings_of(DATABASE_URL="", REDIS_URL="rediss+sentinel://one:1,two/main"))
-    assert found == [Endpoint("sessions", "one", 1), Endpoint("sessions", "two", 26379)]
+    listed = endpoints(settings_of(DATABASE_URL="", REDIS_URL="rediss+sentinel://one:1,two/main"))
+    assert listed == [Endpoint("sessions", "one", 1), Endpoint("sessions", "two", 26379)]
 
 
 @pytest.mark.parametrize(("answer", "seen"), [(b"S", True), (b"N", False)])
 def test_postgresql_is_asked_for_tls_first(tmp_path: Path, answer: bytes, seen: bool) -> None:
     path = write_certificate(tmp_path / "own.pem", ends_in=timedelta(days=90))
     with TlsServer(path, answer) as server:
-        found = certificate_of(Endpoint("database", "127.0.0.1", server.port))
-    assert (found is not None) is seen
+        certificate = certificate_of(Endpoint("database", "127.0.0.1", server.port))
+    assert (certificate is not None) is seen
 
 
 async def watched(watch: CertificateWatch) -> Health:
     for _ in range(2000):
-        if watch.found:
+        if watch.certificates:
             return await watch.health()
         await watch.health()
         await asyncio.sleep(0.01)

@@ -48,7 +48,7 @@ def test_only_places_that_are_written_are_looked_at(tmp_path: Path) -> None:
     decisions = {"PORTCULLIS_POLICY__DECISION_LOG": str(tmp_path / "decisions.jsonl")}
 
     def named(*variables: dict[str, str]) -> set[str]:
-        merged = {name: value for one in (own, *variables) for name, value in one.items()}
+        merged = {name: value for environ in (own, *variables) for name, value in environ.items()}
         return set(places(load(merged))) - {"log"}
 
     assert named() == {"data"}

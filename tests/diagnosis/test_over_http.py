@@ -24,19 +24,19 @@ pytestmark = pytest.mark.anyio
 
 
 async def test_every_check_is_made_and_its_finding_shown(service: Inside) -> None:
-    found = await service.data("GET", "/api/system/findings")
-    items = {one["check"]: one for one in found["items"]}
+    report = await service.data("GET", "/api/system/findings")
+    items = {finding["check"]: finding for finding in report["items"]}
     assert list(items) == [check.name for check in CHECKS]
     assert items["database"]["state"] == items["session-store"]["state"] == "ok"
     assert items["database"]["message"].startswith("PostgreSQL ")
-    assert "itself failed" not in str(found)
+    assert "itself failed" not in str(report)
     again = await service.data("GET", "/api/system/findings")
-    assert again == found
+    assert again == report
 
 
 async def test_paths_and_addresses_of_the_node_are_not_shown(service: Inside) -> None:
-    found = await service.data("GET", "/api/system/findings")
-    messages = {one["check"]: (one["state"], one["message"]) for one in found["items"]}
+    report = await service.data("GET", "/api/system/findings")
+    messages = {finding["check"]: (finding["state"], finding["message"]) for finding in report["items"]}
     for name in LOCAL:
         state, message = messages[name]
         assert message == ("As it should be" if state == "ok" else ON_THE_NODE)
@@ -77,7 +77,7 @@ async def test_many_who_ask_get_the_findings_of_one_look_until_they_are_old(
     monkeypatch.setattr(latest, "examine", examine)
     findings = LatestFindings(Settings(), lambda _shipped: [], kept=0.05)
     first = await asyncio.gather(*(findings.read() for _ in range(10)))
-    assert (len({id(one) for one in first}), looks) == (1, 1)
+    assert (len({id(examined) for examined in first}), looks) == (1, 1)
     await asyncio.sleep(0.06)
     assert (await findings.read()).begun > first[0].begun
     assert looks == 2

@@ -36,13 +36,13 @@ def blocks(page: Path) -> list[Block]:
 
 def parsed(text: str) -> list[Block]:
     """Return the blocks of the Markdown ``text`` in their order."""
-    found, mark = [], ""
+    collected, mark = [], ""
     for part in _PARTS.finditer(text):
         if part["mark"] is not None:
             mark = " ".join(part["mark"].split())
         else:
-            found.append(Block(part["kind"], part["text"], mark))
-    return found
+            collected.append(Block(part["kind"], part["text"], mark))
+    return collected
 
 
 class Step(NamedTuple):
@@ -55,14 +55,14 @@ class Step(NamedTuple):
 
 def steps(of: Iterable[Block]) -> list[Step]:
     """Return the sh blocks, each with the block of its output, which follows it."""
-    found: list[Step] = []
+    collected: list[Step] = []
     for block in of:
         if block.kind == "sh":
-            found.append(Step(block.text, "", ""))
+            collected.append(Step(block.text, "", ""))
         else:
-            assert found[-1].shown == "", "two outputs of one block"
-            found[-1] = Step(found[-1].commands, block.kind, block.text)
-    return found
+            assert collected[-1].shown == "", "two outputs of one block"
+            collected[-1] = Step(collected[-1].commands, block.kind, block.text)
+    return collected
 
 
 def script(of: Iterable[Step]) -> str:

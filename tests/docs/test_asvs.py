@@ -24,18 +24,18 @@ SECTIONS = """
 
 # By requirement: level, paraphrase, status, met by, shown by.
 ITEMS = [
-    (found[1], [cell.strip() for cell in found[2].split("|")])
-    for found in re.finditer(r"^\| v5\.0\.0-([\d.]+) \| (.*) \|$", PAGE, re.MULTILINE)
+    (match[1], [cell.strip() for cell in match[2].split("|")])
+    for match in re.finditer(r"^\| v5\.0\.0-([\d.]+) \| (.*) \|$", PAGE, re.MULTILINE)
 ]
 
 
 def expected() -> list[tuple[str, str]]:
     """Return the requirements and their levels."""
-    found = []
+    requirements = []
     for section, first, second in re.findall(r"([\d.]+):(\d+)\+(\d+)", SECTIONS):
         levels = ["1"] * int(first) + ["2"] * int(second)
-        found += [(f"{section}.{number}", level) for number, level in enumerate(levels, 1)]
-    return found
+        requirements += [(f"{section}.{number}", level) for number, level in enumerate(levels, 1)]
+    return requirements
 
 
 def test_every_requirement_of_level_2_is_listed_once_and_no_other() -> None:

@@ -48,7 +48,7 @@ def test_every_block_is_run_by_a_test_or_says_why_not(page: Path) -> None:
 
 def commands(block: Block) -> list[list[str]]:
     """Return the words of each command of a shell block; a quoted text may have several lines."""
-    found: list[list[str]] = []
+    collected: list[list[str]] = []
     open_line = ""
     for line in block.text.replace("\\\n", " ").splitlines():
         try:
@@ -56,10 +56,10 @@ def commands(block: Block) -> list[list[str]]:
         except ValueError:  # a quotation goes on
             open_line += f"{line}\n"
         else:
-            found.append(words)
+            collected.append(words)
             open_line = ""
     assert not open_line
-    return [words for words in found if words]
+    return [words for words in collected if words]
 
 
 def is_ours(words: list[str], place: int) -> bool:

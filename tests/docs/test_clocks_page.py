@@ -15,12 +15,14 @@ KEYS = (ROOT / "docs" / "reference" / "session-store.md").read_text(encoding="ut
 
 def named_columns() -> set[str]:
     """Return the columns on the page: by table and name, or as columns ``of`` several tables."""
-    found = set(re.findall(r"`(sys\.\w+\.\w+)`", PAGE))
+    column_names = set(re.findall(r"`(sys\.\w+\.\w+)`", PAGE))
     for row in PAGE.splitlines():
         for names, tables in re.findall(r"((?:`\w+`(?: and )?)+) of ((?:`sys\.\w+`(?:, )?)+)", row):
             columns = re.findall(r"`(\w+)`", names)
-            found |= {f"{table}.{one}" for table in re.findall(r"`(sys\.\w+)`", tables) for one in columns}
-    return found
+            column_names |= {
+                f"{table}.{column}" for table in re.findall(r"`(sys\.\w+)`", tables) for column in columns
+            }
+    return column_names
 
 
 def test_every_column_with_a_time_is_on_the_page_and_no_other() -> None:

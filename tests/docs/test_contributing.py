@@ -163,21 +163,21 @@ def trial(changed: tuple[Path, list[Path]], stores: EmbeddedStores) -> dict[str,
         )
     pages = [f"tests/docs/test_{name}_page.py" for name in ("errors", "settings", "permissions")]
     with database(stores) as url:
-        found: dict[str, Any] = json.loads(run(root, "-c", _TRIAL, url, *pages))
-    return found
+        outcomes: dict[str, Any] = json.loads(run(root, "-c", _TRIAL, url, *pages))
+    return outcomes
 
 
 def test_a_start_finds_the_endpoint_of_the_recipe_consistent(trial: dict[str, Any]) -> None:
     assert trial["consistent"][0] == 0, trial["consistent"]
-    status, said = trial["inconsistent"]
+    status, output = trial["inconsistent"]
     assert status != 0
-    assert "/api/role/{id}/users" in said
+    assert "/api/role/{id}/users" in output
 
 
 def test_pages_and_decision_tables_hold_after_the_recipes(trial: dict[str, Any]) -> None:
     for name in ("pages", "covered"):
-        status, said = trial[name]
-        assert status == 0, said
+        status, output = trial[name]
+        assert status == 0, output
     assert " passed" in trial["pages"][1]
 
 

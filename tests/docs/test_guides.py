@@ -66,7 +66,7 @@ async def service(
 def files(shown: list[Block]) -> dict[str, str]:
     """Return the files that the blocks are, by name."""
     named = [(FILE.match(block.text), block.text) for block in shown if block.kind != "sh"]
-    return {found[1]: text for found, text in named if found}
+    return {match[1]: text for match, text in named if match}
 
 
 def placed(text: str, variables: dict[str, str]) -> str:
@@ -97,7 +97,7 @@ async def test_a_guide_works_and_answers_what_it_shows(
         stderr=asyncio.subprocess.PIPE,
     )
     output, errors = await asyncio.wait_for(shell.communicate(), 120)
-    told = output.decode().split(f"{END}\n")
+    outputs = output.decode().split(f"{END}\n")
     assert shell.returncode == 0, f"{output.decode()}\n{errors.decode()}"
-    for step, said in zip(taken, told, strict=False):
-        check(step, said)
+    for step, printed in zip(taken, outputs, strict=False):
+        check(step, printed)

@@ -24,8 +24,8 @@ def test_every_relative_link_of_a_page_leads_to_a_file_and_a_heading(page: Path)
         path, _, fragment = link.partition("#")
         target = (page.parent / path).resolve() if path else page
         shown = target / "README.md" if target.is_dir() else target  # as the site does
-        found = shown.is_file() and shown.is_relative_to(ROOT)
-        if not found or (fragment and fragment not in anchors(target.read_text(encoding="utf-8"))):
+        exists = shown.is_file() and shown.is_relative_to(ROOT)
+        if not exists or (fragment and fragment not in anchors(target.read_text(encoding="utf-8"))):
             broken.append(link)
     assert broken == []
 

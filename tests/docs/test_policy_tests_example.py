@@ -38,19 +38,19 @@ def run(project: Path) -> tuple[int, str]:
 
 
 def test_the_example_passes(project: Path) -> None:
-    status, told = run(project)
+    status, output = run(project)
 
-    assert status == 0, told
-    assert "10 passed" in told
+    assert status == 0, output
+    assert "10 passed" in output
 
 
 def test_a_case_that_fails_is_told_by_file_line_and_reason(project: Path) -> None:
     cases = project / "cases" / "reports.yaml"
     cases.write_text(cases.read_text().replace('"report:*"', "report:detail"))
 
-    status, told = run(project)
+    status, output = run(project)
 
     assert status == 1
-    assert "1 failed, 9 passed" in told
+    assert "1 failed, 9 passed" in output
     where = r"reports\.yaml:\d+: case 3, accountant asks GET /api/report/payroll in the layer resource"
-    assert re.search(rf"{where}, plain: outcome is deny, not allow", told)
+    assert re.search(rf"{where}, plain: outcome is deny, not allow", output)

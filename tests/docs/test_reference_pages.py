@@ -26,8 +26,8 @@ def test_every_metric_is_shown_with_its_type_its_labels_and_what_it_is(
     table: str, families: Mapping[str, Family]
 ) -> None:
     page = (REFERENCE / "metrics.md").read_text(encoding="utf-8")
-    found = rows(between(page, table))
-    shown = {name: (kind, set(LABEL.findall(labels)), text) for name, kind, labels, text in found}
+    listed = rows(between(page, table))
+    shown = {name: (kind, set(LABEL.findall(labels)), text) for name, kind, labels, text in listed}
     assert shown == {
         name: (family.kind, set(family.labels), family.help) for name, family in families.items()
     }

@@ -43,7 +43,7 @@ def test_every_conflict_of_the_service_names_its_rule() -> None:
 
 def test_every_route_that_nobody_is_asked_about_is_listed() -> None:
     rows = re.findall(r"^\| `([^`]+)`(, and all below)? \|", between(PAGE, "outside"), flags=re.MULTILINE)
-    served = {f"{one.method} {one.template}" for one in check_routes(SHIPPED).outside}
+    served = {f"{operation.method} {operation.template}" for operation in check_routes(SHIPPED).outside}
 
     listed = {name for name, below in rows}
     covered = {

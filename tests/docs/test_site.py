@@ -82,9 +82,9 @@ def test_scripts_and_styles_of_pages_go_to_files(tmp_path: Path) -> None:
 )
 def test_a_fault_of_a_built_page_is_found(tmp_path: Path, markup: str, fault: str) -> None:
     (tmp_path / "x.html").write_text(f'<a href="https://example.com">elsewhere</a><i id="z"></i>{markup}')
-    (found,) = strict.faults(tmp_path)
-    assert found.startswith("x.html: ")
-    assert found.endswith(fault)
+    (message,) = strict.faults(tmp_path)
+    assert message.startswith("x.html: ")
+    assert message.endswith(fault)
 
 
 def served(site: Path) -> RequestMiddleware:

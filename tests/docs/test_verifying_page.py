@@ -85,9 +85,9 @@ async def check(beside: Beside, *command: str) -> None:
     head, body, signature = beside.powerful.split(".")
     forged = ".".join([head, beside.powerless.split(".")[1], signature])
     for bad in (forged, f"{head}.{body}.{signature[:-4]}AAAA", "x.y.z"):
-        status, said = await beside.said_by(*command, bad, CODE)
+        status, output = await beside.said_by(*command, bad, CODE)
         assert status != 0
-        assert said == ""
+        assert output == ""
 
 
 async def test_the_python_program_tells_rights_by_tokens_alone(beside: Beside, tmp_path: Path) -> None:
@@ -96,10 +96,10 @@ async def test_the_python_program_tells_rights_by_tokens_alone(beside: Beside, t
 
 async def test_the_map_has_the_bits_of_tokens_and_a_tag(beside: Beside) -> None:
     answer = await beside.inside.ask("GET", "/api/policy/permission-map")
-    told = answer.json["data"]
-    assert told["bits"].keys() >= {"*", CODE}
-    assert len(set(told["bits"].values())) == len(told["bits"])
-    assert answer.header("x-policy-revision") == str(told["revision"])
+    permission_map = answer.json["data"]
+    assert permission_map["bits"].keys() >= {"*", CODE}
+    assert len(set(permission_map["bits"].values())) == len(permission_map["bits"])
+    assert answer.header("x-policy-revision") == str(permission_map["revision"])
     again = await beside.inside.ask("GET", "/api/policy/permission-map")
     assert again.header("etag") == answer.header("etag") is not None
     menu = {"menuType": "Button", "title": "One more", "authMark": "one:more"}
@@ -121,17 +121,17 @@ async def test_the_python_program_reads_wildcards_as_the_service_does(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     grants = functions(tmp_path, monkeypatch)["grants"]
-    wanted = [":".join(parts) for size in (1, 2, 3) for parts in itertools.product("ab", repeat=size)]
+    requested = [":".join(parts) for size in (1, 2, 3) for parts in itertools.product("ab", repeat=size)]
     held = [":".join(parts) for size in (1, 2, 3) for parts in itertools.product("ab*", repeat=size)]
-    for one, code in itertools.product(held, wanted):
-        codes = HeldCodes([one])
+    for held_code, code in itertools.product(held, requested):
+        codes = HeldCodes([held_code])
         expected = (
             codes.holds_exactly(code)
             or codes.holds_everything(code)
             or codes.holds_subtree(code)
             or codes.holds_pattern(code)
         )
-        assert grants(one, code) is expected, (one, code)
+        assert grants(held_code, code) is expected, (held_code, code)
 
 
 @pytest.mark.extended
@@ -154,6 +154,6 @@ async def test_the_typescript_program_tells_rights_by_tokens_alone(beside: Besid
         cwd=tmp_path,
         stdout=asyncio.subprocess.PIPE,
     )
-    told, _ = await asyncio.wait_for(compiled.communicate(), 120)
-    assert compiled.returncode == 0, told
+    output, _ = await asyncio.wait_for(compiled.communicate(), 120)
+    assert compiled.returncode == 0, output
     await check(beside, "node", str(tmp_path / "verify.js"))

@@ -60,17 +60,17 @@ def database_url(stores: EmbeddedStores, published_template: str) -> Iterator[st
 def look(database_url: str, redis_url: str, tmp_path: Path) -> Look:
     """Look at a whole installation, with other variables in place of its own where any are given."""
 
-    def found(**variables: str) -> dict[str, Finding]:
+    def diagnosed(**variables: str) -> dict[str, Finding]:
         return dict(diagnose(variables_of(database_url, redis_url, tmp_path / "data") | variables))
 
-    return found
+    return diagnosed
 
 
 @pytest.fixture
 def look_at(database_url: str, redis_url: str, tmp_path: Path) -> LookAt:
     """Make one check of an installation, with other variables in place of its own where any are given."""
 
-    def found(name: str, **variables: str) -> Finding:
+    def diagnosed(name: str, **variables: str) -> Finding:
         environ = variables_of(database_url, redis_url, tmp_path / "data") | variables
         settings = load(environ)
         check = next(check for check in CHECKS if check.name == name)
@@ -78,4 +78,4 @@ def look_at(database_url: str, redis_url: str, tmp_path: Path) -> LookAt:
         ((_, finding),) = asyncio.run(examine(environ, settings, routes, [check]))
         return finding
 
-    return found
+    return diagnosed

@@ -43,19 +43,19 @@ def made(database_url: str, tmp_path: Path) -> Made:
 
     def finding(check: str, **variables: str) -> Finding:
         environ = usual | variables
-        wanted = [one for one in CHECKS if one.name == check]
-        ((_, found),) = asyncio.run(examine(environ, load(environ), no_routes, wanted))
-        return found
+        checks = [candidate for candidate in CHECKS if candidate.name == check]
+        ((_, outcome),) = asyncio.run(examine(environ, load(environ), no_routes, checks))
+        return outcome
 
     return finding
 
 
 def report(database_url: str, worker: str = "node-1:7:a", **facts: Any) -> None:
     """Have a worker report, with ``facts`` in place of those of a good one."""
-    told = json.dumps({"version": __version__, "settings": {}, "parts": {}} | facts)
+    payload = json.dumps({"version": __version__, "settings": {}, "parts": {}} | facts)
     execute(
         database_url,
-        f"INSERT INTO sys.policy_worker (worker, revision, facts) VALUES ('{worker}', 1, '{told}')"
+        f"INSERT INTO sys.policy_worker (worker, revision, facts) VALUES ('{worker}', 1, '{payload}')"
         " ON CONFLICT (worker) DO UPDATE SET facts = excluded.facts",
     )
 
@@ -65,8 +65,8 @@ def test_nodes_of_another_version_are_told(made: Made, database_url: str) -> Non
     report(database_url)
     assert made("versions").state == "ok"
     report(database_url, "node-2:7:b", version="0.0.1")
-    found = made("versions")
-    assert (found.state, found.message) == (
+    finding = made("versions")
+    assert (finding.state, finding.message) == (
         "warning",
         f"0.0.1 (1 worker), {__version__} (1 worker); this is {__version__}",
     )
@@ -74,8 +74,8 @@ def test_nodes_of_another_version_are_told(made: Made, database_url: str) -> Non
 
 def test_a_worker_that_reports_no_version_is_an_older_one(made: Made, database_url: str) -> None:
     execute(database_url, "INSERT INTO sys.policy_worker (worker, revision) VALUES ('node-1:7:a', 1)")
-    found = made("versions")
-    assert (found.state, found.message) == ("warning", f"an older one (1 worker); this is {__version__}")
+    finding = made("versions")
+    assert (finding.state, finding.message) == ("warning", f"an older one (1 worker); this is {__version__}")
 
 
 def test_key_pairs_are_compared_without_the_secret_that_an_earlier_start_has_left(
@@ -105,8 +105,8 @@ def test_nodes_with_other_settings_are_told_by_section(made: Made, database_url:
     report(database_url, settings=shared_digests(Settings(), secret))
     alike = made("node-settings", JWT_SECRET=secrets.token_urlsafe(48))
     assert alike.state == "warning"  # another secret
-    found = made("node-settings", JWT_SECRET=secret, PORTCULLIS_AUTH__MAX_DEVICES="7")
-    assert (found.state, found.message) == (
+    finding = made("node-settings", JWT_SECRET=secret, PORTCULLIS_AUTH__MAX_DEVICES="7")
+    assert (finding.state, finding.message) == (
         "warning",
         "workers with other settings than here, by section: auth: node-1:7:a",
     )
@@ -114,11 +114,11 @@ def test_nodes_with_other_settings_are_told_by_section(made: Made, database_url:
 
 
 def test_digests_of_settings_tell_no_secret_and_differ_by_the_key() -> None:
-    one = shared_digests(Settings(), "a" * 32)
+    digests = shared_digests(Settings(), "a" * 32)
     other = shared_digests(Settings(), "b" * 32)
-    assert not set(one.values()) & set(other.values())
+    assert not set(digests.values()) & set(other.values())
     hidden = replace(Settings(), oplog=replace(Settings().oplog, chain_key="c" * 32))
-    assert shared_digests(hidden, "a" * 32) == one
+    assert shared_digests(hidden, "a" * 32) == digests
 
 
 @pytest.mark.parametrize(
@@ -133,8 +133,8 @@ def test_what_is_wrong_on_a_node_is_told_from_any_node(
     made: Made, database_url: str, parts: dict[str, Any], state: str, message: str
 ) -> None:
     report(database_url, parts=parts)
-    found = made("parts")
-    assert (found.state, found.message) == (state, message)
+    finding = made("parts")
+    assert (finding.state, finding.message) == (state, message)
 
 
 @pytest.mark.parametrize(("kind", "word"), [("unnamed", "does not name"), ("silent", "names")])
@@ -142,10 +142,10 @@ def test_a_proxy_that_the_settings_do_not_fit_is_told_with_its_address(
     made: Made, database_url: str, kind: str, word: str
 ) -> None:
     report(database_url, parts={"proxy": {"state": "degraded", "kind": kind, "peer": "10.0.0.9"}})
-    found = made("proxy-headers")
-    assert found.state == "fault"
-    assert "10.0.0.9, which server.trusted_proxies" in found.message
-    assert found.message.endswith(word)
+    finding = made("proxy-headers")
+    assert finding.state == "fault"
+    assert "10.0.0.9, which server.trusted_proxies" in finding.message
+    assert finding.message.endswith(word)
 
 
 def test_an_old_backup_is_told_and_none_only_once_the_installation_is_not_new(
@@ -179,8 +179,8 @@ def test_logs_that_were_not_verified_lately_are_told_and_faults_that_were_found(
     execute(database_url, "UPDATE sys.log_verification SET verify_time = now() - interval '4 days'")
     assert made("log-verification").state == "warning"
     execute(database_url, "UPDATE sys.log_verification SET faulty_count = 2")
-    found = made("log-verification")
-    assert (found.state, found.message) == (
+    finding = made("log-verification")
+    assert (finding.state, finding.message) == (
         "fault",
         "days that are not as they were written: login_log: 2 days",
     )
@@ -227,16 +227,16 @@ def test_the_end_of_a_certificate_is_a_warning_first_and_then_a_fault(
     made: Made, tmp_path: Path, days: int, state: str, word: str
 ) -> None:
     with TlsServer(write_certificate(tmp_path / "own.pem", ends_in=timedelta(days=days))) as server:
-        found = made("certificates", PORTCULLIS_SERVER__PUBLIC_URL=f"https://localhost:{server.port}")
-    assert found.state == state
-    assert found.message.startswith(f"that of public {word} at ")
+        finding = made("certificates", PORTCULLIS_SERVER__PUBLIC_URL=f"https://localhost:{server.port}")
+    assert finding.state == state
+    assert finding.message.startswith(f"that of public {word} at ")
 
 
 IN_STEP = Standby("b", "streaming", synchronous=True, lag=0.1, behind=100)
 
 
 @pytest.mark.parametrize(
-    ("found", "url", "state"),
+    ("replication", "url", "state"),
     [
         (Replication(waits=False, standbys=()), "postgresql://one/x", "ok"),
         (Replication(waits=True, standbys=(IN_STEP,)), "postgresql://one,two/x", "ok"),
@@ -249,9 +249,9 @@ IN_STEP = Standby("b", "streaming", synchronous=True, lag=0.1, behind=100)
     ],
 )
 def test_standbys_that_lag_or_are_waited_for_in_vain_are_told(
-    found: Replication, url: str, state: str
+    replication: Replication, url: str, state: str
 ) -> None:
-    assert replica_checks.judged(found, url).state == state
+    assert replica_checks.judged(replication, url).state == state
 
 
 def test_a_database_without_standbys_is_read(made: Made) -> None:

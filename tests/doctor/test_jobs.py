@@ -17,7 +17,7 @@ from tests.doctor.conftest import LookAt, execute, no_routes
 def test_a_failing_job_is_a_fault_and_one_that_nobody_runs_a_warning(database_url: str) -> None:
     def judged(statement: str) -> tuple[str, str]:
         execute(database_url, statement)
-        finding = asyncio.run(found(database_url))
+        finding = asyncio.run(diagnosed(database_url))
         return finding.state, finding.message
 
     assert judged("DELETE FROM sys.job") == (
@@ -33,7 +33,7 @@ def test_a_failing_job_is_a_fault_and_one_that_nobody_runs_a_warning(database_ur
     assert judged("UPDATE sys.job SET paused = true") == ("ok", paused)
 
 
-async def found(url: str) -> Finding:
+async def diagnosed(url: str) -> Finding:
     database = Database(url, pool_size=1)
     try:
         server = ServerFacts(18_00_04, 0.0, SchemaStanding("v0004", "v0004", known=True))
@@ -57,8 +57,8 @@ def test_keys_that_expire_within_14_days_are_named_and_those_of_disabled_account
         FROM account, unnest(ARRAY[-1, 13, 15]) AS days
         """,
     )
-    found = look_at("api-keys")
-    assert found.state == "warning"
-    assert found.message.startswith("1 key expires within 14 days: key 13 of robot (")
+    finding = look_at("api-keys")
+    assert finding.state == "warning"
+    assert finding.message.startswith("1 key expires within 14 days: key 13 of robot (")
     execute(database_url, "UPDATE sys.\"user\" SET status = 'disabled' WHERE user_name = 'robot'")
     assert look_at("api-keys").state == "ok"

@@ -78,41 +78,41 @@ class Site:
 
     async def becomes(self, **states: str) -> None:
         """Return once readiness and the metric tell these states; AssertionError if they never do."""
-        found: dict[str, str] = {}
+        current: dict[str, str] = {}
         for _ in range(200):
-            found = await self.parts()
-            if states.items() <= found.items():
+            current = await self.parts()
+            if states.items() <= current.items():
                 assert states.keys() <= await self.down_by_metric()
                 return
             await asyncio.sleep(0.1)
-        raise AssertionError(found)
+        raise AssertionError(current)
 
     async def is_well(self) -> None:
         """Return once every part is up again; AssertionError if that does not come."""
-        found: dict[str, str] = {}
+        current: dict[str, str] = {}
         for _ in range(200):
-            found = await self.parts()
-            if set(found.values()) == {"up"}:
+            current = await self.parts()
+            if set(current.values()) == {"up"}:
                 assert await self.down_by_metric() == set()
                 return
             await asyncio.sleep(0.1)
-        raise AssertionError(found)
+        raise AssertionError(current)
 
     async def state_of(self, check: str) -> str:
         """Return the state that doctor finds by one of its checks."""
-        wanted = [one for one in CHECKS if one.name == check]
-        made = examine(self.variables, load(self.variables), no_routes, wanted)
+        checks = [candidate for candidate in CHECKS if candidate.name == check]
+        made = examine(self.variables, load(self.variables), no_routes, checks)
         ((_, finding),) = await asyncio.to_thread(asyncio.run, made)
         return finding.state
 
     async def finds(self, check: str, state: str) -> None:
         """Return once doctor finds ``state``: workers report what they know of their nodes in a moment."""
-        found = ""
+        current = ""
         for _ in range(100):
-            if (found := await self.state_of(check)) == state:
+            if (current := await self.state_of(check)) == state:
                 return
             await asyncio.sleep(0.1)
-        raise AssertionError(found)
+        raise AssertionError(current)
 
     async def request(self, peer: str, *, forwarded: bool) -> None:
         """Have a request arrive from ``peer``, with the header of a proxy or without it."""
@@ -230,8 +230,8 @@ async def test_a_session_store_that_was_ahead_is_named_by_readiness_metric_and_d
         seconds, _ = await store.time()
         await store.set("auth:ahead", 1000 * (seconds + 900), px=900_000)
         await site.becomes(clock="degraded")
-        (told,) = await site.samples("portcullis_clock_ahead_seconds{")
-        assert 800 < float(told.split()[1]) <= 900
+        (sample,) = await site.samples("portcullis_clock_ahead_seconds{")
+        assert 800 < float(sample.split()[1]) <= 900
         assert await site.state_of("clocks") == "warning"
         await store.delete("auth:ahead")
     await site.is_well()
@@ -256,13 +256,13 @@ async def test_a_proxy_that_does_not_fit_is_named_by_readiness_metric_and_doctor
     await site.finds("proxy-headers", "ok")
 
 
-@pytest.mark.parametrize(("days", "part", "found"), [(-1, "down", "fault"), (5, "degraded", "fault")])
+@pytest.mark.parametrize(("days", "part", "expected"), [(-1, "down", "fault"), (5, "degraded", "fault")])
 async def test_a_certificate_that_ends_is_named_by_readiness_metric_and_doctor(
-    site: Site, days: int, part: str, found: str
+    site: Site, days: int, part: str, expected: str
 ) -> None:
     write_certificate(site.certificate, ends_in=timedelta(days=days))
     await site.becomes(certificates=part)
-    assert await site.state_of("certificates") == found
+    assert await site.state_of("certificates") == expected
     write_certificate(site.certificate, ends_in=timedelta(days=14))
     await site.is_well()
     assert await site.state_of("certificates") == "warning"  # in time, before anything fails

@@ -15,12 +15,12 @@ from tests.support.running import ROOT
 
 
 def test_a_policy_as_it_was_published_is_in_order(look: Look) -> None:
-    found = look()
+    findings = look()
 
-    assert [found[name].state for name in ("policy-files", "published-policy", "policy-workers")] == [
+    assert [findings[name].state for name in ("policy-files", "published-policy", "policy-workers")] == [
         "ok"
     ] * 3
-    assert found["published-policy"].message.startswith("revision 1, ")
+    assert findings["published-policy"].message.startswith("revision 1, ")
 
 
 @pytest.mark.parametrize(
@@ -53,9 +53,9 @@ def test_files_without_a_list_of_what_they_open_are_a_warning(look_at: LookAt, t
     assert look_at("invariants").state == "ok"
     (tmp_path / "policies" / "invariants.yaml").unlink()
 
-    found = look_at("invariants", PORTCULLIS_POLICY__FOLDER=str(tmp_path / "policies"))
+    finding = look_at("invariants", PORTCULLIS_POLICY__FOLDER=str(tmp_path / "policies"))
 
-    assert (found.state, "@anyone, @login, @nobody, lines missing" in found.message) == ("warning", True)
+    assert (finding.state, "@anyone, @login, @nobody, lines missing" in finding.message) == ("warning", True)
 
 
 def test_files_with_which_nothing_would_start_are_a_fault(look: Look, tmp_path: Path) -> None:
@@ -96,12 +96,12 @@ def test_workers_with_another_own_part_are_named_and_a_fault_where_the_setting_d
         f" ('node-1', 1, '{own}'), ('node-2', 1, '{other}')",
     )
 
-    found = look_at("policy-own-parts")
+    finding = look_at("policy-own-parts")
     unnamed = look_at("policy-own-parts", PORTCULLIS_POLICY__OWN_DIGESTS=own)
     named = look_at("policy-own-parts", PORTCULLIS_POLICY__OWN_DIGESTS=f"{own},{other}")
 
-    assert found.message == f"1 of 2 don't decide by the own part {own[:8]}: node-2 by ffffffff"
-    assert (found.state, unnamed.state, named.state) == ("warning", "fault", "ok")
+    assert finding.message == f"1 of 2 don't decide by the own part {own[:8]}: node-2 by ffffffff"
+    assert (finding.state, unnamed.state, named.state) == ("warning", "fault", "ok")
     assert "policy.own_digests does not name it" in unnamed.message
 
 
@@ -146,10 +146,10 @@ def test_what_the_next_start_adds_is_told_with_the_roles_that_gain_it(
     )
     execute(database_url, "DELETE FROM sys.menu WHERE auth_mark = 'system:file:share'")
 
-    found = look_at("permission-codes")
+    finding = look_at("permission-codes")
 
-    assert found.state == "warning"
-    assert found.message == (
+    assert finding.state == "warning"
+    assert finding.message == (
         "The next start adds the Buttons of system:file:share. "
         "The role admin gains by its wildcards: system:file:share. "
         "The role super gains by its wildcards: system:file:share."
@@ -261,5 +261,5 @@ def test_a_role_that_violates_the_separation_of_duties_is_a_fault(look_at: LookA
     assert look_at("invariants").state == "ok"
     finding = look_at("invariants", PORTCULLIS_POLICY__INVARIANTS=str(stated))
 
-    told = "apart: the role auditor holds system:user:list and system:role:list (two pairs of eyes)"
-    assert (finding.state, finding.message) == ("fault", told)
+    message = "apart: the role auditor holds system:user:list and system:role:list (two pairs of eyes)"
+    assert (finding.state, finding.message) == ("fault", message)

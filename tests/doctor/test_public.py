@@ -68,8 +68,8 @@ def test_what_arrives_of_forged_headers_is_told(
     address: str, headers: dict[str, str], of_address: str, of_headers: str
 ) -> None:
     with answering({"address": address, "peer": PROXY, "headers": headers}) as url:
-        found = states(url)
-    assert found == {
+        reported = states(url)
+    assert reported == {
         "public-url": "ok",
         "public-tls": "warning",  # it was asked over plain HTTP
         "public-address": of_address,
@@ -80,8 +80,8 @@ def test_what_arrives_of_forged_headers_is_told(
 def test_a_service_that_tells_nothing_leaves_it_unknown() -> None:
     seen: list[str] = []
     with answering(None, seen) as url:
-        found = states(url)
-    assert (found["public-url"], found["public-address"], found["public-headers"]) == (
+        reported = states(url)
+    assert (reported["public-url"], reported["public-address"], reported["public-headers"]) == (
         "ok",
         "unknown",
         "unknown",

@@ -31,7 +31,7 @@ def judged(check: str, folder: Path, **variables: str) -> str:
         "JWT_SECRET": secrets.token_urlsafe(64),
     } | variables
     server = ServerFacts(180000, 0, SchemaStanding("v1", "v1", known=True))
-    (look,) = (one.look for one in CHECKS if one.name == check)
+    (look,) = (candidate.look for candidate in CHECKS if candidate.name == check)
     finding = look(Installation(environ, load(environ), no_routes, server=server))
     assert isinstance(finding, Finding)
     assert not environ["JWT_SECRET"] or environ["JWT_SECRET"] not in finding.message
@@ -154,10 +154,10 @@ def test_a_local_secret_that_others_can_read_is_a_fault(tmp_path: Path) -> None:
     (tmp_path / "jwt_secret").write_text("x" * 64)
     (tmp_path / "jwt_secret").chmod(0o644)
 
-    found = dict(diagnose({"PORTCULLIS_CONFIG": "", "PORTCULLIS_SERVER__DATA": str(tmp_path)}))
+    findings = dict(diagnose({"PORTCULLIS_CONFIG": "", "PORTCULLIS_SERVER__DATA": str(tmp_path)}))
 
-    assert state(found["signing-key"]) == "fault"
-    assert "is open to other users" in found["signing-key"].message
+    assert state(findings["signing-key"]) == "fault"
+    assert "is open to other users" in findings["signing-key"].message
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ def test_a_first_password_does_no_harm_before_the_first_start(
 
 
 def test_an_object_store_that_does_not_answer_is_a_fault(look_at: LookAt) -> None:
-    found = look_at(
+    finding = look_at(
         "object-store",
         OBJSTORE_ENDPOINT="http://127.0.0.1:1",
         OBJSTORE_BUCKET="files",
@@ -197,15 +197,15 @@ def test_an_object_store_that_does_not_answer_is_a_fault(look_at: LookAt) -> Non
         OBJSTORE_SECRET_KEY="not to be shown",
     )
 
-    assert state(found) == "fault"
-    assert found.message == "bucket files at http://127.0.0.1:1 does not answer"
+    assert state(finding) == "fault"
+    assert finding.message == "bucket files at http://127.0.0.1:1 does not answer"
 
 
 def test_a_database_that_no_start_has_seen_is_a_fault(look: Look, empty_database_url: str) -> None:
-    found = look(DATABASE_URL=empty_database_url)
+    findings = look(DATABASE_URL=empty_database_url)
 
-    assert state(found["schema"]) == "fault"
-    assert found["administrators"].message == "the database does not have this version's schema"
+    assert state(findings["schema"]) == "fault"
+    assert findings["administrators"].message == "the database does not have this version's schema"
 
 
 def test_a_schema_of_another_version_is_a_fault(look_at: LookAt, database_url: str) -> None:
@@ -219,14 +219,14 @@ def test_a_schema_of_a_newer_version_is_no_fault_where_this_one_is_new_enough(
 ) -> None:
     execute(database_url, "UPDATE sys.alembic_version SET version_num = 'v9999'")
     execute(database_url, "UPDATE sys.schema_support SET migrated_by = '0.9.0'")
-    found = look()
-    assert found["schema"].message == "v9999, of version 0.9.0; this version can work with it"
-    assert found["administrators"].state != "unknown"
+    findings = look()
+    assert findings["schema"].message == "v9999, of version 0.9.0; this version can work with it"
+    assert findings["administrators"].state != "unknown"
 
     execute(database_url, "UPDATE sys.schema_support SET least_version = '0.8.0'")
-    found = look()
-    assert state(found["schema"]) == "fault"
+    findings = look()
+    assert state(findings["schema"]) == "fault"
     assert (
-        found["schema"].message
+        findings["schema"].message
         == f"v9999 is stored, which needs version 0.8.0 or later; this is {__version__}"
     )

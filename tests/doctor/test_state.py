@@ -16,19 +16,19 @@ def test_what_is_not_as_in_a_given_file_is_named(database_url: str, redis_url: s
     file = tmp_path / "state.yaml"
     file.write_text(exported(load(variables)), "utf-8")
 
-    def found() -> Finding:
+    def diagnosed() -> Finding:
         return dict(diagnose(variables, file))["state-file"]
 
-    same = found()
+    same = diagnosed()
     execute(database_url, "UPDATE sys.role SET description = 'x' WHERE role_code = 'user'")
     execute(database_url, "INSERT INTO sys.menu (menu_type, title, auth_mark) VALUES ('Button', 'B', 'x:y')")
     execute(
         database_url,
         "DELETE FROM sys.role_menu WHERE role_id = (SELECT id FROM sys.role WHERE role_code = 'auditor')",
     )
-    drifted = found()
+    drifted = diagnosed()
     file.write_text("format: 1\n", "utf-8")
-    faulty = found()
+    faulty = diagnosed()
 
     assert (same.state, same.message) == (
         "ok",

@@ -39,7 +39,7 @@ def valkey(own_stores: EmbeddedStores) -> Iterator[redis.Redis]:
         yield client
 
 
-def found(stores: EmbeddedStores, folder: Path) -> dict[str, Finding]:
+def diagnosed(stores: EmbeddedStores, folder: Path) -> dict[str, Finding]:
     return dict(diagnose(variables_of(stores.database_url, stores.redis_url, folder / "data")))
 
 
@@ -49,7 +49,7 @@ def test_a_store_is_judged_by_what_it_does_with_what_it_is_given(
     def states(**configuration: str) -> list[str]:
         for name, value in configuration.items():
             valkey.config_set(name.replace("_", "-"), value)
-        findings = found(own_stores, tmp_path)
+        findings = diagnosed(own_stores, tmp_path)
         return [findings[name].state for name in ("session-store", "eviction", "persistence", "clocks")]
 
     assert states() == ["ok", "ok", "ok", "ok"]
@@ -93,7 +93,7 @@ def test_a_store_that_is_away_is_a_fault_and_all_else_is_looked_at(
     stores = own_seeded_stores
     variables = variables_of(stores.database_url, stores.redis_url, tmp_path / "data")
     stores.valkey.stop()
-    without_sessions = found(stores, tmp_path)
+    without_sessions = diagnosed(stores, tmp_path)
     stores.postgres.stop()
 
     done = portcullis(tmp_path, "doctor", "--json", **variables)
@@ -102,9 +102,11 @@ def test_a_store_that_is_away_is_a_fault_and_all_else_is_looked_at(
     assert [without_sessions[name].state for name in ("eviction", "persistence", "clocks")] == ["unknown"] * 3
     assert without_sessions["schema"].state == without_sessions["policy-files"].state == "ok"
     assert (done.status, done.errors) == (1, "")
-    told = {one["check"]: one["state"] for one in json.loads(done.output)["checks"]}
-    assert (told["database"], told["session-store"], told["policy-files"]) == ("fault", "fault", "ok")
-    assert {told[name] for name in ("schema", "published-policy", "routes", "administrators")} == {"unknown"}
+    states = {check["check"]: check["state"] for check in json.loads(done.output)["checks"]}
+    assert (states["database"], states["session-store"], states["policy-files"]) == ("fault", "fault", "ok")
+    assert {states[name] for name in ("schema", "published-policy", "routes", "administrators")} == {
+        "unknown"
+    }
 
 
 def test_the_command_exits_by_the_worst_that_it_has_found(
@@ -140,10 +142,10 @@ def test_no_secret_is_ever_printed(tmp_path: Path) -> None:
     done = portcullis(tmp_path, "doctor", **variables)
     wrong = diagnose(variables | {"PORTCULLIS_CONFIG": "", "DATABASE_URL": "mysql://a:pa55-database@b/c"})
 
-    said = done.output + done.errors + as_text(wrong) + as_json(wrong)
+    output = done.output + done.errors + as_text(wrong) + as_json(wrong)
     assert (done.status, status_of(wrong, strict=False)) == (1, 1)
-    assert "pa55" not in said
-    assert variables["JWT_SECRET"] not in said
+    assert "pa55" not in output
+    assert variables["JWT_SECRET"] not in output
 
 
 def test_before_the_first_start_nothing_is_made(tmp_path: Path) -> None:
@@ -151,7 +153,7 @@ def test_before_the_first_start_nothing_is_made(tmp_path: Path) -> None:
 
     findings = dict(diagnose({"PORTCULLIS_CONFIG": "", "PORTCULLIS_SERVER__DATA": str(data)}))
 
-    assert "fault" not in {one.state for one in findings.values()}
+    assert "fault" not in {finding.state for finding in findings.values()}
     assert findings["embedded-stores"].state == findings["database"].state == "unknown"
     assert not data.exists()
 

@@ -38,14 +38,14 @@ async def stored(connection: Connection) -> list[Any]:
 
 
 async def button(house: Inside, code: str) -> int:
-    found = await house.data("GET", f"/api/menu/list?authMark={code}&size=200")
-    number: int = next(one["id"] for one in found["items"] if one["authMark"] == code)
+    page = await house.data("GET", f"/api/menu/list?authMark={code}&size=200")
+    number: int = next(menu["id"] for menu in page["items"] if menu["authMark"] == code)
     return number
 
 
 async def role(house: Inside, code: str, *codes: str) -> int:
     made = await house.data("POST", "/api/role", {"roleName": code, "roleCode": code})
-    buttons = [await button(house, one) for one in codes]
+    buttons = [await button(house, permission) for permission in codes]
     await house.data("PUT", f"/api/role/{made['id']}/permissions", {"menuIds": buttons})
     number: int = made["id"]
     return number
@@ -78,17 +78,17 @@ async def test_who_loses_what_is_told_by_role_without_those_who_keep_it(
     await house.log_in("one", PASSWORD)
     before = await stored(connection)
 
-    told = await house.data("PUT", f"/api/role/{listing}/permissions{DRY}", {"menuIds": []})
+    impact = await house.data("PUT", f"/api/role/{listing}/permissions{DRY}", {"menuIds": []})
 
     lost = {
         "GET /api/role/list",
         "GET /api/role/{id}",
         "GET /api/role/{id}/permissions",
     }
-    assert told["gains"] == []
-    assert [(one["roleCode"], one["users"]) for one in told["loses"]] == [("listing", 1)]
-    assert set(told["loses"][0]["access"]) == lost
-    assert (told["sessions"], told["warnings"]) == (1, [])
+    assert impact["gains"] == []
+    assert [(loss["roleCode"], loss["users"]) for loss in impact["loses"]] == [("listing", 1)]
+    assert set(impact["loses"][0]["access"]) == lost
+    assert (impact["sessions"], impact["warnings"]) == (1, [])
     assert await stored(connection) == before
 
 
@@ -102,22 +102,22 @@ async def test_users_who_may_not_log_in_are_named_and_not_counted(house: Inside)
     await house.data("POST", f"/api/online/{ids['banned']}/ban", {"seconds": 3600})
     change: tuple[str, str, Any] = ("PUT", f"/api/role/{listing}/permissions{DRY}", {"menuIds": []})
 
-    told = await house.data(*change)
+    impact = await house.data(*change)
 
-    assert [(one["roleCode"], one["users"]) for one in told["loses"]] == [("listing", 1)]
-    assert told["keptOut"] == {"users": 2, "userNames": ["banned", "disabled"]}
+    assert [(loss["roleCode"], loss["users"]) for loss in impact["loses"]] == [("listing", 1)]
+    assert impact["keptOut"] == {"users": 2, "userNames": ["banned", "disabled"]}
 
     # One whose own roles change, and who would gain by it.
-    told = await house.data("PATCH", f"/api/user/{ids['disabled']}{DRY}", {"roleIds": [other]})
-    assert (told["gains"], told["loses"]) == ([], [])
-    assert told["keptOut"] == {"users": 1, "userNames": ["disabled"]}
+    impact = await house.data("PATCH", f"/api/user/{ids['disabled']}{DRY}", {"roleIds": [other]})
+    assert (impact["gains"], impact["loses"]) == ([], [])
+    assert impact["keptOut"] == {"users": 1, "userNames": ["disabled"]}
     # Who is disabled by the change loses; who is enabled by it gains.
-    told = await house.data("PUT", f"/api/user/{ids['active']}/status{DRY}", {"status": "disabled"})
-    assert told["keptOut"] == {"users": 0, "userNames": []}
-    assert [one["users"] for one in told["loses"]] == [1]
-    told = await house.data("PUT", f"/api/user/{ids['disabled']}/status{DRY}", {"status": "enabled"})
-    assert told["keptOut"] == {"users": 0, "userNames": []}
-    assert [one["users"] for one in told["gains"]] == [1]
+    impact = await house.data("PUT", f"/api/user/{ids['active']}/status{DRY}", {"status": "disabled"})
+    assert impact["keptOut"] == {"users": 0, "userNames": []}
+    assert [loss["users"] for loss in impact["loses"]] == [1]
+    impact = await house.data("PUT", f"/api/user/{ids['disabled']}/status{DRY}", {"status": "enabled"})
+    assert impact["keptOut"] == {"users": 0, "userNames": []}
+    assert [gain["users"] for gain in impact["gains"]] == [1]
 
     # Names are for those who may list users.
     deputy = await member(house, "deputy", "system:role:list", "system:role:permission")
@@ -220,7 +220,8 @@ async def test_every_write_of_rights_has_a_dry_run(house: Inside) -> None:
         for path, methods in document["paths"].items()
         for method, operation in methods.items()
         # Of a read it is a filter.
-        if method != "get" and any(one["name"] == "dryRun" for one in operation.get("parameters", []))
+        if method != "get"
+        and any(parameter["name"] == "dryRun" for parameter in operation.get("parameters", []))
     }
     imports = {"POST /api/user/import", "POST /api/role/import"}
     named = {
@@ -234,22 +235,24 @@ async def test_every_write_of_rights_has_a_dry_run(house: Inside) -> None:
     templates = {**dict.fromkeys(named, "{id}"), "past": "{revision}"}
     mine = {f"{method} {path.format(**templates)}" for method, path, _ in WRITES}
 
-    elsewhere = {one for one in having if one.split()[1].startswith(("/api/service", "/api/opening"))}
+    elsewhere = {
+        request for request in having if request.split()[1].startswith(("/api/service", "/api/opening"))
+    }
     assert len(elsewhere) == 6  # tests/services asks them
     assert having - imports - elsewhere == mine
     for path in ("/api/resource", "/api/menu", "/api/role"):
         writing = {
-            f"{method.upper()} {one}"
-            for one, methods in document["paths"].items()
+            f"{method.upper()} {template}"
+            for template, methods in document["paths"].items()
             for method in methods
-            if one.startswith(path) and method != "get"
+            if template.startswith(path) and method != "get"
         }
         assert writing <= having
 
 
 async def test_a_dry_run_is_refused_as_the_write_is(house: Inside) -> None:
     top = next(
-        one for one in (await house.data("GET", "/api/role/list"))["items"] if one["roleCode"] == "super"
+        row for row in (await house.data("GET", "/api/role/list"))["items"] if row["roleCode"] == "super"
     )
     off = await house.data(
         "POST", "/api/menu", {"menuType": "Button", "title": "O", "authMark": "o:o", "enabled": False}
@@ -285,29 +288,31 @@ async def test_an_unbound_resource_gives_its_requests_to_nobody_whom_the_endpoin
 ) -> None:
     listing = await resource(house, "GET", "/api/file/list")
 
-    told = await house.data(
+    impact = await house.data(
         "PUT",
         f"/api/resource/{listing}/buttons{DRY}",
         {"menuIds": [await button(house, "system:file:upload")]},
     )
 
     # Both layers decide: auditors may read lists, and are not let through to this one any more.
-    assert told["gains"] == []
-    assert {one["roleCode"]: one["access"] for one in told["loses"]} == {"auditor": ["GET /api/file/list"]}
+    assert impact["gains"] == []
+    assert {loss["roleCode"]: loss["access"] for loss in impact["loses"]} == {
+        "auditor": ["GET /api/file/list"]
+    }
 
 
 async def test_users_without_any_role_are_told_as_no_role(house: Inside) -> None:
     await user(house, "nobody")
     info = (await house.data("GET", "/api/resource/list?path=/api/user/info"))["items"][0]["id"]
 
-    told = await house.data("PUT", f"/api/resource/{info}/enabled{DRY}", {"enabled": False})
+    impact = await house.data("PUT", f"/api/resource/{info}/enabled{DRY}", {"enabled": False})
     # Its requests would be decided by GET /api/user/{id}, which auditors may use.
-    assert {one["roleCode"]: one["users"] for one in told["loses"]} == {None: 1, "user": 0}
-    told = await house.data(
+    assert {loss["roleCode"]: loss["users"] for loss in impact["loses"]} == {None: 1, "user": 0}
+    impact = await house.data(
         "PUT", f"/api/resource/{info}/buttons{DRY}", {"menuIds": [await button(house, "system:file:share")]}
     )
 
-    lost = {one["roleCode"]: (one["users"], one["access"]) for one in told["loses"]}
+    lost = {loss["roleCode"]: (loss["users"], loss["access"]) for loss in impact["loses"]}
     assert lost == {
         None: (1, ["GET /api/user/info"]),
         "auditor": (0, ["GET /api/user/info"]),
@@ -322,10 +327,10 @@ async def test_users_who_get_a_role_gain_what_it_gives_and_no_session_of_others_
     wanda = await user(house, "wanda")
     await house.log_in("wanda", PASSWORD)
 
-    told = await house.data("PATCH", f"/api/user/{wanda}{DRY}", {"roleIds": [reading]})
+    impact = await house.data("PATCH", f"/api/user/{wanda}{DRY}", {"roleIds": [reading]})
 
-    assert told["gains"] == [{"roleCode": "reading", "users": 1, "access": ["GET /api/file/list"]}]
-    assert (told["loses"], told["sessions"]) == ([], 1)
+    assert impact["gains"] == [{"roleCode": "reading", "users": 1, "access": ["GET /api/file/list"]}]
+    assert (impact["loses"], impact["sessions"]) == ([], 1)
 
 
 async def test_callers_are_warned_of_what_they_would_lose_and_of_what_has_no_effect(house: Inside) -> None:
@@ -334,12 +339,12 @@ async def test_callers_are_warned_of_what_they_would_lose_and_of_what_has_no_eff
     token = await house.log_in("helper", PASSWORD)
     updating = await button(house, "system:menu:update")
 
-    said = {"title": "U", "authMark": "system:menu:update", "parentId": None, "enabled": False}
-    told = (await house.ask("PATCH", f"/api/menu/{updating}{DRY}", said, token=token)).json["data"]
+    body = {"title": "U", "authMark": "system:menu:update", "parentId": None, "enabled": False}
+    impact = (await house.ask("PATCH", f"/api/menu/{updating}{DRY}", body, token=token)).json["data"]
     strange = {"resourceName": "S", "resourceCode": "s", "method": "GET", "path": "/api/strange/{id}"}
     stray = await house.data("POST", f"/api/resource{DRY}", strange)
 
-    assert told["warnings"] == [
+    assert impact["warnings"] == [
         "You would lose what may be needed to undo this: PATCH /api/menu/{id}, PUT /api/menu/{id}",
         "You would no longer hold system:menu:update, and could give it to nobody",
     ]
@@ -354,8 +359,8 @@ async def test_a_dry_run_stands_in_the_operation_log_as_one(house: Inside, conne
     statement = "SELECT query, status FROM sys.operation_log WHERE request_id = %s"
     rows: list[Any] = []
     for _ in range(400):
-        found = await connection.execute(statement, [dry.header("x-request-id")])
-        if rows := await found.fetchall():
+        cursor = await connection.execute(statement, [dry.header("x-request-id")])
+        if rows := await cursor.fetchall():
             break
         await asyncio.sleep(0.05)
 

@@ -88,7 +88,7 @@ class World:
 
     async def fill(self) -> None:
         known = (await self.service.data("GET", "/api/menu/list?menuType=Button&size=200"))["items"]
-        ids = {one["authMark"]: one["id"] for one in known}
+        ids = {menu["authMark"]: menu["id"] for menu in known}
         for code in CODES:
             if code not in ids:
                 body = {"menuType": "Button", "title": code, "authMark": code}
@@ -102,12 +102,12 @@ class World:
             await self.service.data("PUT", f"/api/role/{role}/permissions", {"menuIds": self.some("button")})
         for number in range(4):
             name = f"user{number}"
-            said: dict[str, Any] = {"userName": name, "nickName": name, "password": "six stubborn otters"}
-            said |= {"roleIds": self.some("role"), "status": "disabled" if number == 3 else "enabled"}
-            self.ids["user"].append((await self.service.data("POST", "/api/user", said))["id"])
+            new_user: dict[str, Any] = {"userName": name, "nickName": name, "password": "six stubborn otters"}
+            new_user |= {"roleIds": self.some("role"), "status": "disabled" if number == 3 else "enabled"}
+            self.ids["user"].append((await self.service.data("POST", "/api/user", new_user))["id"])
 
     def some(self, kind: str) -> list[int]:
-        return [one for one in self.ids[kind] if self.dice.random() < 0.4]
+        return [identifier for identifier in self.ids[kind] if self.dice.random() < 0.4]
 
     def write(self) -> tuple[str, str, Any]:
         """Return some write; it may be refused."""
@@ -132,14 +132,14 @@ class World:
 
     def _of_button(self) -> tuple[str, str, Any]:
         button = self.dice.choice(self.ids["button"])
-        said = {"title": "B", "authMark": self.codes[button], "parentId": None, "enabled": self._on()}
-        return "PATCH", f"/api/menu/{button}", said
+        body = {"title": "B", "authMark": self.codes[button], "parentId": None, "enabled": self._on()}
+        return "PATCH", f"/api/menu/{button}", body
 
     def _new(self) -> tuple[str, str, Any]:
         self._made += 1
         method, _, path = self.dice.choice(PATHS).partition(" ")
-        said = {"resourceName": "N", "resourceCode": f"n{self._made}", "method": method, "path": path}
-        return "POST", "/api/resource", said
+        body = {"resourceName": "N", "resourceCode": f"n{self._made}", "method": method, "path": path}
+        return "POST", "/api/resource", body
 
     def _bindings(self) -> tuple[str, str, Any]:
         if self._on():
@@ -165,7 +165,7 @@ async def moment(service: Inside) -> Moment:
             " FROM sys.role r LEFT JOIN sys.role_menu rm ON rm.role_id = r.id"
             " LEFT JOIN sys.menu m ON m.id = rm.menu_id GROUP BY role_code"
         )
-        given = {role: list(found or []) for role, found in await codes.fetchall()}
+        given = {role: list(marks or []) for role, marks in await codes.fetchall()}
         users = await connection.execute(
             "SELECT u.id, u.user_name, u.status, array_remove(array_agg(role_code ORDER BY role_code), NULL)"
             " FROM sys.user u LEFT JOIN sys.user_role ur ON ur.user_id = u.id"
@@ -180,11 +180,11 @@ async def moment(service: Inside) -> Moment:
 def requests() -> list[str]:
     """Return real requests: to every route, with values that some resources name and one that none does."""
     routes = {rule.object for rule in SHIPPED.endpoints if rule.code != "@anyone"}
-    found = set()
+    collected = set()
     for route in routes:
         for value in ("1", "zz9"):
-            found.add("/".join(value if part.startswith("{") else part for part in route.split("/")))
-    return sorted(found)
+            collected.add("/".join(value if part.startswith("{") else part for part in route.split("/")))
+    return sorted(collected)
 
 
 REQUESTS: Final = requests()
@@ -195,15 +195,15 @@ Changed = dict[tuple[str | None, str], int]
 
 def expected(before: Moment, after: Moment) -> tuple[Changed, Changed]:
     """Return what users gain and lose by which roles; a role by itself counts with 0 users."""
-    found: dict[str, tuple[Changed, Changed]] = {}
+    changes: dict[str, tuple[Changed, Changed]] = {}
     for request, name in named(before, after).items():
         gains, loses = expected_of(request, before, after)
         both = (
             {(role, name): n for role, n in gains.items()},
             {(role, name): n for role, n in loses.items()},
         )
-        assert found.setdefault(name, both) == both, f"{request} is not decided like the others of {name}"
-    return tuple({key: n for each in found.values() for key, n in each[side].items()} for side in (0, 1))  # type: ignore[return-value]
+        assert changes.setdefault(name, both) == both, f"{request} is not decided like the others of {name}"
+    return tuple({key: n for each in changes.values() for key, n in each[side].items()} for side in (0, 1))  # type: ignore[return-value]
 
 
 def concerned(before: Moment, after: Moment) -> list[str]:
@@ -258,9 +258,9 @@ def named(before: Moment, after: Moment) -> dict[str, str]:
 
 
 def told_by(entries: list[dict[str, Any]]) -> Changed:
-    found = [((entry["roleCode"], name), entry["users"]) for entry in entries for name in entry["access"]]
-    assert len(dict(found)) == len(found)
-    return dict(found)
+    pairs = [((entry["roleCode"], name), entry["users"]) for entry in entries for name in entry["access"]]
+    assert len(dict(pairs)) == len(pairs)
+    return dict(pairs)
 
 
 @pytest.mark.parametrize(
@@ -279,12 +279,12 @@ async def test_gains_and_losses_are_those_of_really_saving(service: Inside, seed
             assert dry.status == real.status, (method, path, body, dry.body, real.body)
             continue
         after, saved = await moment(service), saved + 1
-        told = dry.json["data"]
+        impact = dry.json["data"]
         gains, loses = expected(before, after)
-        assert told_by(told["gains"]) == gains, (method, path, body)
-        assert told_by(told["loses"]) == loses, (method, path, body)
+        assert told_by(impact["gains"]) == gains, (method, path, body)
+        assert told_by(impact["loses"]) == loses, (method, path, body)
         kept_out = concerned(before, after)
-        assert told["keptOut"] == {"users": len(kept_out), "userNames": kept_out}, (method, path, body)
+        assert impact["keptOut"] == {"users": len(kept_out), "userNames": kept_out}, (method, path, body)
         keeping += bool(kept_out)
         changing += bool(gains or loses)
         if method == "POST":

@@ -50,8 +50,8 @@ async def test_other_changes_are_saved_while_a_dry_run_is_made(
 
     monkeypatch.setattr(dry_runs._Run, "end", end)
     button, other = await menu(house, "a:one"), await role(house, "other")
-    said = {"title": "B", "authMark": "a:one", "parentId": None, "enabled": False}
-    dry = asyncio.create_task(house.ask("PATCH", f"/api/menu/{button}?dryRun=true", said))
+    body = {"title": "B", "authMark": "a:one", "parentId": None, "enabled": False}
+    dry = asyncio.create_task(house.ask("PATCH", f"/api/menu/{button}?dryRun=true", body))
     await made.wait()
     async with await connect(house) as connection:
         held = await connection.execute(HELD, [[revisions.LOCK, role_rights.LOCK]])
@@ -67,26 +67,26 @@ async def test_other_changes_are_saved_while_a_dry_run_is_made(
 
 async def test_a_dry_run_does_not_wait_for_the_locks_of_changes(house: Inside) -> None:
     button = await menu(house, "a:one")
-    said = {"title": "B", "authMark": "a:three", "parentId": None, "enabled": True}
+    body = {"title": "B", "authMark": "a:three", "parentId": None, "enabled": True}
     async with await connect(house) as connection:
         for lock in (revisions.LOCK, role_rights.LOCK):
             await connection.execute("SELECT pg_advisory_xact_lock(%s)", [lock])
 
-        assert (await house.ask("PATCH", f"/api/menu/{button}?dryRun=true", said)).status == 200
+        assert (await house.ask("PATCH", f"/api/menu/{button}?dryRun=true", body)).status == 200
 
 
 async def test_a_dry_run_of_what_another_change_is_saving_is_made_again(house: Inside) -> None:
     path = await role(house, "changing")
     number = int(path.rpartition("/")[2])
-    said = {"roleName": "by a dry run", "enabled": False}
+    body = {"roleName": "by a dry run", "enabled": False}
     async with await connect(house) as connection:
         await connection.execute("UPDATE sys.role SET role_name = 'by another' WHERE id = %s", [number])
-        dry = asyncio.create_task(house.ask("PATCH", f"{path}?dryRun=true", said))
+        dry = asyncio.create_task(house.ask("PATCH", f"{path}?dryRun=true", body))
         await asyncio.sleep(0.1)
         await connection.commit()
         assert (await dry).status == 200
 
         await connection.execute("UPDATE sys.role SET role_name = 'and again' WHERE id = %s", [number])
-        refused = await house.ask("PATCH", f"{path}?dryRun=true", said)
+        refused = await house.ask("PATCH", f"{path}?dryRun=true", body)
         assert (refused.status, refused.json["detail"]) == (503, "Others are changing the same")
     assert (await house.data("GET", path))["roleName"] == "and again"

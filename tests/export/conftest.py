@@ -40,8 +40,8 @@ class Place:
     async def write(self, *actions: str, **fields: Any) -> list[str]:
         """Write operations with these actions; return the ids of their events."""
         events = [operation(action=action, **fields) for action in actions]
-        await self._writing.write("operation_log", [encode(one) for one in events])
-        return [str(one.event_id) for one in events]
+        await self._writing.write("operation_log", [encode(event) for event in events])
+        return [str(event.event_id) for event in events]
 
     async def write_login(self, **fields: Any) -> str:
         """Write an event of a session; return its id."""
@@ -67,9 +67,9 @@ class Place:
         """Return what is stored of a destination."""
         name = of.name if isinstance(of, Destination) else of.destination.name
         async with self.database.transaction() as connection:
-            found = await export_destinations.stored(connection, name)
-        assert found is not None
-        return found
+            stored_destination = await export_destinations.stored(connection, name)
+        assert stored_destination is not None
+        return stored_destination
 
     async def execute(self, statement: str, **values: Any) -> None:
         """Run a statement."""

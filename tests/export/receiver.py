@@ -24,7 +24,7 @@ class Request:
     @property
     def ids(self) -> list[str]:
         """The ids of its entries."""
-        return [one.get("id") or one["metadata"]["uid"] for one in json.loads(self.body)]
+        return [event.get("id") or event["metadata"]["uid"] for event in json.loads(self.body)]
 
 
 @dataclass
@@ -82,7 +82,7 @@ class HttpReceiver:
                 writer.transport.abort()
 
 
-def said(status: int, **headers: str) -> Callable[[Any], Answer]:
+def answering(status: int, **headers: str) -> Callable[[Any], Answer]:
     """Return an ``answer`` that is always the same."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return lambda _request: (status, named)

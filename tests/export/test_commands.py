@@ -26,7 +26,7 @@ from service.settings import Destination, Export, Settings
 from service.settings.destinations import Destinations
 from tests.doctor.conftest import no_routes
 from tests.export.conftest import SECRET, Place
-from tests.export.receiver import HttpReceiver, poisoned, said
+from tests.export.receiver import HttpReceiver, answering, poisoned
 from tests.export.test_delivery import drained
 
 pytestmark = pytest.mark.anyio
@@ -64,7 +64,7 @@ async def test_a_dead_letter_is_listed_and_sent_again_once_the_receiver_takes_it
 
         await run(place, export_retry, to.name, to=to)
         assert "0 dead letters sent; it still refuses 1: the receiver answers 400" in capsys.readouterr().out
-        receiver.answer = said(200)
+        receiver.answer = answering(200)
         await run(place, export_retry, to.name, to=to)
         assert "1 dead letter sent\n" in capsys.readouterr().out
         assert sorted(receiver.taken) == sorted(written)
@@ -85,7 +85,7 @@ async def test_a_dead_letter_that_can_not_be_read_does_not_keep_the_others_from_
             huge=f'"status":{"9" * 5000}',
             id=broken,
         )
-        receiver.answer = said(204)
+        receiver.answer = answering(204)
         await run(place, export_retry, to.name, to=to)
     assert receiver.taken[-1] == good
     said_then = capsys.readouterr().out
@@ -93,7 +93,7 @@ async def test_a_dead_letter_that_can_not_be_read_does_not_keep_the_others_from_
 
 
 async def test_retry_makes_the_next_attempt_due_and_says_when_a_receiver_is_away(place: Place) -> None:
-    async with HttpReceiver(answer=said(503, Retry_After="600")).listening() as receiver:
+    async with HttpReceiver(answer=answering(503, Retry_After="600")).listening() as receiver:
         to = place.destination(receiver.url)
         delivery = await place.delivery(to)
         await place.write("a")
@@ -117,11 +117,13 @@ async def test_the_status_says_what_fails_and_what_is_not_configured_any_more(
     await place.write("a")
     await delivery.step()
     await run(place, export_status, "--json", to=to)
-    found = {one["name"]: one for one in json.loads(capsys.readouterr().out)["items"]}[to.name]
-    assert (found["configured"], found["failures"], found["sent"]) == (True, 1, 0)
-    assert "can't be reached" in found["reason"]
+    status = {
+        destination["name"]: destination for destination in json.loads(capsys.readouterr().out)["items"]
+    }[to.name]
+    assert (status["configured"], status["failures"], status["sent"]) == (True, 1, 0)
+    assert "can't be reached" in status["reason"]
     await run(place, export_status)
-    (line,) = (one for one in capsys.readouterr().out.splitlines() if one.startswith(to.name))
+    (line,) = (row for row in capsys.readouterr().out.splitlines() if row.startswith(to.name))
     assert line.endswith("not in the settings any more")
 
 
@@ -184,7 +186,7 @@ async def test_a_month_is_held_for_a_destination_that_lacks_it_and_not_for_ever(
 
         with capture_logs() as logs:
             assert await is_there(date(2020, 3, 2))  # due since it is 30 days old
-            assert "a month of a log is held for its export" in [one["event"] for one in logs]
+            assert "a month of a log is held for its export" in [entry["event"] for entry in logs]
         await drained(delivery)
         assert not await is_there(date(2020, 3, 2))
 
@@ -192,8 +194,8 @@ async def test_a_month_is_held_for_a_destination_that_lacks_it_and_not_for_ever(
     assert await is_there(date(2020, 3, 11))
     with capture_logs() as logs:
         assert not await is_there(date(2020, 3, 12))
-    (told,) = (one for one in logs if one["event"] == "a month was dropped before its export")
-    assert told["destinations"] == delivery.destination.name
+    (dropped,) = (entry for entry in logs if entry["event"] == "a month was dropped before its export")
+    assert dropped["destinations"] == delivery.destination.name
     await delivery.step()  # what was lost is not waited for
     assert (await place.state(delivery)).waiting_time is None
 
@@ -202,29 +204,29 @@ async def test_the_doctor_names_what_is_behind_refused_or_sent_in_clear_text(pla
     await place.execute("DELETE FROM sys.export_destination")
     server = ServerFacts(18_00_04, 0.0, SchemaStanding("v0004", "v0004", known=True))
 
-    async def found(*to: Destination) -> tuple[str, str]:
+    async def diagnosed(*to: Destination) -> tuple[str, str]:
         settings = replace(Settings(), export=Export(destinations=Destinations(to)))
         finding = await export(Installation({}, settings, no_routes, place.database, server))
         return finding.state, finding.message
 
-    assert await found() == ("ok", "there are no destinations")
+    assert await diagnosed() == ("ok", "there are no destinations")
     async with HttpReceiver(answer=poisoned(400)).listening() as receiver:
         to = place.destination(receiver.url)
-        assert await found(to) == ("ok", "1 destination, none late")
+        assert await diagnosed(to) == ("ok", "1 destination, none late")
         delivery = await place.delivery(to)
         await place.write("poison", "b")
         await drained(delivery)
-        assert await found(to) == ("warning", f"{to.name} has 1 dead letter")
+        assert await diagnosed(to) == ("warning", f"{to.name} has 1 dead letter")
         clear = place.destination("http://siem.example.com/hook")
         await place.execute("DELETE FROM sys.export_dead_letter")
-        assert await found(to, clear) == ("warning", f"{clear.name} gets entries in clear text")
-        state, message = await found()
+        assert await diagnosed(to, clear) == ("warning", f"{clear.name} gets entries in clear text")
+        state, message = await diagnosed()
         assert (state, message.split(" ")[0]) == ("warning", to.name)
     await place.write("a")
     await delivery.step()
-    assert (await found(to))[0] == "ok"
+    assert (await diagnosed(to))[0] == "ok"
     await place.execute("UPDATE sys.export_destination SET waiting_time = now() - interval '11 minutes'")
-    assert await found(to) == (
+    assert await diagnosed(to) == (
         "fault",
         f"{to.name} is behind: the receiver can't be reached: ConnectError",
     )

@@ -29,8 +29,8 @@ def line(number: int) -> bytes:
 
 async def waiting(place: Place) -> int:
     async with place.database.transaction() as connection:
-        found: int = (await connection.execute(text("SELECT count(*) FROM sys.export_decision"))).scalar_one()
-        return found
+        count: int = (await connection.execute(text("SELECT count(*) FROM sys.export_decision"))).scalar_one()
+        return count
 
 
 async def begun(place: Place, url: str, **members: Any) -> Any:
@@ -43,8 +43,8 @@ async def begun(place: Place, url: str, **members: Any) -> Any:
 async def test_events_of_several_workers_arrive_once_and_are_deleted_when_all_destinations_have_them(
     place: Place,
 ) -> None:
-    async with HttpReceiver().listening() as one, HttpReceiver().listening() as two:
-        first = await begun(place, one.url, batch=7)
+    async with HttpReceiver().listening() as receiver, HttpReceiver().listening() as two:
+        first = await begun(place, receiver.url, batch=7)
         second = await place.delivery(place.destination(two.url, logs=("decisions",)))
         workers = [DecisionOutbox(place.database, 1000) for _ in range(3)]
         for number in range(60):
@@ -54,9 +54,9 @@ async def test_events_of_several_workers_arrive_once_and_are_deleted_when_all_de
         assert await waiting(place) == 60  # the other one lacks them
         await drained(second)
         assert await waiting(place) == 0
-    assert one.taken == two.taken
-    assert len(set(one.taken)) == 60
-    (entry, *_) = json.loads(one.requests[0].body)
+    assert receiver.taken == two.taken
+    assert len(set(receiver.taken)) == 60
+    (entry, *_) = json.loads(receiver.requests[0].body)
     assert (entry["log"], entry["time"]) == ("decisions", "2026-11-22T02:48:43.956Z")
     assert entry["entry"] == json.loads(line(entry["entry"]["number"]))
     assert "chain" not in entry

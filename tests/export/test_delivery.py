@@ -16,7 +16,7 @@ from service.records import export_entries
 from tests.audit.conftest import until
 from tests.export import sender
 from tests.export.conftest import Place
-from tests.export.receiver import HttpReceiver, poisoned, said
+from tests.export.receiver import HttpReceiver, answering, poisoned
 from tests.export.test_receivers import SyslogServer, messages_of, tcp
 
 pytestmark = pytest.mark.anyio
@@ -39,7 +39,7 @@ async def test_both_logs_arrive_in_order_and_each_entry_once(place: Place) -> No
         await drained(to)
         await drained(to)
     assert receiver.taken[:2] == written[:2]
-    assert [one for one in receiver.taken if one != login] == written
+    assert [entry_id for entry_id in receiver.taken if entry_id != login] == written
     assert sorted(receiver.taken) == sorted([*written, login])
     assert (await place.state(to)).sent == 6
     assert to.counts == {"sent": 6, "dead": 0}
@@ -101,15 +101,15 @@ async def test_a_receiver_that_was_away_gets_everything_when_it_is_back(place: P
     assert receiver.taken == first + later
     state = await place.state(to)
     assert (state.failures, state.reason, state.waiting_time) == (0, None, None)
-    assert [one["event"] for one in logs] == ["an export fails", "an export works again"]
+    assert [entry["event"] for entry in logs] == ["an export fails", "an export works again"]
 
 
 async def test_a_batch_that_was_answered_500_comes_again_with_the_same_ids(place: Place) -> None:
-    async with HttpReceiver(answer=said(500)).listening() as receiver:
+    async with HttpReceiver(answer=answering(500)).listening() as receiver:
         to = await place.delivery(place.destination(receiver.url))
         written = await place.write("a", "b")
         await to.step()
-        receiver.answer = said(200)
+        receiver.answer = answering(200)
         await place.due(to)
         await drained(to)
         first, second = receiver.requests
@@ -121,7 +121,7 @@ async def test_a_batch_that_was_answered_500_comes_again_with_the_same_ids(place
 async def test_retry_after_is_honoured_up_to_an_hour(
     place: Place, status: int, asked: str, waits: float
 ) -> None:
-    async with HttpReceiver(answer=said(status, Retry_After=asked)).listening() as receiver:
+    async with HttpReceiver(answer=answering(status, Retry_After=asked)).listening() as receiver:
         to = await place.delivery(place.destination(receiver.url))
         await place.write("a")
         await to.step()
@@ -134,7 +134,7 @@ def test_the_waiting_time_doubles_with_jitter_up_to_five_minutes() -> None:
     for failures, whole in ((0, 1), (3, 8), (8, 256), (9, 300), (10_000, 300)):
         waits = {backoff(failures) for _ in range(50)}
         assert len(waits) > 1
-        assert all(whole / 2 <= one <= whole for one in waits)
+        assert all(whole / 2 <= wait <= whole for wait in waits)
 
 
 async def test_a_receiver_that_hangs_is_given_up_after_the_timeout(place: Place) -> None:
@@ -149,11 +149,11 @@ async def test_a_receiver_that_hangs_is_given_up_after_the_timeout(place: Place)
 async def test_only_one_worker_sends_until_its_lease_is_over(place: Place) -> None:
     async with HttpReceiver().listening() as receiver:
         where = place.destination(receiver.url)
-        one, two = await place.delivery(where, "w1"), await place.delivery(where, "w2")
+        first, two = await place.delivery(where, "w1"), await place.delivery(where, "w2")
         written = await place.write("a")
         await two.step()
         assert receiver.requests == []
-        await one.close()  # its worker ends, and releases the lease
+        await first.close()  # its worker ends, and releases the lease
         await drained(two)
         assert receiver.taken == written
         assert (await place.state(where)).worker == "w2"
@@ -162,12 +162,12 @@ async def test_only_one_worker_sends_until_its_lease_is_over(place: Place) -> No
 async def test_a_lease_from_while_the_clock_was_ahead_holds_nobody_up(place: Place) -> None:
     async with HttpReceiver().listening() as receiver:
         where = place.destination(receiver.url)
-        one, two = await place.delivery(where, "w1"), await place.delivery(where, "w2")
+        first, two = await place.delivery(where, "w1"), await place.delivery(where, "w2")
         ahead = (
             "UPDATE sys.export_destination SET lease_time = lease_time + interval '1 hour' WHERE name = :name"
         )
         await place.execute(ahead, name=where.name)
-        await one.step()  # it lives, and takes the lease anew
+        await first.step()  # it lives, and takes the lease anew
         await two.step()
         assert (await place.state(where)).worker == "w1"
         await place.execute(ahead, name=where.name)
@@ -200,9 +200,9 @@ async def test_a_worker_killed_within_a_batch_has_it_sent_again_by_another_one(p
 async def test_a_worker_that_was_frozen_does_not_move_the_position_of_its_successor(place: Place) -> None:
     async with HttpReceiver().listening() as receiver:
         where = place.destination(receiver.url)
-        one, two = await place.delivery(where, "w1"), await place.delivery(where, "w2")
+        first, two = await place.delivery(where, "w1"), await place.delivery(where, "w2")
         written = await place.write("a")
-        state = await one._look()
+        state = await first._look()
         assert state is not None
         await place.execute(
             "UPDATE sys.export_destination SET lease_time = now() WHERE name = :name", name=where.name
@@ -210,7 +210,7 @@ async def test_a_worker_that_was_frozen_does_not_move_the_position_of_its_succes
         await drained(two)
         done = await place.state(where)
         with pytest.raises(module._TakenOver):
-            await one._deliver("operations", state.position("operations") or 0, state)
+            await first._deliver("operations", state.position("operations") or 0, state)
         assert (await place.state(where)).operation_id == done.operation_id
         assert receiver.taken == written * 2  # at least once
 
@@ -227,13 +227,13 @@ async def test_an_entry_that_the_receiver_refuses_is_set_aside_and_the_others_ar
 
 
 async def test_a_receiver_that_refuses_everything_makes_no_dead_letters(place: Place) -> None:
-    async with HttpReceiver(answer=said(400)).listening() as receiver:
+    async with HttpReceiver(answer=answering(400)).listening() as receiver:
         to = await place.delivery(place.destination(receiver.url))
         written = await place.write("a", "b")
         await to.step()
         state = await place.state(to)
         assert (state.dead_letters, state.failures, state.reason) == (0, 1, "the receiver answers 400")
-        receiver.answer = said(200)
+        receiver.answer = answering(200)
         await place.due(to)
         await drained(to)
     assert receiver.taken == written
@@ -269,7 +269,7 @@ async def test_a_receiver_that_begins_to_refuse_everything_makes_no_dead_letter_
         to = await place.delivery(place.destination(receiver.url))
         await place.write("a")
         await drained(to)
-        receiver.answer = said(400)
+        receiver.answer = answering(400)
         await place.write("b")
         await to.step()
         state = await place.state(to)
@@ -353,7 +353,7 @@ async def test_a_batch_is_cut_at_a_mebibyte(place: Place) -> None:
         await drained(to)
     assert receiver.taken == written
     assert len(receiver.requests) == 2
-    assert all(len(one.body) <= module.MOST_BYTES + 1000 for one in receiver.requests)
+    assert all(len(request.body) <= module.MOST_BYTES + 1000 for request in receiver.requests)
 
 
 async def test_an_entry_is_complete(place: Place) -> None:
@@ -398,7 +398,7 @@ async def test_a_syslog_server_that_is_restarted_within_a_batch_gets_it_again(pl
         await place.due(to)
         await drained(to)
     texts = messages_of(b"".join(server.received))
-    assert [json.loads(one.partition("] ")[2])["id"] for one in texts] == written
+    assert [json.loads(message.partition("] ")[2])["id"] for message in texts] == written
 
 
 async def test_entries_are_found_by_their_id_in_each_month_and_never_by_reading_a_log(place: Place) -> None:

@@ -38,4 +38,4 @@ async def test_the_export_has_ended_when_its_slowest_delivery_has() -> None:
     await asyncio.sleep(0)
     running.cancel()
     await asyncio.wait([running])
-    assert [one.ended for one in deliveries] == [True, True]
+    assert [delivery.ended for delivery in deliveries] == [True, True]

@@ -91,31 +91,31 @@ def event(log: Any, members: dict[str, Any]) -> dict[str, Any]:
     """Return a valid event."""
     chain = None if log == "decisions" else CHAIN
     made = Entry("0193a4b0-0000-7000-8000-000000000001", log, "2026-11-22T02:48:43.956Z", members, chain)
-    found: dict[str, Any] = json.loads(ocsf_event(made))
-    assert [one.message for one in schema(found["class_uid"]).iter_errors(found)] == []
-    assert found["type_uid"] == 100 * found["class_uid"] + found["activity_id"]
-    assert found["metadata"]["uid"] == made.id
-    assert found["time"] == 1_795_315_723_956
-    return found
+    record: dict[str, Any] = json.loads(ocsf_event(made))
+    assert [error.message for error in schema(record["class_uid"]).iter_errors(record)] == []
+    assert record["type_uid"] == 100 * record["class_uid"] + record["activity_id"]
+    assert record["metadata"]["uid"] == made.id
+    assert record["time"] == 1_795_315_723_956
+    return record
 
 
 @pytest.mark.parametrize("outcome", ["success", "failure"])
 @pytest.mark.parametrize("name", [*get_args(SessionEvent), "of a later version"])
 def test_every_event_of_the_login_log_is_valid(name: str, outcome: str) -> None:
-    found = event("logins", {**LOGIN, "event": name, "outcome": outcome, "reason": "invalid_credentials"})
-    assert found["status_id"] == (1 if outcome == "success" else 2)
-    assert found["src_endpoint"] == {"ip": "192.0.2.7"}
-    assert found["user"] == {"uid": "7", "name": "ann"}
-    assert found["metadata"]["sequence"] == 17
+    record = event("logins", {**LOGIN, "event": name, "outcome": outcome, "reason": "invalid_credentials"})
+    assert record["status_id"] == (1 if outcome == "success" else 2)
+    assert record["src_endpoint"] == {"ip": "192.0.2.7"}
+    assert record["user"] == {"uid": "7", "name": "ann"}
+    assert record["metadata"]["sequence"] == 17
 
 
 def test_events_have_the_classes_and_activities_that_the_page_lists() -> None:
-    found = [
-        (one["class_uid"], one["activity_id"])
+    pairs = [
+        (record["class_uid"], record["activity_id"])
         for name in ("login", "logout", "kick", "reuse", "lockout", "password_change", "ban", "unban")
-        if (one := event("logins", {"event": name, "outcome": "success"}))
+        if (record := event("logins", {"event": name, "outcome": "success"}))
     ]
-    assert found == [
+    assert pairs == [
         (3002, 1),
         (3002, 2),
         (3002, 2),
@@ -128,19 +128,19 @@ def test_events_have_the_classes_and_activities_that_the_page_lists() -> None:
 
 
 def test_a_login_of_nobody_that_is_known_is_valid() -> None:
-    found = event("logins", {"event": "login", "outcome": "failure", "reason": "invalid_credentials"})
-    assert found["user"] == {"name": "unknown"}
-    assert found["severity_id"] == 2
+    record = event("logins", {"event": "login", "outcome": "failure", "reason": "invalid_credentials"})
+    assert record["user"] == {"name": "unknown"}
+    assert record["severity_id"] == 2
 
 
 @pytest.mark.parametrize("kind", [*get_args(OperationKind), "of a later version"])
 def test_every_kind_of_operation_is_valid(kind: str) -> None:
-    found = event("operations", {**OPERATION, "kind": kind})
-    assert found["class_uid"] == 6003
-    assert found["api"]["request"]["data"] == {"body": {"nickName": "Ann"}}
-    assert found["actor"]["authorizations"][0]["policy"]["uid"] == OPERATION["decisionId"]
-    assert [one["type"] for one in found["resources"]] == ["user", "resource"]
-    assert found["unmapped"]["changes"][0]["after"] == "Ann"
+    record = event("operations", {**OPERATION, "kind": kind})
+    assert record["class_uid"] == 6003
+    assert record["api"]["request"]["data"] == {"body": {"nickName": "Ann"}}
+    assert record["actor"]["authorizations"][0]["policy"]["uid"] == OPERATION["decisionId"]
+    assert [resource["type"] for resource in record["resources"]] == ["user", "resource"]
+    assert record["unmapped"]["changes"][0]["after"] == "Ann"
 
 
 @pytest.mark.parametrize("kind", ["INSERT", "UPDATE", "DELETE", "IMPORT", "BAN"])
@@ -165,25 +165,25 @@ def test_refused_reads_are_reads_that_failed_with_their_number() -> None:
     refused = {**OPERATION, "kind": "REFUSED_READ", "status": 403, "error": "permission_denied"}
     first, others = event("operations", refused), event("operations", {**refused, "repetitions": 12})
 
-    for one in (first, others):
-        assert (one["activity_id"], one["status_id"], one["severity_id"]) == (2, 2, 2)
+    for record in (first, others):
+        assert (record["activity_id"], record["status_id"], record["severity_id"]) == (2, 2, 2)
     assert ("count" in first, others["count"]) == (False, 12)
 
 
 @pytest.mark.parametrize(("status", "severity", "outcome"), [(204, 1, 1), (403, 2, 2), (500, 3, 2)])
 def test_an_operation_with_the_least_is_valid(status: int, severity: int, outcome: int) -> None:
     members = {name: OPERATION[name] for name in ("module", "action", "method", "url", "elapsedMs")}
-    found = event("operations", {**members, "kind": "QUERY", "status": status, "error": "forbidden"})
-    assert (found["severity_id"], found["status_id"]) == (severity, outcome)
-    assert found["src_endpoint"] == {"name": "unknown"}
+    record = event("operations", {**members, "kind": "QUERY", "status": status, "error": "forbidden"})
+    assert (record["severity_id"], record["status_id"]) == (severity, outcome)
+    assert record["src_endpoint"] == {"name": "unknown"}
 
 
 @pytest.mark.parametrize("members", [DECISION, EVALUATION], ids=["decision", "evaluation"])
 def test_decisions_are_valid(members: dict[str, Any]) -> None:
     for outcome in ("allow", "deny"):
-        found = event("decisions", {**members, "outcome": outcome})
-        assert found["actor"]["authorizations"][0]["decision"] == outcome
-        assert found["unmapped"]["own_digest"] == "0" * 64
+        record = event("decisions", {**members, "outcome": outcome})
+        assert record["actor"]["authorizations"][0]["decision"] == outcome
+        assert record["unmapped"]["own_digest"] == "0" * 64
     without = {name: value for name, value in members.items() if name not in ("user_id", "decision")}
     event("decisions", without)
 
@@ -204,5 +204,5 @@ def test_nothing_that_is_recorded_is_left_out(log: Any, members: dict[str, Any])
         if name in ("event", "kind", "outcome", "elapsedMs", "time"):
             continue  # told by numbers
         plain = msgspec.json.decode(value) if isinstance(value, msgspec.Raw) else value
-        for one in plain if isinstance(plain, list) else [plain]:
-            assert json.dumps(one).strip('"{}') in text, name
+        for element in plain if isinstance(plain, list) else [plain]:
+            assert json.dumps(element).strip('"{}') in text, name

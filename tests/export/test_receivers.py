@@ -33,7 +33,7 @@ from service.audit.export.webhook import seconds_of
 from service.settings import Destination
 from service.web.observability.log_format import configure_logging
 from tests.export.conftest import SECRET
-from tests.export.receiver import HttpReceiver, said
+from tests.export.receiver import HttpReceiver, answering
 from tests.support.certificates import Authority
 
 pytestmark = pytest.mark.anyio
@@ -112,7 +112,7 @@ async def test_nothing_is_sent_unsigned_when_the_file_of_the_secret_was_emptied_
 @pytest.mark.parametrize("status", [301, 302, 307, 308])
 async def test_a_redirect_is_not_followed(status: int) -> None:
     async with HttpReceiver().listening() as second:
-        async with HttpReceiver(answer=said(status, Location=second.url)).listening() as first:
+        async with HttpReceiver(answer=answering(status, Location=second.url)).listening() as first:
             with pytest.raises(Failed, match="redirect"):
                 await send(destination(first.url, secret=SECRET), entry(1))
         assert second.requests == []
@@ -120,14 +120,14 @@ async def test_a_redirect_is_not_followed(status: int) -> None:
 
 @pytest.mark.parametrize("status", [400, 413, 415, 422])
 async def test_some_answers_refuse_what_was_sent(status: int) -> None:
-    async with HttpReceiver(answer=said(status)).listening() as receiver:
+    async with HttpReceiver(answer=answering(status)).listening() as receiver:
         with pytest.raises(Refused):
             await send(destination(receiver.url, secret=SECRET), entry(1))
 
 
 @pytest.mark.parametrize("status", [401, 403, 404, 408, 410, 429, 500, 502, 503])
 async def test_other_answers_are_a_failure_of_the_receiver(status: int) -> None:
-    async with HttpReceiver(answer=said(status)).listening() as receiver:
+    async with HttpReceiver(answer=answering(status)).listening() as receiver:
         with pytest.raises(Failed) as failure:
             await send(destination(receiver.url, secret=SECRET), entry(1))
     assert not isinstance(failure.value, Refused)
@@ -209,7 +209,7 @@ def lines_of(path: Path) -> list[Any]:
 async def test_a_file_has_one_line_for_each_entry_and_is_for_its_owner_only(tmp_path: Path) -> None:
     path = tmp_path / "audit log.jsonl"
     await send(destination(f"file://{str(path).replace(' ', '%20')}"), entry(1), entry(2))
-    assert [one["chain"]["number"] for one in lines_of(path)] == [1, 2]
+    assert [record["chain"]["number"] for record in lines_of(path)] == [1, 2]
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
@@ -248,7 +248,7 @@ async def test_what_a_full_disk_has_cut_off_is_written_again_as_a_whole(tmp_path
     await send(destination(f"file://{path}"), entry(2), entry(3))
     text = path.read_bytes().splitlines()
     whole = [json.loads(line) for line in (text[0], *text[2:])]
-    assert [one["chain"]["number"] for one in whole] == [1, 2, 3]
+    assert [record["chain"]["number"] for record in whole] == [1, 2, 3]
     with pytest.raises(json.JSONDecodeError):
         json.loads(text[1])
 
@@ -287,7 +287,7 @@ async def test_a_write_that_hangs_holds_one_thread_however_often_it_is_tried(
             else:
                 break
     await receiver.close()
-    assert [one["chain"]["number"] for one in lines_of(tmp_path / "audit.jsonl")] == [1, 1]
+    assert [record["chain"]["number"] for record in lines_of(tmp_path / "audit.jsonl")] == [1, 1]
 
 
 # Syslog
@@ -350,12 +350,12 @@ class SyslogServer:
 
 def messages_of(text: bytes) -> list[str]:
     """Take the framing of RFC 6587 §3.4.1 apart."""
-    found = []
+    messages = []
     while text:
         length, _, text = text.partition(b" ")
-        found.append(text[: int(length)].decode("ascii"))
+        messages.append(text[: int(length)].decode("ascii"))
         text = text[int(length) :]
-    return found
+    return messages
 
 
 def tcp() -> tuple[socket.socket, str]:
@@ -442,15 +442,15 @@ async def test_syslog_by_a_socket_takes_datagrams_or_a_stream(
         listener.bind(str(path))
         if kind is socket.SOCK_DGRAM:
             await send(destination(f"syslog+unix://{path}"), entry(1), entry(2))
-            found = [listener.recv(65_536).decode() for _ in range(2)]
+            messages = [listener.recv(65_536).decode() for _ in range(2)]
             with pytest.raises(Refused):
                 await send(destination(f"syslog+unix://{path}"), entry(3, text="x" * 1_000_000))
         else:
             listener.listen()
             async with SyslogServer().listening(listener) as server:
                 await send(destination(f"syslog+unix://{path}"), entry(1), entry(2))
-            found = messages_of(server.received[0])
-    assert [json.loads(one.partition("] ")[2])["chain"]["number"] for one in found] == [1, 2]
+            messages = messages_of(server.received[0])
+    assert [json.loads(message.partition("] ")[2])["chain"]["number"] for message in messages] == [1, 2]
 
 
 def test_a_host_name_is_visible_ascii() -> None:

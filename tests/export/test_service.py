@@ -26,11 +26,11 @@ async def test_operations_logins_and_decisions_of_a_service_are_exported(
         "PORTCULLIS_SERVER__METRICS_TOKEN": TOKEN,
     }
 
-    def found() -> list[Any]:
+    def exported() -> list[Any]:
         return [json.loads(line) for line in path.read_bytes().splitlines()] if path.exists() else []
 
     def has(log: str, **members: Any) -> bool:
-        return any(one["log"] == log and members.items() <= one["entry"].items() for one in found())
+        return any(item["log"] == log and members.items() <= item["entry"].items() for item in exported())
 
     async with inside_published(published_database_url, redis_url, **chosen) as service:
         new_user = {"userName": "bob", "nickName": "Bob", "password": "a-Long-enough-1", "roleIds": [3]}
@@ -46,7 +46,7 @@ async def test_operations_logins_and_decisions_of_a_service_are_exported(
         assert value(text, "portcullis_export_entries_total", destination="archive", outcome="dropped") == 0
         assert value(text, "portcullis_export_dead_letters", destination="archive") == 0
         assert value(text, "portcullis_export_lag_seconds", destination="archive") < 60
-    ids = [one["id"] for one in found()]
+    ids = [item["id"] for item in exported()]
     assert len(set(ids)) == len(ids)
     for secret in (b"a-Long-enough-1", token.encode()):
         assert secret not in path.read_bytes()

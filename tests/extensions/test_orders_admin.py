@@ -96,9 +96,9 @@ def test_its_endpoints_are_guarded_by_lines_and_resources_of_their_own(client: h
 def test_its_permissions_are_buttons_on_a_page_of_their_own(client: httpx.Client) -> None:
     tree = client.get("/api/menu/list", params={"size": 200}).json()["data"]["items"]
 
-    (page,) = [one for one in tree if one["name"] == "orders"]
+    (page,) = [menu for menu in tree if menu["name"] == "orders"]
     assert page["parentId"] is None
-    assert [one["authMark"] for one in tree if one["parentId"] == page["id"]] == [
+    assert [menu["authMark"] for menu in tree if menu["parentId"] == page["id"]] == [
         "orders:order:read",
         "orders:order:create",
         "orders:order:delete",
@@ -111,8 +111,8 @@ def test_its_calls_are_in_the_operation_log(client: httpx.Client) -> None:
 
     def entries() -> list[dict[str, object]]:
         answer = client.get("/api/operation-log/list", params={"module": "orders"})
-        found: list[dict[str, object]] = answer.json()["data"]["items"]
-        return [one for one in found if one["action"] == "enter an order"]
+        logged: list[dict[str, object]] = answer.json()["data"]["items"]
+        return [entry for entry in logged if entry["action"] == "enter an order"]
 
     assert eventually(lambda: bool(entries()))
 
@@ -124,7 +124,7 @@ def test_its_operations_are_in_the_openapi_document(client: httpx.Client) -> Non
     assert entered["operationId"] == "createOrder"
     assert entered["tags"] == ["orders"]
     assert {"201", "401", "403", "409", "422"} <= entered["responses"].keys()
-    assert "Orders." in [one["description"] for one in document["tags"]]
+    assert "Orders." in [tag["description"] for tag in document["tags"]]
 
 
 def test_the_commands_know_it(extended: Extended) -> None:
@@ -132,18 +132,20 @@ def test_the_commands_know_it(extended: Extended) -> None:
     health = extended.command("doctor")
 
     assert tested.status == 0, tested.errors
-    told = dict(line.split(maxsplit=2)[1:] for line in health.output.splitlines() if line.startswith("ok "))
-    assert told["extensions"] == "orders, with tables up to date"
-    assert "enabled Button" in told["permission-codes"]
+    findings = dict(
+        line.split(maxsplit=2)[1:] for line in health.output.splitlines() if line.startswith("ok ")
+    )
+    assert findings["extensions"] == "orders, with tables up to date"
+    assert "enabled Button" in findings["permission-codes"]
 
 
 def test_doctor_names_an_extension_that_can_not_be_used_among_its_findings(extended: Extended) -> None:
     variables = extended.variables | {"PORTCULLIS_EXTENSIONS": "no_such_package"}
     health = portcullis(extended.folder, "doctor", **variables)
 
-    (told,) = [line for line in health.output.splitlines() if "policy-files" in line]
-    assert told.startswith("fault")
-    assert "the extension no_such_package can't be imported" in told
+    (finding,) = [line for line in health.output.splitlines() if "policy-files" in line]
+    assert finding.startswith("fault")
+    assert "the extension no_such_package can't be imported" in finding
 
 
 def test_without_the_setting_the_service_does_not_have_its_endpoints(extended: Extended) -> None:

@@ -62,7 +62,7 @@ def give(monkeypatch: pytest.MonkeyPatch, extension: object) -> None:
 def test_an_extension_adds_its_lines_and_routes() -> None:
     shipped = read_shipped(extensions=["shop"])
 
-    assert "GET /api/shop" in {one.object for one in check_routes(shipped).operations}
+    assert "GET /api/shop" in {operation.object for operation in check_routes(shipped).operations}
     assert shipped.digest != read_shipped().digest
 
 
@@ -70,9 +70,9 @@ def test_an_extension_adds_its_lines_and_routes() -> None:
 def test_exact_lists_of_openings_need_not_name_those_of_an_extension() -> None:
     (plain,), (wide,) = (
         [
-            one
-            for one in own.invariants.statements
-            if isinstance(one, Exactly) and (one.word, one.layer) == ("@login", "endpoint")
+            statement
+            for statement in own.invariants.statements
+            if isinstance(statement, Exactly) and (statement.word, statement.layer) == ("@login", "endpoint")
         ]
         for own in (read_shipped(), read_shipped(extensions=["shop"]))
     )

@@ -94,6 +94,6 @@ def either(_either: Inside, either_folder: Path) -> Inside:
     """A service of the module without files, once with a local directory and once with an S3 server."""
     with psycopg.connect(_either.database_url) as connection:
         connection.execute("DELETE FROM sys.file")
-    for one in either_folder.glob("*/*"):
-        one.unlink()
+    for path in either_folder.glob("*/*"):
+        path.unlink()
     return _either

@@ -145,7 +145,7 @@ async def test_a_deleted_file_is_gone_for_everybody_with_its_object(service: Ins
         assert (await service.ask(method, target)).code == "not_found"
     assert (await service.ask("POST", f"{path}/public-link", {})).code == "not_found"
     assert (await service.data("GET", "/api/file/list"))["items"] == [kept]
-    assert len([one for one in (tmp_path / "files").rglob("*") if one.is_file()]) == 1
+    assert len([file for file in (tmp_path / "files").rglob("*") if file.is_file()]) == 1
 
 
 async def test_the_list_filters_and_sorts_by_what_it_names_and_by_nothing_else(service: Inside) -> None:
@@ -154,8 +154,8 @@ async def test_the_list_filters_and_sorts_by_what_it_names_and_by_nothing_else(s
     await uploaded(service, "c%.txt", DIGITS)
 
     async def names(query: str) -> list[str]:
-        found = await service.data("GET", f"/api/file/list?{query}")
-        return [item["name"] for item in found["items"]]
+        page = await service.data("GET", f"/api/file/list?{query}")
+        return [item["name"] for item in page["items"]]
 
     assert await names("sort=name") == ["A.pdf", "b_1.png", "c%.txt"]
     assert await names("sort=-size") == ["b_1.png", "A.pdf", "c%.txt"]
@@ -173,7 +173,7 @@ async def test_an_object_that_was_changed_or_removed_behind_the_service_is_no_fi
     service: Inside, tmp_path: Path
 ) -> None:
     data = await uploaded(service, "digits.txt", DIGITS)
-    (stored,) = (one for one in (tmp_path / "files").rglob("*") if one.is_file())
+    (stored,) = (path for path in (tmp_path / "files").rglob("*") if path.is_file())
 
     stored.write_bytes(DIGITS + b"more")
     assert (await download(service, data["id"])).code == "unavailable"

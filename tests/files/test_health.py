@@ -49,7 +49,7 @@ def check_of(directory: Path) -> FilesCheck:
 
 
 def names_in(folder: Path) -> list[str]:
-    return [one.name for one in folder.iterdir()]
+    return [path.name for path in folder.iterdir()]
 
 
 async def test_a_directory_that_can_be_written_is_up_and_nothing_is_left_in_it(tmp_path: Path) -> None:

@@ -34,15 +34,15 @@ def incoming(count: int, *, limit: int = 10**9, lease: Lease | None = None, ever
     return Incoming(b"head", drops(count), limit=limit, too_much=TooLarge(), renew=kept.renew, every=every)
 
 
-async def taken(one: Incoming) -> bytes:
-    return b"".join([piece async for piece in one.pieces()])
+async def taken(upload: Incoming) -> bytes:
+    return b"".join([piece async for piece in upload.pieces()])
 
 
 async def test_what_passes_is_counted_and_hashed() -> None:
-    one = incoming(3)
+    upload = incoming(3)
 
-    assert await taken(one) == b"headxxx"
-    assert (one.size, one.sha256) == (7, hashlib.sha256(b"headxxx").hexdigest())
+    assert await taken(upload) == b"headxxx"
+    assert (upload.size, upload.sha256) == (7, hashlib.sha256(b"headxxx").hexdigest())
 
 
 async def test_one_byte_over_the_limit_is_refused() -> None:

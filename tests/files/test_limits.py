@@ -60,9 +60,11 @@ def kept(service: Inside) -> tuple[int, int]:
     """Return the number and the bytes of all files; no row may be of any other state."""
     with psycopg.connect(service.database_url) as connection:
         assert connection.execute("SELECT 1 FROM sys.file WHERE state <> 'stored'").fetchone() is None
-        found = connection.execute("SELECT count(*), coalesce(sum(size), 0)::bigint FROM sys.file").fetchone()
-    assert found is not None
-    return found[0], found[1]
+        totals = connection.execute(
+            "SELECT count(*), coalesce(sum(size), 0)::bigint FROM sys.file"
+        ).fetchone()
+    assert totals is not None
+    return totals[0], totals[1]
 
 
 async def logged_in_as_eve(service: Inside) -> str:
@@ -216,7 +218,7 @@ async def test_a_slow_user_does_not_take_the_turns_of_others(limited: Inside) ->
     slow = [asyncio.create_task(send_slowly(limited, slowly())) for _ in range(2)]
     await half_way.wait()
     assert (await upload(limited, token=eve)).status == 201
-    assert not any(one.done() for one in slow)
+    assert not any(task.done() for task in slow)
 
     go_on.set()
     assert [answer.status for answer in await asyncio.gather(*slow)] == [201, 201]

@@ -67,7 +67,7 @@ async def test_calls_are_counted_by_outcome(tmp_path: Path, key: str) -> None:
     with pytest.raises(Unavailable):
         await nowhere.ping()
 
-    assert {call for call, count in store.calls.items() if count} == {(one, "done") for one in CALLED}
+    assert {call for call, count in store.calls.items() if count} == {(name, "done") for name in CALLED}
     assert {call for call, durations in store.durations.items() if any(durations.buckets)} == CALLED
     assert {call for call, count in nowhere.calls.items() if count} == {("ping", "failed")}
 

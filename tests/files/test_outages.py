@@ -187,8 +187,8 @@ async def test_tampered_credentials_are_a_503_a_line_in_the_log_and_no_secret_an
     assert {line["reason"] for line in lines if line["event"] == "object store fails"} == {
         "SignatureDoesNotMatch"
     }
-    said = str(lines) + str(answer) + str(ready)
-    assert "tampered" not in said
+    text = str(lines) + str(answer) + str(ready)
+    assert "tampered" not in text
     assert s3.endpoint not in answer.body.decode()
 
 

@@ -58,8 +58,8 @@ def token(service: Running) -> str:
         answer = client.post(
             "/api/auth/login", json={"userName": ADMINISTRATOR, "password": ADMINISTRATOR_PASSWORD}
         )
-    found: str = answer.json()["data"]["accessToken"]
-    return found
+    access_token: str = answer.json()["data"]["accessToken"]
+    return access_token
 
 
 def content(size: int) -> Iterator[bytes]:
@@ -91,9 +91,9 @@ def upload(
     connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=60)
     connection.request("POST", "/api/file", body(), headers, encode_chunked=chunked)
     answer = connection.getresponse()
-    said = json.loads(answer.read())
+    reply = json.loads(answer.read())
     connection.close()
-    return answer.status, said
+    return answer.status, reply
 
 
 @pytest.mark.parametrize("chunked", [False, True], ids=["declared", "chunked"])
@@ -103,11 +103,11 @@ def test_a_large_file_goes_in_and_out_in_little_memory(service: Running, token: 
     digest = hashlib.sha256(b"".join(content(SIZE))).hexdigest()
 
     before = _forget_peak(worker)
-    status, said = upload(service, token, SIZE, chunked=chunked)
-    assert status == 201, said
+    status, body = upload(service, token, SIZE, chunked=chunked)
+    assert status == 201, body
     assert _peak_of(worker) - before < MOST
 
-    data = said["data"]
+    data = body["data"]
     assert isinstance(data, dict)
     assert (data["size"], data["sha256"]) == (SIZE, digest)
     with service.client() as client:
@@ -120,8 +120,8 @@ def test_a_large_file_goes_in_and_out_in_little_memory(service: Running, token: 
 
 
 def test_a_client_that_takes_nothing_is_sent_no_more_than_fits_between(service: Running, token: str) -> None:
-    _, said = upload(service, token, SIZE)
-    data = said["data"]
+    _, body = upload(service, token, SIZE)
+    data = body["data"]
     assert isinstance(data, dict)
     (worker,) = service.workers
     before = _forget_peak(worker)
@@ -172,7 +172,7 @@ async def test_a_worker_that_is_killed_in_the_middle_of_an_upload_leaves_nothing
             for piece in content(SIZE):
                 client.sendall(piece)
             objects = folder / "data" / "files"
-            assert eventually(lambda: any("#" in one.name for one in objects.rglob("*")))
+            assert eventually(lambda: any("#" in path.name for path in objects.rglob("*")))
             os.kill(service.workers[0], signal.SIGKILL)
         connection.execute("UPDATE sys.file SET lease_time = now() WHERE state = 'pending'")
 
@@ -180,7 +180,7 @@ async def test_a_worker_that_is_killed_in_the_middle_of_an_upload_leaves_nothing
         await Sweep(records, object_store(Objstore(), objects)).once()
         await records.close()
         assert connection.execute("SELECT name, state FROM sys.file").fetchall() == []
-    assert [one for one in objects.rglob("*") if one.is_file()] == []
+    assert [path for path in objects.rglob("*") if path.is_file()] == []
 
 
 def _forget_peak(pid: int) -> int:

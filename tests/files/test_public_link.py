@@ -29,10 +29,10 @@ async def visit(service: Inside, path: str, *headers: tuple[str, str]) -> Answer
 
 def problem(answer: Answer) -> Any:
     assert answer.status == 404
-    said = answer.json
-    del said["requestId"]
+    body = answer.json
+    del body["requestId"]
     names = [name for name, _ in answer.headers]
-    return said, names
+    return body, names
 
 
 async def test_a_holder_of_the_link_gets_the_file_without_a_login(shared: Inside) -> None:
@@ -98,12 +98,12 @@ async def test_the_life_of_a_link_is_the_one_asked_for_or_the_usual_one_and_has_
     for body, seconds in (({}, 7 * 86_400), ({"expiresIn": 90 * 86_400}, 90 * 86_400)):
         await linked(shared, data["id"], **body)
         with psycopg.connect(shared.database_url) as connection:
-            found = connection.execute(
+            row = connection.execute(
                 "SELECT extract(epoch FROM token_expire_time - now()) FROM sys.file WHERE id = %s",
                 [data["id"]],
             ).fetchone()
-        assert found is not None
-        assert seconds - 60 < found[0] <= seconds
+        assert row is not None
+        assert seconds - 60 < row[0] <= seconds
     for wrong in (0, -1, 90 * 86_400 + 1, 2**31 + 1, "60", 1.5):
         answer = await shared.ask("POST", f"/api/file/{data['id']}/public-link", {"expiresIn": wrong})
         assert answer.fields == ["expiresIn"]

@@ -142,7 +142,7 @@ async def test_one_sweep_at_a_time(place: Place) -> None:
     swept = await asyncio.gather(*(place.sweep() for _ in range(4)))
 
     # One that begins after another has ended finds nothing.
-    assert [found for found in swept if found] == [1]
+    assert [count for count in swept if count] == [1]
 
 
 async def test_an_upload_under_way_is_swept_around_and_then_there(place: Place) -> None:
@@ -162,8 +162,8 @@ async def test_an_upload_under_way_is_swept_around_and_then_there(place: Place) 
     stored = await running
 
     assert await place.keys() == {stored.key}
-    found = [part async for part in place.objects.read(stored.key, stored.size, 0, stored.size)]
-    assert sum(map(len, found)) == stored.size == len(PNG) + 2 * PART + 1
+    parts = [part async for part in place.objects.read(stored.key, stored.size, 0, stored.size)]
+    assert sum(map(len, parts)) == stored.size == len(PNG) + 2 * PART + 1
 
 
 async def test_an_upload_that_lost_its_lease_is_refused_and_leaves_nothing(place: Place) -> None:

@@ -36,7 +36,7 @@ def traces(service: Inside, folder: Path) -> tuple[set[str], set[str]]:
     with psycopg.connect(service.database_url) as connection:
         keys = {row[0] for row in connection.execute("SELECT key FROM sys.file WHERE state = 'stored'")}
         assert connection.execute("SELECT name FROM sys.file WHERE state <> 'stored'").fetchall() == []
-    return keys, {str(one.relative_to(folder)) for one in folder.rglob("*") if one.is_file()}
+    return keys, {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
 
 
 def refused_without_a_trace(answer: Answer, code: str, service: Inside, folder: Path) -> None:

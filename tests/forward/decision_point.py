@@ -142,8 +142,8 @@ class DecisionPoint:
         rules = [*(Rule(*line.split(", ")) for line in lines), *self.accounts]
         self.live.offer(Policy(self._shipped.model_text, rules, {}, self.live.current.revision + 1))
 
-    def _note(self, *told: Any) -> None:
-        self.events.append(evaluation_event(*told))
+    def _note(self, *details: Any) -> None:
+        self.events.append(evaluation_event(*details))
 
     async def _newest(self) -> int:
         return self.live.current.revision
@@ -169,9 +169,9 @@ class DecisionPoint:
         if kind == "envoy":
             return await ask(self.app, method, path + target, ("Host", "orders.test"), *sent, **scope)
         family = "Original" if kind == "nginx" else "Forwarded"
-        told = [
+        forwarded = [
             (f"X-{family}-Method", method),
             (f"X-{family}-Uri", target),
             (f"X-{family}-Host", "orders.test"),
         ]
-        return await ask(self.app, "GET", path, ("Host", "portcullis.test"), *told, *sent, **scope)
+        return await ask(self.app, "GET", path, ("Host", "portcullis.test"), *forwarded, *sent, **scope)

@@ -64,6 +64,6 @@ async def test_the_path_behind_the_decision_is_the_one_decided_about(proxy: Fron
     answer, _ = await proxy.send(OPEN)
     assert (answer.status, json.loads(answer.body)) == (200, SERVED)
     answer, _ = await proxy.send(OPEN, header)
-    told: Any = json.loads(answer.body) if answer.status == 200 else None
+    reported: Any = json.loads(answer.body) if answer.status == 200 else None
     # Caddy and nginx drop names with "_"; a refusal of the decision point becomes a 500 of nginx.
-    assert told == SERVED or answer.status in (400, 500)
+    assert reported == SERVED or answer.status in (400, 500)

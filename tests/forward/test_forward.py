@@ -28,11 +28,11 @@ def identity(answer: Answer) -> dict[str, str | None]:
 async def test_who_holds_the_code_passes_with_an_identity(kind: str) -> None:
     answer = await POINT.ask(kind, "GET /orders/7?x=/y", BEARER + "alice")
     assert answer.status == 200
-    found = identity(answer)
-    decision = found.pop("decision")
+    headers = identity(answer)
+    decision = headers.pop("decision")
     assert decision is not None
     assert decision.startswith("r1-")
-    assert found == {"user": "alice", "user-id": "7", "roles": "clerk,night%20watch", "assertion": ""}
+    assert headers == {"user": "alice", "user-id": "7", "roles": "clerk,night%20watch", "assertion": ""}
     assert answer.header("cache-control") == "no-store"
 
 
@@ -56,9 +56,9 @@ async def test_without_a_token_only_what_is_open_to_anyone_passes(kind: str) -> 
     assert set(identity(answer).values()) == {None}
     answer = await POINT.ask(kind, "GET /status")
     assert answer.status == 200
-    found = identity(answer)
-    assert found.pop("decision")
-    assert set(found.values()) == {""}
+    headers = identity(answer)
+    assert headers.pop("decision")
+    assert set(headers.values()) == {""}
 
 
 @every
@@ -215,9 +215,9 @@ async def test_each_header_of_the_dialect_is_there_once(kind: str, part: str) ->
     name = f"X-{'Original' if kind == 'nginx' else 'Forwarded'}-{part}"
     for value in ("GET", "/status", "orders.test"):
         assert (await POINT.ask(kind, "GET /status", f"{name}: {value}")).code == "bad_request"
-    told = {"Method": "GET", "Uri": "/status", "Host": "orders.test"}
-    del told[part]
-    headers = [(name.replace(part, one), value) for one, value in told.items()]
+    forwarded = {"Method": "GET", "Uri": "/status", "Host": "orders.test"}
+    del forwarded[part]
+    headers = [(name.replace(part, suffix), value) for suffix, value in forwarded.items()]
     path = f"/access/v1/forward/{kind}/orders"
     answer = await ask(POINT.app, "GET", path, *headers, ("Host", "x"), (HEADER, PROXY_KEY))
     assert answer.code == "bad_request"
@@ -226,12 +226,12 @@ async def test_each_header_of_the_dialect_is_there_once(kind: str, part: str) ->
 @pytest.mark.parametrize("kind", ["caddy", "traefik", "nginx"])
 async def test_the_subrequest_may_have_any_method_and_query(kind: str) -> None:
     name = "Original" if kind == "nginx" else "Forwarded"
-    told = [(f"X-{name}-Method", "GET"), (f"X-{name}-Uri", "/status"), (f"X-{name}-Host", "x")]
+    forwarded = [(f"X-{name}-Method", "GET"), (f"X-{name}-Uri", "/status"), (f"X-{name}-Host", "x")]
     for method in (*METHODS, "HEAD", "OPTIONS", "PROPFIND"):
         path = f"/access/v1/forward/{kind}/orders?service=billing&x"
-        assert (await ask(POINT.app, method, path, *told, (HEADER, PROXY_KEY))).status == 200
+        assert (await ask(POINT.app, method, path, *forwarded, (HEADER, PROXY_KEY))).status == 200
     path = f"/access/v1/forward/{kind}/orders/status"
-    assert (await ask(POINT.app, "GET", path, *told, (HEADER, PROXY_KEY))).status == 404
+    assert (await ask(POINT.app, "GET", path, *forwarded, (HEADER, PROXY_KEY))).status == 404
 
 
 async def test_the_path_that_envoy_asks_about_is_the_raw_one() -> None:
@@ -390,16 +390,19 @@ async def test_each_decision_is_an_event_that_tells_the_user_and_who_asked(kind:
         await point.ask(kind, "GET /status", service="billing"),
     ]
     assert [answer.status for answer in answers] == [200, 403, 401, 200, 403]
-    told = [(one.outcome, one.reason, one.object, one.user_id, one.subject_type) for one in point.events]
+    recorded = [
+        (event.outcome, event.reason, event.object, event.user_id, event.subject_type)
+        for event in point.events
+    ]
     bound, deleted = "orders GET /orders/{id}", "orders DELETE /orders/{id}"
-    assert told == [
+    assert recorded == [
         ("allow", "opened", bound, 7, "token"),
         ("deny", "not_held", deleted, 7, "token"),
         ("deny", "not_logged_in", bound, None, ""),
         ("allow", "opened", "orders GET /status", None, ""),
         ("deny", "other_service", "forward other-service", None, ""),
     ]
-    assert {one.asked_by for one in point.events} == {50}
+    assert {event.asked_by for event in point.events} == {50}
     assert point.events[0].decision == answers[0].header("x-portcullis-decision")
     assert point.events[1].decision == answers[1].json["decisionId"]
 

@@ -301,8 +301,8 @@ async def test_envoy_without_normalisation_is_as_safe(tmp_path: Path) -> None:
     ):
         for target, served in TARGETS.items():
             expected = None if served is MERGED else served.get("caddy")
-            found = (await proxy.send(f"GET {target}", ZOES))[1]
-            assert (found and found.target) == expected, target
+            reached = (await proxy.send(f"GET {target}", ZOES))[1]
+            assert (reached and reached.target) == expected, target
 
 
 @pytest.mark.parametrize("kind", MARKED)

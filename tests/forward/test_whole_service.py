@@ -93,11 +93,11 @@ async def test_roles_keys_and_sessions_decide_from_the_next_request_on(
             for token in (machine, None):
                 assert await status(proxy, token) == 403
 
-        def told() -> list[str]:
+        def logged_reasons() -> list[str]:
             lines = [json.loads(line) for line in log.read_bytes().splitlines()]
-            return [one["reason"] for one in lines if one.get("object") == "orders GET /orders/{id}"]
+            return [item["reason"] for item in lines if item.get("object") == "orders GET /orders/{id}"]
 
         expected = ["not_logged_in", "not_held", "opened", "not_held", "opened"]
-        assert await eventually_here(lambda: told() == expected), told()
+        assert await eventually_here(lambda: logged_reasons() == expected), logged_reasons()
         entries = await service.data("GET", "/api/operation-log/list?size=200")
-        assert not [one["url"] for one in entries["items"] if one["url"].startswith("/access/")]
+        assert not [entry["url"] for entry in entries["items"] if entry["url"].startswith("/access/")]

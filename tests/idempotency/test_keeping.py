@@ -74,10 +74,10 @@ async def test_what_has_expired_is_deleted_and_nothing_else(shared: Inside) -> N
     )
     database = Database(shared.database_url)
 
-    said = await forget_answers(database)
+    message = await forget_answers(database)
     await database.close()
 
-    assert said == f"{expired} answers deleted"
+    assert message == f"{expired} answers deleted"
     assert expired >= 1
     ((left,),) = execute(shared, "SELECT convert_from(answer, 'UTF8') FROM sys.idempotency_key")
     assert recent["roleCode"] in left
@@ -184,5 +184,7 @@ async def write(
 async def codes(database: Database) -> set[str]:
     """Return the codes of the roles that tests have made."""
     async with database.snapshot() as connection:
-        found = await roles.page(connection, roles.RoleFilter(), page=1, size=200)
-    return {one.role_code for one in found.items if one.role_code in ("keeper", "first", "second", "third")}
+        listed = await roles.page(connection, roles.RoleFilter(), page=1, size=200)
+    return {
+        role.role_code for role in listed.items if role.role_code in ("keeper", "first", "second", "third")
+    }

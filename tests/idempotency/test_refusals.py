@@ -63,9 +63,9 @@ async def test_what_can_be_repeated_anyway_ignores_a_key(shared: Inside) -> None
     ]
     deleted = [await shared.ask("DELETE", target, None, mine) for _ in range(2)]
 
-    assert [one.json["data"]["description"] for one in changed] == ["one", "two"]
-    assert [one.status for one in deleted] == [200, 404]
-    assert not any(was_replayed(one) for one in (*changed, *deleted))
+    assert [reply.json["data"]["description"] for reply in changed] == ["one", "two"]
+    assert [reply.status for reply in deleted] == [200, 404]
+    assert not any(was_replayed(reply) for reply in (*changed, *deleted))
 
 
 class Body(Schema):

@@ -30,10 +30,10 @@ async def test_a_repetition_gets_the_same_answer_and_creates_nothing(shared: Ins
     again = [await shared.ask("POST", path, body, mine) for _ in range(2)]
 
     assert (first.status, was_replayed(first)) == (201, False)
-    for one in again:
-        assert (one.status, one.body, was_replayed(one)) == (201, first.body, True)
-        assert [one.header(name) for name in KEPT] == [first.header(name) for name in KEPT]
-        assert one.header("x-request-id") != first.header("x-request-id")
+    for answer in again:
+        assert (answer.status, answer.body, was_replayed(answer)) == (201, first.body, True)
+        assert [answer.header(name) for name in KEPT] == [first.header(name) for name in KEPT]
+        assert answer.header("x-request-id") != first.header("x-request-id")
     assert first.header("etag") == '"1"'
     assert await count(shared, path) == before + 1
 
@@ -127,7 +127,7 @@ async def test_a_refused_request_leaves_its_key_free(shared: Inside) -> None:
     await shared.data("DELETE", f"/api/role/{taken['id']}")
     served = await shared.ask("POST", "/api/role", body, mine)
 
-    assert [one.code for one in refused] == ["conflict", "conflict"]
+    assert [answer.code for answer in refused] == ["conflict", "conflict"]
     assert (served.status, was_replayed(served)) == (201, False)
 
 
@@ -145,13 +145,13 @@ async def test_a_dry_run_keeps_no_answer_and_repeats_none(shared: Inside) -> Non
 async def test_of_many_equal_requests_at_once_one_is_served(shared: Inside) -> None:
     body, mine = new("/api/role"), key()
 
-    found = await asyncio.gather(*(shared.ask("POST", "/api/role", body, mine) for _ in range(6)))
+    answers = await asyncio.gather(*(shared.ask("POST", "/api/role", body, mine) for _ in range(6)))
 
-    served = [one for one in found if one.status == 201 and not was_replayed(one)]
-    others = [one for one in found if one not in served and not was_replayed(one)]
+    served = [answer for answer in answers if answer.status == 201 and not was_replayed(answer)]
+    others = [answer for answer in answers if answer not in served and not was_replayed(answer)]
     assert len(served) == 1
     # As many as came while it was served; the others got its answer.
-    assert {(one.status, one.code, one.header("retry-after")) for one in others} <= {
+    assert {(answer.status, answer.code, answer.header("retry-after")) for answer in others} <= {
         (409, "request_under_way", "1")
     }
     assert (await shared.ask("POST", "/api/role", body, mine)).body == served[0].body

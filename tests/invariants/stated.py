@@ -22,10 +22,10 @@ def stated(text: str) -> Invariants:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "stated.yaml"
         lines = [line for line in text.splitlines() if line.strip()]
-        told = "".join(
+        statements = "".join(
             f"  - {{name: s{at}, reason: it matters, {line.strip()}}}\n" for at, line in enumerate(lines)
         )
-        path.write_text(f"statements:\n{told}", "utf-8")
+        path.write_text(f"statements:\n{statements}", "utf-8")
         return read_invariants([path])
 
 

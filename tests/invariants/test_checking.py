@@ -102,9 +102,9 @@ def test_every_change_needs_a_code_except_the_listed_ones() -> None:
     ],
 )
 def test_a_statement_about_a_request_that_no_route_serves_does_not_pass_in_silence(statement: str) -> None:
-    found = findings(stated(statement), policy_of(), holders({"super": "*"}))
+    messages = findings(stated(statement), policy_of(), holders({"super": "*"}))
 
-    assert found == ["no route serves DELETE /api/usr/7: the statement is about nothing"]
+    assert messages == ["no route serves DELETE /api/usr/7: the statement is about nothing"]
 
 
 def test_a_request_for_one_value_is_looked_at_alone() -> None:
@@ -120,10 +120,10 @@ def test_a_request_for_one_value_is_looked_at_alone() -> None:
 def test_without_roles_statements_about_them_are_reported_as_not_checked() -> None:
     invariants = stated("no_role_holds: [a, b]\nno_user_holds: [a, b]\ncode_needed_for: [PATCH]")
 
-    found = check(invariants, policy_of())
+    report = check(invariants, policy_of())
 
-    assert [one.name for one in found.unchecked] == ["s0", "s1"]
-    assert found.violations == ()
+    assert [statement.name for statement in report.unchecked] == ["s0", "s1"]
+    assert report.violations == ()
 
 
 def test_what_is_broken_already_does_not_count_as_new() -> None:
@@ -172,11 +172,11 @@ def test_a_role_that_breaks_a_statement_by_a_code_that_is_new_is_found() -> None
     after = policy_of("grant, x:y, x:y", "permission, x:y, x:y")
     apart = stated("no_role_holds: ['x:y', 'a:b']")
 
-    found = new(
+    messages = new(
         apart, Situation(policy_of(), holders({"one": "a:b"})), Situation(after, holders({"one": "a:b x:y"}))
     )
 
-    assert found == ["the role one holds x:y and a:b"]
+    assert messages == ["the role one holds x:y and a:b"]
 
 
 def test_a_user_who_breaks_a_statement_may_get_another_role() -> None:

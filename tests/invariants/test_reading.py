@@ -26,9 +26,9 @@ def written(folder: Path, text: str, name: str = "stated.yaml") -> Path:
 def test_a_statement_keeps_its_name_its_reason_and_its_line(tmp_path: Path) -> None:
     path = written(tmp_path, GOOD)
 
-    (found,) = read_invariants([path]).statements
+    (statement,) = read_invariants([path]).statements
 
-    assert found == OnlyRoles(
+    assert statement == OnlyRoles(
         name="deletion",
         reason="it can't be undone",
         place=f"{path}:2",
@@ -47,10 +47,10 @@ def test_lines_that_can_not_be_policy_lines_are_refused_by_file_and_line(tmp_pat
 def test_several_files_are_read_as_one(tmp_path: Path) -> None:
     other = "statements: [{name: apart, reason: x, no_user_holds: ['a:b', 'a:c'], except_roles: [super]}]\n"
 
-    found = read_invariants([written(tmp_path, GOOD), written(tmp_path, other, "other.yaml")])
+    invariants = read_invariants([written(tmp_path, GOOD), written(tmp_path, other, "other.yaml")])
 
-    assert [type(one) for one in found.statements] == [OnlyRoles, Apart]
-    assert (found.about_roles, found.about_users) == (True, True)
+    assert [type(statement) for statement in invariants.statements] == [OnlyRoles, Apart]
+    assert (invariants.about_roles, invariants.about_users) == (True, True)
     assert read_invariants([]) == NONE
     assert (NONE.about_roles, NONE.about_users) == (False, False)
 
@@ -91,10 +91,10 @@ def test_a_fault_is_named_with_file_and_line(
 
 
 def test_a_name_is_given_once_in_all_files(tmp_path: Path) -> None:
-    one, two = written(tmp_path, GOOD), written(tmp_path, GOOD, "two.yaml")
+    first, two = written(tmp_path, GOOD), written(tmp_path, GOOD, "two.yaml")
 
-    with pytest.raises(PolicyError, match=f"{two}:2: the name deletion is there already, in {one}:2"):
-        read_invariants([one, two])
+    with pytest.raises(PolicyError, match=f"{two}:2: the name deletion is there already, in {first}:2"):
+        read_invariants([first, two])
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:

@@ -65,12 +65,12 @@ def broken(answer: Answer) -> list[tuple[str, str]]:
     if answer.status in (200, 201, 204):
         return []
     assert (answer.status, answer.json["code"]) == (409, "conflict"), answer.body
-    return [(one["name"], one["finding"]) for one in answer.json["brokenInvariants"]]
+    return [(invariant["name"], invariant["finding"]) for invariant in answer.json["brokenInvariants"]]
 
 
 async def buttons(service: Inside, *codes: str) -> list[int]:
-    found = (await service.data("GET", "/api/menu/list?menuType=Button&size=200"))["items"]
-    return [one["id"] for code in codes for one in found if one["authMark"] == code]
+    menus = (await service.data("GET", "/api/menu/list?menuType=Button&size=200"))["items"]
+    return [menu["id"] for code in codes for menu in menus if menu["authMark"] == code]
 
 
 async def role(service: Inside, code: str, *codes: str) -> int:
@@ -128,13 +128,13 @@ async def test_a_disabled_role_that_would_violate_it_is_not_enabled(service: Ins
 async def test_a_user_who_would_violate_it_by_two_roles_is_not_created_edited_or_enabled(
     service: Inside,
 ) -> None:
-    one = await role(service, "creates", "system:menu:create")
+    first = await role(service, "creates", "system:menu:create")
     two = await role(service, "deletes", "system:menu:delete")
     finding = "holds system:menu:create and system:menu:delete, by creates, deletes"
 
-    assert broken(await user(service, "ann", one, two)) == [("apart-in-users", f"the user ann {finding}")]
-    ann = (await user(service, "ann", one)).json["data"]["id"]
-    edit = {"nickName": "ann", "roleIds": [one, two]}
+    assert broken(await user(service, "ann", first, two)) == [("apart-in-users", f"the user ann {finding}")]
+    ann = (await user(service, "ann", first)).json["data"]["id"]
+    edit = {"nickName": "ann", "roleIds": [first, two]}
     assert broken(await service.ask("PATCH", f"/api/user/{ann}", edit)) == [
         ("apart-in-users", f"the user ann {finding}")
     ]
@@ -163,11 +163,11 @@ async def test_a_dry_run_warns_and_tells_what_would_change(service: Inside) -> N
     answer = await give(service, guard, "system:user:delete", query="?dryRun=true")
 
     assert answer.status == 200
-    told: Any = answer.json["data"]
-    assert [(one["roleCode"], one["access"]) for one in told["gains"]] == [
+    impact: Any = answer.json["data"]
+    assert [(gain["roleCode"], gain["access"]) for gain in impact["gains"]] == [
         ("guard", ["DELETE /api/user/{id}"])
     ]
-    (warning,) = told["warnings"]
+    (warning,) = impact["warnings"]
     assert warning == (
         "It would be refused, since it breaks the invariant only-the-top-deletes: "
         "the role guard can send DELETE /api/user/{id} (what is deleted is lost)"
@@ -184,12 +184,12 @@ async def test_an_import_that_breaks_a_statement_is_refused_whole(service: Insid
 
 
 async def test_a_binding_is_refused_that_breaks_anew_what_another_had_mended(service: Inside) -> None:
-    (found,) = (
-        one
-        for one in (await service.data("GET", "/api/resource/list?size=200"))["items"]
-        if (one["method"], one["path"]) == ("GET", "/api/menu/list")
+    (resource,) = (
+        entry
+        for entry in (await service.data("GET", "/api/resource/list?size=200"))["items"]
+        if (entry["method"], entry["path"]) == ("GET", "/api/menu/list")
     )
-    target = f"/api/resource/{found['id']}/buttons"
+    target = f"/api/resource/{resource['id']}/buttons"
     reading, listing = await buttons(service, "system:policy:read", "system:menu:list")
 
     mended = await service.ask("PUT", target, {"menuIds": [reading]})
@@ -200,20 +200,20 @@ async def test_a_binding_is_refused_that_breaks_anew_what_another_had_mended(ser
     assert broken(answer) == [
         ("auditors-list-menus", "a holder of system:menu:list can send GET /api/menu/list"),
     ]
-    assert [one.split(":")[0] for one in dry["warnings"]] == [
+    assert [warning.split(":")[0] for warning in dry["warnings"]] == [
         "It would be refused, since it breaks the invariant auditors-list-menus"
     ]
-    disabled = await service.ask("PUT", f"/api/resource/{found['id']}/enabled", {"enabled": False})
+    disabled = await service.ask("PUT", f"/api/resource/{resource['id']}/enabled", {"enabled": False})
     assert [name for name, _ in broken(disabled)] == ["auditors-list-menus"]
 
 
 async def test_a_button_is_not_enabled_by_which_a_role_would_break_a_statement(service: Inside) -> None:
     (deleting,) = await buttons(service, "system:user:delete")
     stored = await service.data("GET", f"/api/menu/{deleting}")
-    said = {key: stored[key] for key in ("parentId", "title", "authMark")}
-    await service.data("PATCH", f"/api/menu/{deleting}", {**said, "enabled": False})
+    edit = {key: stored[key] for key in ("parentId", "title", "authMark")}
+    await service.data("PATCH", f"/api/menu/{deleting}", {**edit, "enabled": False})
     await role(service, "sleeper", "system:user:delete")
 
-    answer = await service.ask("PATCH", f"/api/menu/{deleting}", {**said, "enabled": True})
+    answer = await service.ask("PATCH", f"/api/menu/{deleting}", {**edit, "enabled": True})
 
     assert broken(answer) == [("only-the-top-deletes", "the role sleeper can send DELETE /api/user/{id}")]

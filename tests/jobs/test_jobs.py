@@ -40,15 +40,15 @@ async def database(seeded_database_url: str) -> AsyncIterator[Database]:
 async def execute(database: Database, *statements: str) -> list[tuple[object, ...]]:
     async with database.transaction() as connection:
         for statement in statements:
-            found = await connection.execute(text(statement))
-        return [tuple(row) for row in found] if found.returns_rows else []
+            cursor = await connection.execute(text(statement))
+        return [tuple(row) for row in cursor] if cursor.returns_rows else []
 
 
 def test_the_page_names_all_jobs_with_their_intervals_and_bounds(tmp_path: Path) -> None:
     settings = load({"PORTCULLIS_CONFIG": "", "PORTCULLIS_SERVER__DATA": str(tmp_path)})
     page = (ROOT / "docs/reference/jobs.md").read_text()
     table = page.partition("<!-- jobs:start -->")[2].partition("<!-- jobs:end -->")[0]
-    told = re.findall(r"^\| `([\w-]+)` \| (.+) \| (.+) \| (.+) \|$", table, re.MULTILINE)
+    documented = re.findall(r"^\| `([\w-]+)` \| (.+) \| (.+) \| (.+) \|$", table, re.MULTILINE)
     units = {3600.0: "1 h", 86_400.0: "24 h", 600.0: "10 min"}
     expected = [
         (
@@ -59,7 +59,7 @@ def test_the_page_names_all_jobs_with_their_intervals_and_bounds(tmp_path: Path)
         )
         for job in jobs_of(settings, object_store(settings.objstore, tmp_path))
     ]
-    assert told == expected
+    assert documented == expected
 
 
 async def test_every_job_of_the_service_does_its_work_on_a_new_database(
@@ -110,10 +110,10 @@ async def test_keys_are_told_before_they_expire_and_deleted_long_after(
         " ('later', interval '15 days'), ('never', NULL)) AS k (name, ends) WHERE u.user_name = 'robot'",
     )
     assert await remind_of_keys(database) == "1 API keys expire within 14 days"
-    said = capsys.readouterr().err
-    assert "an API key expires soon" in said
-    assert "soon" in said
-    assert "robot" in said
+    output = capsys.readouterr().err
+    assert "an API key expires soon" in output
+    assert "soon" in output
+    assert "robot" in output
     assert await forget_keys(database) == "1 API keys deleted"
     left = [name for (name,) in await execute(database, "SELECT key_name FROM sys.api_key ORDER BY id")]
     assert left == ["gone", "soon", "later", "never"]
@@ -143,10 +143,10 @@ async def test_a_change_of_a_late_day_is_found_at_once_and_of_an_older_one_withi
     for day in (20, 21, 22):
         try:
             await verify_again(database, settings, date(2026, 11, day))
-        except TamperedError as found:
-            results.append(str(found))
+        except TamperedError as error:
+            results.append(str(error))
     assert len(results) == 1
-    assert all("operation_log 2026-11-11;" in said for said in results)
+    assert all("operation_log 2026-11-11;" in message for message in results)
 
     await execute(database, "UPDATE sys.operation_log SET url = '/another' WHERE action = 'on 20'")
     with pytest.raises(TamperedError, match=r"operation_log 2026-11-20.*portcullis audit verify"):
@@ -157,12 +157,12 @@ async def test_a_change_of_a_late_day_is_found_at_once_and_of_an_older_one_withi
 async def verified(database: Database) -> dict[str, tuple[int, int]]:
     """Return how many days of each log the last verification has read, and how many were faulty."""
     async with database.transaction() as connection:
-        found = await verifications.latest(connection)
-    return {one.log: (one.day_count, one.faulty_count) for one in found}
+        states = await verifications.latest(connection)
+    return {state.log: (state.day_count, state.faulty_count) for state in states}
 
 
 async def test_days_of_a_key_that_is_no_longer_set_are_left_out(database: Database) -> None:
     await write_on(database, "o" * 40, 19)
     await write_on(database, "n" * 40, 20)
-    said = await verify_again(database, Oplog(chain_key="n" * 40), TODAY)
-    assert said == DAYS.format(1)
+    report = await verify_again(database, Oplog(chain_key="n" * 40), TODAY)
+    assert report == DAYS.format(1)

@@ -18,8 +18,8 @@ pytestmark = pytest.mark.anyio
 
 async def job(service: Inside, name: str) -> dict[str, Any]:
     items = (await service.data("GET", "/api/jobs"))["items"]
-    (found,) = [one for one in items if one["name"] == name]
-    return dict(found)
+    (listed_job,) = [entry for entry in items if entry["name"] == name]
+    return dict(listed_job)
 
 
 async def test_a_job_that_is_asked_for_runs_at_once_for_who_asked(service: Inside) -> None:
@@ -57,7 +57,7 @@ def test_operators_list_run_pause_and_resume_jobs(
     ran = jobs("run", "expired-keys")
     assert (ran.status, ran.output) == (0, "expired-keys: 0 API keys deleted\n"), ran.errors
     assert jobs("pause", "key-reminders").status == 0
-    listed = {one["name"]: one for one in json.loads(jobs("list", "--json").output)["items"]}
+    listed = {entry["name"]: entry for entry in json.loads(jobs("list", "--json").output)["items"]}
     assert listed["key-reminders"]["paused"] is True
     assert [run["outcome"] for run in listed["expired-keys"]["runs"]] == ["done"]
     assert jobs("resume", "key-reminders").status == 0

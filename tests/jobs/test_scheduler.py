@@ -199,7 +199,9 @@ async def test_a_failing_job_is_told_until_it_is_done_again_and_is_tried_again_s
             ["sweeping"] if state == "degraded" else [],
         )
         assert (await bench.runs())[0].detail == detail
-    assert [(one.job_name, one.failing) for one in scheduler.stored] == [("sweeping", False)]
+    assert [(stored_job.job_name, stored_job.failing) for stored_job in scheduler.stored] == [
+        ("sweeping", False)
+    ]
 
 
 async def test_a_paused_job_waits_until_it_is_asked_for(bench: Bench) -> None:

@@ -10,13 +10,13 @@ def test_it_is_due_at_once_and_again_when_the_time_has_passed(monkeypatch: pytes
     now = 0.0
     monkeypatch.setattr(at_most_every, "monotonic", lambda: now)
     line = AtMostEvery(10.0)
-    found = {}
+    due_by_time = {}
     for now in (0.0, 0.5, 9.9, 10.0, 10.1, 35.0, 44.9, 45.0):
-        found[now] = line.due()
+        due_by_time[now] = line.due()
 
-    assert [at for at, due in found.items() if due] == [0.0, 10.0, 35.0, 45.0]
+    assert [at for at, due in due_by_time.items() if due] == [0.0, 10.0, 35.0, 45.0]
 
 
 def test_each_has_a_time_of_its_own() -> None:
-    one, other = AtMostEvery(60.0), AtMostEvery(60.0)
-    assert [one.due(), other.due(), one.due(), other.due()] == [True, True, False, False]
+    first, other = AtMostEvery(60.0), AtMostEvery(60.0)
+    assert [first.due(), other.due(), first.due(), other.due()] == [True, True, False, False]

@@ -25,14 +25,14 @@ print(json.dumps([MOST_TOKENS, MAX_REMEMBERED, canonical.cache_info().maxsize]))
 
 def test_a_process_takes_the_sizes_of_its_environment() -> None:
     given = "tokens=0,decisions=1,resources=2"
-    found = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", SIZES],
         check=True,
         cwd=ROOT,
         env=os.environ | {VARIABLE: given},
         capture_output=True,
     )
-    assert json.loads(found.stdout) == [0, 1, 2]
+    assert json.loads(completed.stdout) == [0, 1, 2]
 
 
 def test_a_cache_that_is_not_named_keeps_its_size(monkeypatch: pytest.MonkeyPatch) -> None:

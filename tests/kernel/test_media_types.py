@@ -22,7 +22,7 @@ def archive(*names: str, content: bytes = b"content") -> bytes:
     return made.getvalue()
 
 
-def told(head: bytes) -> list[str]:
+def media_types_of(head: bytes) -> list[str]:
     return [kind.media_type for kind in kinds_of(head)]
 
 
@@ -79,13 +79,13 @@ def told(head: bytes) -> list[str]:
     ],
 )
 def test_a_beginning_is_told_as_these_kinds_and_no_other(head: bytes, kinds: list[str]) -> None:
-    assert told(head) == kinds
+    assert media_types_of(head) == kinds
 
 
 @given(st.binary(max_size=200))
 def test_no_beginning_is_text_and_markup_at_once(head: bytes) -> None:
-    found = set(told(head))
-    assert not ("text/plain" in found and "text/html" in found)
+    matches = set(media_types_of(head))
+    assert not ("text/plain" in matches and "text/html" in matches)
 
 
 @given(
@@ -100,7 +100,7 @@ def test_what_begins_like_markup_is_never_taken_for_anything_that_is_harmless(
 
 def test_only_the_first_bytes_decide_however_many_have_arrived() -> None:
     text = b"a" * HEAD
-    assert told(text + b"\0") == told(text)
+    assert media_types_of(text + b"\0") == media_types_of(text)
 
 
 def test_each_extension_stands_for_one_kind_and_each_type_stands_once() -> None:

@@ -8,7 +8,7 @@ from service.kernel.names import MAX_NAME_LENGTH, name_fault, name_key, text_fau
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("spelling", "other"),
     [
         ("Admin", "ADMIN"),
         ("admin", "\uff41dmin"),  # a full-width letter
@@ -19,15 +19,15 @@ from service.kernel.names import MAX_NAME_LENGTH, name_fault, name_key, text_fau
         ("\u1fb3", "\u0391\u0345"),  # an iota below, and one to the right
     ],
 )
-def test_spellings_of_one_name_have_one_key(one: str, other: str) -> None:
-    assert name_key(one) == name_key(other)
+def test_spellings_of_one_name_have_one_key(spelling: str, other: str) -> None:
+    assert name_key(spelling) == name_key(other)
 
 
 @pytest.mark.parametrize(
-    ("one", "other"), [("admin", "\u0430dmin"), ("admin", "admin "), ("a", "ä"), ("", " ")]
+    ("name", "other"), [("admin", "\u0430dmin"), ("admin", "admin "), ("a", "ä"), ("", " ")]
 )
-def test_different_names_have_different_keys(one: str, other: str) -> None:
-    assert name_key(one) != name_key(other)
+def test_different_names_have_different_keys(name: str, other: str) -> None:
+    assert name_key(name) != name_key(other)
 
 
 @given(st.text())

@@ -7,9 +7,12 @@ from service.kernel.permission_catalogue import CATALOGUE, Page, Permission, cod
 
 
 def test_every_code_is_one_opens_something_and_stands_in_the_catalogue_once() -> None:
-    listed = [one for page in CATALOGUE for one in page.permissions]
+    listed = [permission for page in CATALOGUE for permission in page.permissions]
     assert len(listed) == len(permissions()) > 30
-    assert all(is_code(one.code) and "*" not in one.code and one.opens and one.title for one in listed)
+    assert all(
+        is_code(permission.code) and "*" not in permission.code and permission.opens and permission.title
+        for permission in listed
+    )
     assert len({page.name for page in CATALOGUE}) == len(CATALOGUE)
 
 

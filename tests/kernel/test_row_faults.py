@@ -14,11 +14,11 @@ from tests.policies.stock import MODEL
 def test_how_many_permissions_are_lacking_is_told_when_not_all_are_named(
     number: int, count: int | None
 ) -> None:
-    codes = [f"x:{one}" for one in range(number)]
+    codes = [f"x:{suffix}" for suffix in range(number)]
     decision = Policy(MODEL.read_text("utf-8")).judge("grant", "x:0", HeldCodes([]))
     denial = PermissionDenied("The role gives permissions that you do not hold", decision, required=codes)
 
-    (told,) = RowsRefused([RowFault(1, "roles", denial.detail, denial.code, denial)]).extra["errors"]
+    (error,) = RowsRefused([RowFault(1, "roles", denial.detail, denial.code, denial)]).extra["errors"]
 
-    assert told["required"] == codes[: RowsRefused.MOST]
-    assert told.get("requiredCount") == count
+    assert error["required"] == codes[: RowsRefused.MOST]
+    assert error.get("requiredCount") == count

@@ -40,11 +40,13 @@ def test_a_fault_says_which_character_it_is() -> None:
 
 
 def test_every_control_format_and_separating_character_is_refused_alone_and_inside() -> None:
-    unseen = [chr(one) for one in range(sys.maxunicode + 1) if category(chr(one)) in _REFUSED]
+    unseen = [
+        chr(code_point) for code_point in range(sys.maxunicode + 1) if category(chr(code_point)) in _REFUSED
+    ]
     assert len(unseen) > 200
-    for one in unseen:
-        for text in (one, f"a{one}b", f"1{one}1", f"{one}{one}"):
-            assert first_unseen(text) == one, hex(ord(one))
+    for character in unseen:
+        for text in (character, f"a{character}b", f"1{character}1", f"{character}{character}"):
+            assert first_unseen(text) == character, hex(ord(character))
 
 
 _REFUSED = {"Cc", "Cf", "Zl", "Zp"}

@@ -151,10 +151,10 @@ async def test_the_watch_tells_of_it_once_as_soon_as_the_clock_is_right(
     with capture_logs() as lines:
         for _ in range(3):
             await watch.look()
-    (told,) = [line for line in lines if line["event"] == TOLD]
+    (entry,) = [line for line in lines if line["event"] == TOLD]
 
-    assert told["event_type"] == "security"
-    assert told["ahead"] == pytest.approx(ahead, abs=2)
+    assert entry["event_type"] == "security"
+    assert entry["ahead"] == pytest.approx(ahead, abs=2)
     assert watch.health().state == "degraded"
     assert watch.health().details["ahead"] == pytest.approx(ahead, abs=2)
 

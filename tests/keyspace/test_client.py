@@ -21,8 +21,8 @@ def test_commands_of_the_moment_go_over_one_connection_and_each_has_its_own_repl
 
     async def use(store: SessionStore, server: Server) -> None:
         epochs = (store.rights_epoch(login_id, "new") for login_id in ("1", "2"))
-        found = await asyncio.gather(store.sessions("1"), *epochs)
-        assert list(found) == [{}, b"epoch", b"epoch"]
+        replies = await asyncio.gather(store.sessions("1"), *epochs)
+        assert list(replies) == [{}, b"epoch", b"epoch"]
         assert server.connections == 1
 
     run(with_server(tmp_path, answered, use))

@@ -271,12 +271,12 @@ async def test_whatever_ends_the_epoch_of_a_user_replaces_that_of_all_rights(
     for step in steps:
         await store.rights_epoch("1", "epoch")
         await step()
-        found = (await store.check_rights("1")).all_rights
+        epoch = (await store.check_rights("1")).all_rights
         assert await raw.get("auth:rights:1") is None
-        assert found is not None
-        assert found not in seen
+        assert epoch is not None
+        assert epoch not in seen
         assert await raw.ttl("auth:rights") > 0
-        seen.add(found)
+        seen.add(epoch)
 
 
 async def test_the_epoch_of_all_rights_is_begun_only_where_there_is_none(store: SessionStore) -> None:
@@ -288,9 +288,9 @@ async def test_the_epoch_of_all_rights_is_begun_only_where_there_is_none(store: 
 
 async def test_no_epoch_of_all_rights_returns_where_changes_were_lost(store: SessionStore, raw: Raw) -> None:
     """As after a failover to a replica that lacks the latest changes."""
-    found = []
+    epochs = []
     for _ in range(2):
         await raw.set("auth:rights", "before")
         await store.mark(["1"])
-        found.append((await store.check_rights("1")).all_rights)
-    assert found[0] != found[1]
+        epochs.append((await store.check_rights("1")).all_rights)
+    assert epochs[0] != epochs[1]

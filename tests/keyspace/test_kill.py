@@ -46,10 +46,10 @@ async def rotate_until_killed(store: SessionStore, login_id: str, begun: set[str
 
 async def is_back(raw: Raw, killed: int) -> bool:
     try:
-        said = await raw.info()
+        server_info = await raw.info()
     except (RedisError, OSError):
         return False
-    return int(said["process_id"]) != killed and not int(said["loading"])
+    return int(server_info["process_id"]) != killed and not int(server_info["loading"])
 
 
 async def test_a_kill_leaves_each_session_with_one_refresh_id_that_can_be_listed_and_ended(

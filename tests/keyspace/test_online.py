@@ -31,10 +31,10 @@ pages = pytest.mark.usefixtures("crowd")
 
 @pages
 async def test_pages_follow_each_other_newest_first_with_the_exact_total(store: SessionStore) -> None:
-    found = [await store.online.page(number=number, size=10) for number in (1, 2, 3, 4)]
+    fetched = [await store.online.page(number=number, size=10) for number in (1, 2, 3, 4)]
 
-    assert [page.total for page in found] == [25] * 4
-    assert [int(row.login_id) for page in found for row in page.rows] == list(range(25, 0, -1))
+    assert [page.total for page in fetched] == [25] * 4
+    assert [int(row.login_id) for page in fetched for row in page.rows] == list(range(25, 0, -1))
 
 
 @pages

@@ -118,8 +118,8 @@ def test_a_wrong_reply_is_refused_and_the_next_check_has_a_new_connection(
         return wrong if number == 1 else VALUES
 
     async def use(store: SessionStore, server: Server) -> None:
-        found = await asyncio.gather(store.check("1", "web"), return_exceptions=True)
-        assert [type(one) for one in found] == [Unavailable]
+        outcomes = await asyncio.gather(store.check("1", "web"), return_exceptions=True)
+        assert [type(outcome) for outcome in outcomes] == [Unavailable]
         assert await store.check("1", "web") == (b"m", b"s", b"7", b"e")
         assert server.connections == 2
 
@@ -152,7 +152,7 @@ def test_checks_without_a_reply_are_refused_in_time_also_those_sent_later(tmp_pa
         await asyncio.sleep(0.1)
         later = [store.check("2", "web"), store.check("3", "web")]
         refused = await asyncio.gather(first, *later, return_exceptions=True)
-        assert [type(one) for one in refused] == 3 * [Unavailable]
+        assert [type(outcome) for outcome in refused] == 3 * [Unavailable]
         with pytest.raises(Unavailable):
             await store.check("1", "web")
 

@@ -64,13 +64,13 @@ async def test_there_is_no_revision_in_an_empty_store(store: SessionStore) -> No
 
 async def test_a_witness_of_a_timeline_never_goes_back(store: SessionStore) -> None:
     key = store.revision_key
-    told = [
+    accepted = [
         await key.bear_witness("one", Witness(revision, hash_))
         for revision, hash_ in ((9, "a"), (10, "b"), (10, "c"), (2, "d"))
     ]
     await key.bear_witness("another", Witness(3, "e"))
 
-    assert told == [True, True, False, False]
+    assert accepted == [True, True, False, False]
     assert [(await key.read(name)).witness for name in ("one", "another", "none")] == [
         (10, "b"),
         (3, "e"),

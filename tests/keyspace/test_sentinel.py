@@ -75,7 +75,7 @@ async def test_what_the_replicas_have_confirmed_survives_the_death_of_the_primar
         group.kill(old)
         await asyncio.to_thread(group.wait_for_primary, old)
         await until(lambda: store.check("0", "web"))
-        lost = [one for one in acknowledged if not await is_marked(store, one)]
+        lost = [login_id for login_id in acknowledged if not await is_marked(store, login_id)]
     assert acknowledged == (["0", "1", "2"] if wait_replicas else ["0", "1", "2", "3"])
     assert lost == ([] if wait_replicas else ["3"])
 

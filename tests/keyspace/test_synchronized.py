@@ -22,9 +22,9 @@ class World:
         """Ask the store for its time, with the seconds that the question and the answer are under way."""
         began = self.clock.begin()
         self.true += there
-        told = self.true + self.store
+        server_time = self.true + self.store
         self.true += back
-        self.clock.observe(told, began)
+        self.clock.observe(server_time, began)
 
     def wrong(self) -> float:
         """Return how far the time that is told is ahead of the true one."""

@@ -74,10 +74,10 @@ class Logged:
         statement = sql.SQL("SELECT * FROM sys.{} WHERE request_id = %s ORDER BY id")
         async with asyncio.timeout(PATIENCE):
             while True:
-                found = await self._database.cursor(row_factory=dict_row).execute(
+                selected = await self._database.cursor(row_factory=dict_row).execute(
                     statement.format(sql.Identifier(table)), (request_id,)
                 )
-                rows = await found.fetchall()
+                rows = await selected.fetchall()
                 if len(rows) >= least:
                     return rows
                 await asyncio.sleep(0.02)
@@ -86,12 +86,12 @@ class Logged:
         """Make a user with these roles, past the API."""
         name = f"person-{next(_numbers)}"
         async with self._database.transaction():
-            found = await self._database.execute(
+            inserted = await self._database.execute(
                 "INSERT INTO sys.user (user_name, user_name_key, nick_name, password_hash)"
                 " VALUES (%s, %s, %s, %s) RETURNING id",
                 (name, name, name.title(), _HASH),
             )
-            row = await found.fetchone()
+            row = await inserted.fetchone()
             assert row is not None
             await self._database.execute(
                 "INSERT INTO sys.user_role SELECT %s, id FROM sys.role WHERE role_code = ANY(%s)",
@@ -122,9 +122,9 @@ class Logged:
 
 
 def _id_of(answer: Answer) -> str:
-    found = answer.header("x-request-id")
-    assert found is not None
-    return found
+    request_id = answer.header("x-request-id")
+    assert request_id is not None
+    return request_id
 
 
 @asynccontextmanager
@@ -139,5 +139,5 @@ async def watched(inside: Inside, redis_url: str) -> AsyncIterator[Logged]:
 async def logged(stores: EmbeddedStores, published_template: str) -> AsyncIterator[Logged]:
     """A service for a module."""
     with database(stores, published_template) as url, session_store(stores) as redis_url:
-        async with inside_published(url, redis_url) as running, watched(running, redis_url) as found:
-            yield found
+        async with inside_published(url, redis_url) as running, watched(running, redis_url) as service:
+            yield service

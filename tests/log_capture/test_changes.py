@@ -163,7 +163,7 @@ async def test_the_log_is_filtered_by_target_and_shows_the_changes_in_lists_file
     (line,) = (await logged.ask("GET", f"{asked}jsonl")).body.splitlines()
     csv = (await logged.ask("GET", f"{asked}csv")).body.decode()
 
-    assert [(one["kind"], one["targets"], one["changeCount"]) for one in (edit, creation)] == [
+    assert [(entry["kind"], entry["targets"], entry["changeCount"]) for entry in (edit, creation)] == [
         ("UPDATE", [target], 1),
         ("INSERT", [target], 2),
     ]

@@ -35,12 +35,12 @@ WRITES = [operation for operation in OPERATIONS if operation.method != "GET"]
 
 @dataclass
 class Site:
-    """A service in cookie mode, all that it has answered, and all that was said to its session store."""
+    """A service in cookie mode, all that it has answered, and all that was commands to its session store."""
 
     service: Running
     database_url: str
     redis_url: str
-    said: list[str]
+    commands: list[str]
     secrets: set[str] = field(default_factory=lambda: {CANARY, ADMINISTRATOR_PASSWORD})
     refused: list[str] = field(default_factory=list)
 
@@ -69,25 +69,25 @@ def told_headers(answer: httpx.Response) -> httpx.Headers:
     There the answer must repeat it exactly, whatever it is (AuthZEN Authorization API 1.0, "Request
     Identification"). It is looked for in bodies, logs and stores all the same.
     """
-    told, sent = answer.headers.copy(), answer.request.headers.get("X-Request-Id")
-    if answer.request.url.path.startswith(ACCESS) and told["X-Request-Id"] == sent:
-        del told["X-Request-Id"]
-    return told
+    received, sent = answer.headers.copy(), answer.request.headers.get("X-Request-Id")
+    if answer.request.url.path.startswith(ACCESS) and received["X-Request-Id"] == sent:
+        del received["X-Request-Id"]
+    return received
 
 
 @contextmanager
 def monitored(redis_url: str) -> Iterator[list[str]]:
     """Gather every command that the session store is given."""
-    said: list[str] = []
+    commands: list[str] = []
     with redis.Redis.from_url(redis_url, socket_timeout=None) as client, client.monitor() as monitor:
 
         def listen() -> None:
-            while "the end of the test" not in (said[-1:] or [""])[0]:
-                said.append(str(monitor.next_command()["command"]))
+            while "the end of the test" not in (commands[-1:] or [""])[0]:
+                commands.append(str(monitor.next_command()["command"]))
 
         thread = threading.Thread(target=listen, daemon=True)
         thread.start()
-        yield said
+        yield commands
         with redis.Redis.from_url(redis_url) as other:
             other.echo("the end of the test")
         thread.join(20)
@@ -100,7 +100,7 @@ def site(
     module_redis_url: str,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Site]:
-    with database(stores, published_template) as url, monitored(module_redis_url) as said:
+    with database(stores, published_template) as url, monitored(module_redis_url) as commands:
         variables = {
             "DATABASE_URL": url,
             "REDIS_URL": module_redis_url,
@@ -110,7 +110,7 @@ def site(
             "PORTCULLIS_THROTTLE__REFRESH_ADDRESS": "100000",
         }
         with running(tmp_path_factory.mktemp("canaries"), "--workers", "1", **variables) as service:
-            yield Site(service, url, module_redis_url, said)
+            yield Site(service, url, module_redis_url, commands)
 
 
 def two_of(kinds: Sequence[Any], at: int) -> list[Any]:
@@ -152,7 +152,7 @@ OBJECTS: list[Any] = [
     CANARY,
 ]
 BODIES = [
-    *(("application/json", json.dumps(one)) for one in OBJECTS),
+    *(("application/json", json.dumps(body)) for body in OBJECTS),
     ("text/csv", f"userName,{CANARY}\r\nann,{CANARY}\r\n"),
     ("text/csv", f"userName,nickName,password\r\n{CANARY},,{CANARY}\r\nadmin,A,{CANARY}\r\n"),
 ]
@@ -189,8 +189,8 @@ def send_everywhere(site: Site, client: httpx.Client, token: str) -> None:
     assert last.status_code == 429
     for known in site.secrets:
         for agent in (f"App/1 password={known}", f"App/1 (token: {known})", f"Bearer {known}"):
-            told = authorized | {"User-Agent": agent}
-            site.ask(client, "DELETE", "/api/resource/999999", headers=told)
+            agent_headers = authorized | {"User-Agent": agent}
+            site.ask(client, "DELETE", "/api/resource/999999", headers=agent_headers)
     site.ask(client, "GET", f"/api/public/file/{CANARY}", headers=authorized)
     site.ask(client, "GET", f"/api/{CANARY}?token={ENCODED}", headers=authorized)
 
@@ -288,19 +288,19 @@ def test_secrets_sent_in_every_place_appear_nowhere(site: Site) -> None:
 
     everything = stored(site)
     assert everything.count('"module"') > 15 * len(WRITES)
-    assert sum('"operations":' in command for command in site.said) > 10
+    assert sum('"operations":' in command for command in site.commands) > 10
     assert len(site.refused) > 15 * len(WRITES)
     places = {
         "the log": site.service.output + site.service.errors,
         "the database": everything,
-        "the session store": "\n".join(site.said),
+        "the session store": "\n".join(site.commands),
         "refusals": "\n".join(site.refused),
     }
-    found = {
+    leaks = {
         (place, secret[:12])
         for place, text in places.items()
         for secret in site.secrets
         for shown in {secret, json.dumps(secret)[1:-1], quote(secret, safe="")}
         if shown in text
     }
-    assert found == set()
+    assert leaks == set()

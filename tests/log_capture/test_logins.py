@@ -109,9 +109,9 @@ async def test_an_account_is_locked_once_and_each_attempt_after_that_is_entered(
     again = await log_in(logged, credentials(person))
 
     assert again.status == 429
-    told = ("failure", "rate_limited", person.id, person.name, "web")
-    assert sorted(map(facts, first)) == [("lockout", *told), ("login", *told)]
-    assert facts(await only(logged, again)) == ("login", *told)
+    details = ("failure", "rate_limited", person.id, person.name, "web")
+    assert sorted(map(facts, first)) == [("lockout", *details), ("login", *details)]
+    assert facts(await only(logged, again)) == ("login", *details)
 
 
 async def test_a_name_that_nobody_has_is_locked_without_being_told(logged: Logged) -> None:
@@ -206,12 +206,12 @@ async def test_a_refresh_of_a_banned_user_is_entered_and_one_that_succeeds_is_no
 async def test_changed_and_reset_passwords_are_entered(logged: Logged) -> None:
     person = await logged.person()
     token = await logged.log_in(person)
-    path, wanted = "/api/user/profile/password", "five wary herons"
-    wrong = {"currentPassword": "wrong", "newPassword": wanted}
+    path, new_password = "/api/user/profile/password", "five wary herons"
+    wrong = {"currentPassword": "wrong", "newPassword": new_password}
     row = await only(logged, await logged.ask("PUT", path, wrong, AGENT, token=token))
     assert facts(row) == ("password_change", "failure", "validation_failed", person.id, person.name, "web")
 
-    right = {"currentPassword": PASSWORD, "newPassword": wanted}
+    right = {"currentPassword": PASSWORD, "newPassword": new_password}
     changed = await logged.ask("PUT", path, right, AGENT, token=token)
     assert changed.status == 200, changed.body
     row = await only(logged, changed)

@@ -58,7 +58,7 @@ async def test_an_entry_says_who_asked_what_from_where_and_what_came_of_it(logge
 
 
 @pytest.mark.parametrize(
-    ("method", "target", "body", "told"),
+    ("method", "target", "body", "expected"),
     [
         ("POST", "/api/resource", [], (422, "validation_failed")),
         ("POST", "/api/resource?dryRun=maybe", resource("/api/x"), (422, "validation_failed")),
@@ -72,10 +72,10 @@ async def test_an_entry_says_who_asked_what_from_where_and_what_came_of_it(logge
     ],
 )
 async def test_a_refusal_is_recorded_with_its_code(
-    logged: Logged, method: str, target: str, body: Any, told: tuple[int, str]
+    logged: Logged, method: str, target: str, body: Any, expected: tuple[int, str]
 ) -> None:
     answer, entry = await logged.entry_of(method, target, body)
-    assert (answer.status, answer.code) == (entry["status"], entry["error"]) == told
+    assert (answer.status, answer.code) == (entry["status"], entry["error"]) == expected
     assert entry["decision"] == "allow"
 
 
@@ -265,7 +265,7 @@ async def test_much_is_cut_and_stays_readable(logged: Logged) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "told"),
+    ("asked", "expected"),
     [
         ("", None),
         ("?dryRun=false", None),
@@ -276,13 +276,13 @@ async def test_much_is_cut_and_stays_readable(logged: Logged) -> None:
     ],
 )
 async def test_an_entry_says_if_a_call_asked_only_what_it_would_change(
-    logged: Logged, asked: str, told: bool | None
+    logged: Logged, asked: str, expected: bool | None
 ) -> None:
     role = {"roleCode": "previewed", "roleName": ""}  # so that nothing is ever saved
 
     _, entry = await logged.entry_of("POST", f"/api/role{asked}", role)
 
-    assert (entry["kind"], entry["status"], entry["dry_run"]) == ("INSERT", 422, told)
+    assert (entry["kind"], entry["status"], entry["dry_run"]) == ("INSERT", 422, expected)
 
 
 async def test_a_preview_is_marked_whether_it_was_answered_or_refused_by_the_policy(logged: Logged) -> None:
@@ -294,6 +294,9 @@ async def test_a_preview_is_marked_whether_it_was_answered_or_refused_by_the_pol
     _, imported = await logged.entry_of("POST", "/api/role/import?dryRun=true", {"roles": []})
     _, done = await logged.entry_of("DELETE", f"/api/user/{person.id}")
 
-    found = [(one["status"], one["decision"], one["dry_run"]) for one in (answered, refused, imported, done)]
-    assert found == [(200, "allow", True), (403, "deny", True), (200, "allow", True), (200, "allow", None)]
+    outcomes = [
+        (entry["status"], entry["decision"], entry["dry_run"])
+        for entry in (answered, refused, imported, done)
+    ]
+    assert outcomes == [(200, "allow", True), (403, "deny", True), (200, "allow", True), (200, "allow", None)]
     assert (answered["changes"], done["targets"]) == (None, [f"user:{person.name}"])

@@ -126,14 +126,14 @@ def test_what_is_short_and_says_nothing_secret_is_kept_as_it_is(value: Any) -> N
     ],
 )
 def test_what_is_too_long_is_cut_with_a_mark(value: Any) -> None:
-    found = msgspec.json.encode(kept(msgspec.json.encode(value), redact=False))
-    assert len(found) <= MOST
-    assert "\u2026" in found.decode()
+    encoded = msgspec.json.encode(kept(msgspec.json.encode(value), redact=False))
+    assert len(encoded) <= MOST
+    assert "\u2026" in encoded.decode()
 
 
 def test_nesting_without_end_is_cut_with_a_mark() -> None:
-    found = kept(b"[" * 200 + b"]" * 200, redact=True)
-    assert "\u2026" in json.dumps(found, ensure_ascii=False)
+    shortened = kept(b"[" * 200 + b"]" * 200, redact=True)
+    assert "\u2026" in json.dumps(shortened, ensure_ascii=False)
 
 
 def test_a_query_loses_the_values_of_sensitive_names_and_nothing_else() -> None:

@@ -79,8 +79,8 @@ async def test_what_is_not_refused_by_the_policy_or_to_nobody_known_leaves_no_en
 
     assert [answer.status for _, answer in silent] == [status for status, _ in silent]
     for _, answer in silent:  # entries of one worker are written in their order
-        found = await logged.rows("operation_log", str(answer.header("x-request-id")), 0)
-        assert found == [], last
+        entries = await logged.rows("operation_log", str(answer.header("x-request-id")), 0)
+        assert entries == [], last
 
 
 async def test_a_refused_write_is_no_refused_read(logged: Logged) -> None:
@@ -88,7 +88,7 @@ async def test_a_refused_write_is_no_refused_read(logged: Logged) -> None:
 
     entries = [(await logged.entry_of("DELETE", "/api/user/1", token=token))[1] for _ in range(2)]
 
-    assert [(one["kind"], one["status"], one["repetitions"]) for one in entries] == [
+    assert [(entry["kind"], entry["status"], entry["repetitions"]) for entry in entries] == [
         ("DELETE", 403, None)
     ] * 2
 
@@ -110,11 +110,11 @@ async def test_repetitions_are_counted_and_all_logs_agree(
     # The service has ended: what it had counted is entered, before the minute is over.
     database = Database(published_database_url)
     async with database.transaction() as connection:
-        found = await connection.exec_driver_sql(
+        rows = await connection.exec_driver_sql(
             "SELECT url, request_id, decision_id, repetitions FROM sys.operation_log"
             " WHERE kind = 'REFUSED_READ' ORDER BY id"
         )
-        entered = [tuple(row) for row in found]
+        entered = [tuple(row) for row in rows]
     faults = [
         fault
         async for day in Audit(database=database, keys=[Chain("k" * 48), Chain()]).days()
@@ -130,8 +130,8 @@ async def test_repetitions_are_counted_and_all_logs_agree(
     ]
     assert (first["request_id"], first["repetitions"]) == (named[0], None)
     events = [decoded(line) for line in (await asyncio.to_thread(path.read_bytes)).splitlines()]
-    told = [one for one in events if isinstance(one, DecisionEvent) and one.outcome == "deny"]
-    assert [(one.request_id, one.decision, one.dry_run) for one in told] == [
+    denials = [event for event in events if isinstance(event, DecisionEvent) and event.outcome == "deny"]
+    assert [(denial.request_id, denial.decision, denial.dry_run) for denial in denials] == [
         *((name, decision, False) for name in named),
         (preview.header("x-request-id"), previewed["decision_id"], True),
     ]

@@ -125,7 +125,7 @@ async def test_json_lines_are_the_entries_of_the_list_one_a_line(shared: Inside)
 
     assert answer.header("content-type") == "application/jsonl"
     assert (answer.header("content-disposition") or "").endswith('.jsonl"')
-    rows = [one | {"changes": None} for one in listed["items"]]
+    rows = [entry | {"changes": None} for entry in listed["items"]]
     assert [json.loads(line) for line in answer.body.splitlines()] == rows
     assert answer.body.endswith(b"}\n")
     as_json = await shared.ask("GET", f"{EXPORT}?module=lines&format=json&sort=createTime")

@@ -245,7 +245,7 @@ async def test_the_documentation_lists_the_values_of_a_list_and_says_that_commas
 ) -> None:
     document = (await shared.ask("GET", "/docs/openapi.json")).json
     operation = document["paths"][path]["get"]
-    (parameter,) = [one for one in operation["parameters"] if one["name"] == name]
+    (parameter,) = [declared for declared in operation["parameters"] if declared["name"] == name]
     assert (parameter["style"], parameter["explode"], parameter["required"]) == ("form", False, False)
     assert parameter["schema"]["type"] == "array"
     named = parameter["schema"]["items"]["$ref"].removeprefix("#/components/schemas/")

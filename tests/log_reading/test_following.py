@@ -26,7 +26,7 @@ async def after(service: Inside, cursor: str, query: str = "module=followed") ->
 
 
 def ids(items: list[dict[str, Any]]) -> list[int]:
-    return [one["id"] for one in items]
+    return [entry["id"] for entry in items]
 
 
 async def test_what_is_written_late_is_read_though_its_event_was_earlier(shared: Inside) -> None:
@@ -68,16 +68,16 @@ async def test_nothing_is_missed_and_nothing_comes_twice_while_several_write(sha
         [encode(operation(100 * part + number, module="busy")) for number in range(4)] for part in range(12)
     ]
     done = asyncio.gather(*(writing.write("operation_log", part) for part in parts))
-    found: list[str] = []
-    while not done.done() or len(found) < 48:
+    actions: list[str] = []
+    while not done.done() or len(actions) < 48:
         page = await after(shared, cursor, "module=busy&size=5")
         cursor = page["followCursor"]
-        found += [one["action"] for one in page["items"]]
+        actions += [entry["action"] for entry in page["items"]]
         if done.done() and not page["items"]:
             break
     await done
     await database.close()
-    assert sorted(found) == sorted(
+    assert sorted(actions) == sorted(
         f"action {100 * part + number}" for part in range(12) for number in range(4)
     )
 

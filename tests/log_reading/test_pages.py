@@ -60,8 +60,8 @@ async def test_cursors_lead_to_each_entry_once_in_order_though_many_have_one_tim
     )
 
     for size in (1, 4, 11, 33, 34):
-        found = await walked(shared, f"module={module}&sort={sort}&size={size}")
-        assert found == sorted(written, reverse=newest_first)
+        ids = await walked(shared, f"module={module}&sort={sort}&size={size}")
+        assert ids == sorted(written, reverse=newest_first)
 
 
 async def test_what_is_logged_meanwhile_neither_repeats_an_entry_nor_hides_one(shared: Inside) -> None:
@@ -92,9 +92,9 @@ async def test_writers_at_work_do_not_disturb_a_reader(shared: Inside) -> None:
     writers = [asyncio.create_task(write()) for _ in range(2)]
     try:
         for _ in range(3):
-            found = await walked(shared, "module=busy&size=9")
-            assert len(set(found)) == len(found)
-            assert [one for one in found if one in written] == written[::-1]
+            ids = await walked(shared, "module=busy&size=9")
+            assert len(set(ids)) == len(ids)
+            assert [entry_id for entry_id in ids if entry_id in written] == written[::-1]
     finally:
         done.set()
     assert min(await asyncio.gather(*writers)) > 0
@@ -117,11 +117,11 @@ async def test_pages_by_number_are_those_that_the_cursors_lead_to(shared: Inside
 @pytest.mark.parametrize("log", ["operation-log", "login-log"])
 async def test_a_list_without_a_filter_counts_the_whole_log(shared: Inside, log: str) -> None:
     asked = [f"/api/{log}/list", *(["/api/operation-log/list?dryRun=false"] * (log == "operation-log"))]
-    before = [(await shared.data("GET", one))["total"] for one in asked]
+    before = [(await shared.data("GET", url))["total"] for url in asked]
 
     await (operations if log == "operation-log" else logins)(shared.database_url, {}, {}, {})
 
-    after = [(await shared.data("GET", one))["total"] for one in asked]
+    after = [(await shared.data("GET", url))["total"] for url in asked]
     # The service may have written some of its own.
     assert all(now >= then + 3 for then, now in zip(before, after, strict=True))
 

@@ -66,9 +66,9 @@ def _filled(url: str) -> Iterator[Connection]:
         yield opened
 
 
-def scans(connection: Connection, log: Log[Any, Any], wanted: Any, position: Position | None = None) -> Any:
+def scans(connection: Connection, log: Log[Any, Any], criteria: Any, position: Position | None = None) -> Any:
     """Return the scans of the plan of a page: node type, index and table of each."""
-    statement = log.statement(wanted, position, 21, newest_first=True)
+    statement = log.statement(criteria, position, 21, newest_first=True)
     compiled = statement.compile(dialect=connection.dialect, compile_kwargs={"render_postcompile": True})
     explain = f"EXPLAIN (FORMAT JSON) {compiled}"
     (plan,) = connection.exec_driver_sql(explain, compiled.construct_params()).scalar_one()
@@ -87,7 +87,7 @@ SEPTEMBER = Span(at(-70 * 86_400), at(-60 * 86_400))
 
 
 @pytest.mark.parametrize(
-    ("log", "wanted", "columns"),
+    ("log", "criteria", "columns"),
     [
         (OPERATIONS, OperationFilter(), ("create_time_id",)),
         (OPERATIONS, OperationFilter(user_id=7), ("user_id_create_time",)),
@@ -118,13 +118,13 @@ SEPTEMBER = Span(at(-70 * 86_400), at(-60 * 86_400))
     ],
 )
 def test_each_filter_has_an_index_of_its_own(
-    connection: Connection, log: Log[Any, Any], wanted: Any, columns: tuple[str]
+    connection: Connection, log: Log[Any, Any], criteria: Any, columns: tuple[str]
 ) -> None:
-    found = scans(connection, log, wanted)
+    nodes = scans(connection, log, criteria)
 
-    assert {node for node, _, _ in found} <= INDEXED
-    ordered = [index for _, index, _ in found if "2026_10" in index]
-    assert ordered, found
+    assert {node for node, _, _ in nodes} <= INDEXED
+    ordered = [index for _, index, _ in nodes if "2026_10" in index]
+    assert ordered, nodes
     table = "operation_log" if log is OPERATIONS else "login_log"
     assert indexes(connection, ordered) == {f"{table}_{columns[0]}_idx"}
 
@@ -139,7 +139,7 @@ def indexes(connection: Connection, partitions: list[str]) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "position", "months"),
+    ("criteria", "position", "months"),
     [
         (OperationFilter(span=SEPTEMBER), None, {"2026_09", "default"}),
         (OperationFilter(span=SEPTEMBER, user_id=7), None, {"2026_09", "default"}),
@@ -148,10 +148,10 @@ def indexes(connection: Connection, partitions: list[str]) -> set[str]:
     ],
 )
 def test_times_and_cursors_leave_partitions_out(
-    connection: Connection, wanted: OperationFilter, position: Position | None, months: set[str]
+    connection: Connection, criteria: OperationFilter, position: Position | None, months: set[str]
 ) -> None:
-    found = scans(connection, OPERATIONS, wanted, position)
-    tables = {table for node, _, table in found if node != "Bitmap Index Scan"}
+    nodes = scans(connection, OPERATIONS, criteria, position)
+    tables = {table for node, _, table in nodes if node != "Bitmap Index Scan"}
     assert tables <= {f"operation_log_{month}" for month in months}
     assert f"operation_log_{min(months)}" in tables
 

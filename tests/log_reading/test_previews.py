@@ -33,7 +33,7 @@ def ids() -> list[int]:
 @pytest.fixture
 async def filled(shared: Inside, ids: list[int]) -> Inside:
     if not ids:
-        ids += await operations(shared.database_url, *({"module": "told"} | one for one in ENTRIES))
+        ids += await operations(shared.database_url, *({"module": "told"} | fields for fields in ENTRIES))
     return shared
 
 
@@ -54,7 +54,7 @@ async def test_a_list_has_all_and_its_filter_only_previews_or_all_but_these(
     listed = await filled.data("GET", f"/api/operation-log/list?module=told{asked}")
     exported = await filled.ask("GET", f"/api/operation-log/export?module=told&format=jsonl{asked}")
 
-    assert [ids.index(one["id"]) for one in listed["items"]] == expected
+    assert [ids.index(entry["id"]) for entry in listed["items"]] == expected
     assert [ids.index(json.loads(line)["id"]) for line in exported.body.splitlines()] == expected
     assert listed["total"] == len(expected)
 
@@ -65,13 +65,13 @@ async def test_each_way_of_reading_says_what_was_a_preview_and_how_often_a_read_
     listed = (await filled.data("GET", "/api/operation-log/list?module=told&sort=createTime"))["items"]
     asked = "/api/operation-log/export?module=told&sort=createTime&format="
     lines = map(json.loads, (await filled.ask("GET", f"{asked}jsonl")).body.splitlines())
-    details = [await filled.data("GET", f"/api/operation-log/{one}") for one in ids]
+    details = [await filled.data("GET", f"/api/operation-log/{entry_id}") for entry_id in ids]
     cells = (await filled.ask("GET", f"{asked}csv")).body.decode().splitlines()
 
-    told = [(number in (1, 2, 3), ENTRIES[number].get("repetitions")) for number in range(len(ENTRIES))]
-    for found in (listed, lines, details):
-        assert [(one["dryRun"], one["repetitions"]) for one in found] == told
+    expected = [(number in (1, 2, 3), ENTRIES[number].get("repetitions")) for number in range(len(ENTRIES))]
+    for entries in (listed, lines, details):
+        assert [(entry["dryRun"], entry["repetitions"]) for entry in entries] == expected
     assert cells[0].endswith('"traceId","dryRun","repetitions","changes"')
     assert [line.rsplit(",", 3)[1:] for line in cells[1:]] == [
-        [f'"{str(preview).lower()}"', f'"{number or ""}"', '""'] for preview, number in told
+        [f'"{str(preview).lower()}"', f'"{number or ""}"', '""'] for preview, number in expected
     ]

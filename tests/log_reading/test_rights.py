@@ -65,7 +65,7 @@ async def test_everybody_reads_their_own_logins_and_nobody_elses(shared: Inside)
         {"user_id": alice, "user_name": "alice", "outcome": "failure", "reason": "login_failed"},
     ]
     written = await logins(
-        shared.database_url, *({"create_time": at(-9_999 + n)} | one for n, one in enumerate(entries))
+        shared.database_url, *({"create_time": at(-9_999 + n)} | fields for n, fields in enumerate(entries))
     )
     as_alice, as_bob = await shared.log_in("alice"), await shared.log_in("bob")
 
@@ -83,7 +83,7 @@ async def test_everybody_reads_their_own_logins_and_nobody_elses(shared: Inside)
 
 async def test_a_cursor_of_somebody_else_shows_nothing_of_theirs(shared: Inside) -> None:
     carol, dave = await person(shared.database_url, "carol"), await person(shared.database_url, "dave")
-    await logins(shared.database_url, *({"user_id": one} for one in (carol, dave, carol, dave, dave)))
+    await logins(shared.database_url, *({"user_id": user_id} for user_id in (carol, dave, carol, dave, dave)))
 
     answer = await shared.ask("GET", "/api/user/profile/login-logs?size=1", token=await shared.log_in("dave"))
     cursor = answer.json["data"]["nextCursor"]

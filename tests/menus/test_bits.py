@@ -23,14 +23,14 @@ async def button(service: Inside, code: str) -> Any:
     return await service.data("POST", "/api/menu", body)
 
 
-async def renamed(service: Inside, one: Any, code: str) -> Any:
-    body = {"parentId": one["parentId"], "title": "Target", "authMark": code}
-    return (await service.ask("PATCH", f"/api/menu/{one['id']}", body)).json.get("data")
+async def renamed(service: Inside, menu: Any, code: str) -> Any:
+    body = {"parentId": menu["parentId"], "title": "Target", "authMark": code}
+    return (await service.ask("PATCH", f"/api/menu/{menu['id']}", body)).json.get("data")
 
 
 async def position(service: Inside, code: str) -> int:
-    ((found,),) = await query(service, "SELECT bit_position FROM sys.menu WHERE auth_mark = %s", code)
-    return int(found)
+    ((bit,),) = await query(service, "SELECT bit_position FROM sys.menu WHERE auth_mark = %s", code)
+    return int(bit)
 
 
 async def eventually(holds: Callable[[], Awaitable[bool]]) -> None:

@@ -19,8 +19,8 @@ POWERS = ("system:menu:list", "system:menu:create", "system:menu:update", "syste
 
 async def button(service: Inside, code: str) -> dict[str, Any]:
     (number,) = await ids_of(service, code)
-    found: dict[str, Any] = await service.data("GET", f"/api/menu/{number}")
-    return found
+    menu: dict[str, Any] = await service.data("GET", f"/api/menu/{number}")
+    return menu
 
 
 async def state(service: Inside) -> list[Any]:

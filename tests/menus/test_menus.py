@@ -29,20 +29,20 @@ def edit_of(menu: dict[str, Any], **changes: Any) -> dict[str, Any]:
 
 
 async def newest(service: Inside) -> int:
-    (found,) = await query(service, "SELECT max(revision) FROM sys.policy_revision")
-    return int(found[0])
+    (row,) = await query(service, "SELECT max(revision) FROM sys.policy_revision")
+    return int(row[0])
 
 
 async def test_a_new_menu_is_answered_whole(shared: Inside) -> None:
     before = await newest(shared)
-    said = {"name": "report", "path": "/report", "component": "report/index", "icon": "x", "sort": 3}
+    fields = {"name": "report", "path": "/report", "component": "report/index", "icon": "x", "sort": 3}
 
-    answer = await shared.ask("POST", "/api/menu", PAGE | said)
+    answer = await shared.ask("POST", "/api/menu", PAGE | fields)
 
     data = answer.json["data"]
     assert (answer.status, answer.header("etag")) == (201, '"1"')
     assert data.pop("policyRevision") == before  # no line and no bit comes from a Menu
-    assert data == PAGE | said | {
+    assert data == PAGE | fields | {
         "id": data["id"],
         "authMark": None,
         "bitPosition": None,
@@ -82,12 +82,12 @@ async def test_a_patch_changes_what_it_has_and_null_removes(shared: Inside) -> N
 async def test_the_rules_of_a_patch_are_those_of_the_menu_that_it_makes(shared: Inside) -> None:
     page, button = await created(shared, PAGE), await created(shared, BUTTON, authMark="report:patched")
 
-    for one, change in (
+    for menu, change in (
         (page, {"authMark": "report:x"}),
         (button, {"path": "/x"}),
         (button, {"authMark": None}),
     ):
-        answer = await shared.ask("PATCH", f"/api/menu/{one['id']}", change)
+        answer = await shared.ask("PATCH", f"/api/menu/{menu['id']}", change)
         assert (answer.status, answer.fields) == (422, [*change])
     for change in ({"title": None}, {"sort": None}, {"enabled": None}):
         assert (await shared.ask("PATCH", f"/api/menu/{page['id']}", change)).fields == [*change]
@@ -111,7 +111,7 @@ async def test_a_renamed_code_gets_a_new_bit_and_no_bit_comes_back(shared: Insid
     await shared.data("DELETE", path)
     anew = await created(shared, BUTTON, authMark="renamed:list")
 
-    bits = [one["bitPosition"] for one in (made, renamed, again, anew)]
+    bits = [menu["bitPosition"] for menu in (made, renamed, again, anew)]
     assert bits == sorted(set(bits))
     assert same["bitPosition"] == again["bitPosition"]
     assert renamed["policyRevision"] == made["policyRevision"] + 1
@@ -213,10 +213,10 @@ async def test_the_tree_has_at_most_ten_levels(shared: Inside) -> None:
 
 async def test_of_two_moves_at_once_that_would_make_a_cycle_one_is_refused(shared: Inside) -> None:
     for _ in range(3):
-        one, other = await created(shared, PAGE), await created(shared, PAGE)
+        menu, other = await created(shared, PAGE), await created(shared, PAGE)
         done = await asyncio.gather(
-            shared.ask("PUT", f"/api/menu/{one['id']}", edit_of(one, parentId=other["id"])),
-            shared.ask("PUT", f"/api/menu/{other['id']}", edit_of(other, parentId=one["id"])),
+            shared.ask("PUT", f"/api/menu/{menu['id']}", edit_of(menu, parentId=other["id"])),
+            shared.ask("PUT", f"/api/menu/{other['id']}", edit_of(other, parentId=menu["id"])),
         )
         assert sorted(answer.status for answer in done) == [200, 422]
 
@@ -234,15 +234,15 @@ async def test_no_crowd_of_moves_at_random_makes_a_cycle_or_a_tree_that_is_too_d
         pairs = [chance.sample(made, 2) for _ in range(6)]
         answers = await asyncio.gather(
             *(
-                shared.ask("PUT", f"/api/menu/{one['id']}", edit_of(one, parentId=other["id"]))
-                for one, other in pairs
+                shared.ask("PUT", f"/api/menu/{menu['id']}", edit_of(menu, parentId=other["id"]))
+                for menu, other in pairs
             )
         )
         done.update(answer.status for answer in answers)
 
     assert set(done) == {200, 422}
     parents = dict(await query(shared, "SELECT id, parent_id FROM sys.menu"))
-    for menu_id in (one["id"] for one in made):
+    for menu_id in (menu["id"] for menu in made):
         level = 0
         at: int | None = menu_id
         while at is not None:
@@ -293,13 +293,13 @@ async def test_what_somebody_else_has_changed_is_not_overwritten(shared: Inside)
 
 
 async def test_menus_are_listed_by_page_filter_and_sort(shared: Inside) -> None:
-    found = await shared.data(
+    page = await shared.data(
         "GET", "/api/menu/list?menuType=Button&authMark=role:&title=ROLES&sort=-authMark&size=2"
     )
-    assert [one["authMark"] for one in found["items"]] == ["system:role:update", "system:role:permission"]
-    assert (found["page"], found["size"]) == (1, 2)
+    assert [menu["authMark"] for menu in page["items"]] == ["system:role:update", "system:role:permission"]
+    assert (page["page"], page["size"]) == (1, 2)
     below = await shared.data("GET", "/api/menu/list?parentId=1&menuType=Menu&enabled=true&size=200")
-    assert {one["parentId"] for one in below["items"]} == {1}
+    assert {menu["parentId"] for menu in below["items"]} == {1}
     assert (await shared.data("GET", "/api/menu/list?authMark=%25"))["total"] == 0
 
 
@@ -321,7 +321,7 @@ async def test_everybody_sees_the_tree_that_their_roles_give_with_the_codes_that
     (page,) = root["children"]
     assert (page["name"], page["parentId"], page["buttons"]) == ("role", root["id"], ["system:role:list"])
     assert all_of_it["buttons"] == ["*", "system:*"]
-    by_name = {one["name"]: one["buttons"] for one in all_of_it["children"]}
+    by_name = {menu["name"]: menu["buttons"] for menu in all_of_it["children"]}
     assert by_name["menu"] == [f"system:menu:{verb}" for verb in ("list", "create", "update", "delete")]
     assert "system:user:list" not in by_name["user"]
     await query(service, "UPDATE sys.role SET enabled = false WHERE id = %s", clerk.role_id)

@@ -51,7 +51,7 @@ def button(number: int, parent: int | None, code: str, *, enabled: bool = True) 
 
 
 def shape(tree: list[SeenMenu]) -> object:
-    return {one.id: (one.buttons, shape(one.children)) for one in tree}
+    return {menu.id: (menu.buttons, shape(menu.children)) for menu in tree}
 
 
 def depth(parents: dict[int, int | None], at: int) -> int:
@@ -69,7 +69,7 @@ def test_no_sequence_of_moves_makes_a_cycle_or_a_tree_that_is_too_deep(moves: li
             parents[number] = None
         elif place_fault(parents, menu_id, target) is None:
             parents[number] = target
-        assert all(depth(parents, one) <= MAX_DEPTH for one in parents)
+        assert all(depth(parents, node) <= MAX_DEPTH for node in parents)
 
 
 @given(st.lists(st.integers(0, 8), min_size=9, max_size=9), st.integers(0, 8), st.integers(0, 8))
@@ -134,8 +134,8 @@ def test_menus_are_seen_with_those_above_and_the_buttons_that_are_held() -> None
 
 
 def test_a_wildcard_shows_the_buttons_of_the_menus_that_are_given_and_no_further_menu() -> None:
-    found = shape(seen(TREE, {2}, holding("a:*")))
-    assert found == {1: ([], {2: (["a:list", "a:edit"], {})})}
+    tree = shape(seen(TREE, {2}, holding("a:*")))
+    assert tree == {1: ([], {2: (["a:list", "a:edit"], {})})}
 
 
 def test_what_is_disabled_is_not_seen_nor_what_is_below_it() -> None:

@@ -13,8 +13,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_the_shipped_lines_tell_the_routes_of_the_code() -> None:
-    by_lines = {one.object: set(one.access) for one in known_routes(Policy(), read_shipped())}
-    by_code = {one.object: set(one.access) for one in routes_of_code(read_shipped())}
+    by_lines = {route.object: set(route.access) for route in known_routes(Policy(), read_shipped())}
+    by_code = {route.object: set(route.access) for route in routes_of_code(read_shipped())}
     assert by_lines == by_code
 
 

@@ -44,9 +44,9 @@ class Ran:
 
 def keep_few(folder: Path) -> None:
     """Leave the openings, the lines of services and of ``ONE_CASE``, that case, and no statement."""
-    wanted = ("@", "p, service,", "GET /api/user/list,")
+    fragments = ("@", "p, service,", "GET /api/user/list,")
     lines = (folder / "endpoints.csv").read_text().splitlines()
-    kept = [line for line in lines if any(one in line for one in wanted)]
+    kept = [line for line in lines if any(fragment in line for fragment in fragments)]
     (folder / "endpoints.csv").write_text("\n".join(kept))
     stated = folder / "invariants.yaml"
     stated.write_text(stated.read_text().partition("statements:")[0])
@@ -122,7 +122,7 @@ def test_a_surviving_mutant_fails_and_is_told_with_the_case_that_would_kill_it(
     assert ran.status == 1
     assert ran.json["mutation"]["score"] < 1
     words = "wildcards widened: a * at the end may stand for no segment at all, in the layer endpoint"
-    (survivor,) = [one for one in ran.json["mutation"]["survivors"] if one["mutant"] == words]
+    (survivor,) = [entry for entry in ran.json["mutation"]["survivors"] if entry["mutant"] == words]
     assert "outcome: deny" in survivor["case"]
 
 

@@ -41,7 +41,7 @@ ROLES = {"root": ("*",), "lister": ("user:list",), "reader": ("user:read",)}
 BOUND = {"GET /mine": ("user:list",), "GET /user/list": ("user:list",), "GET /user/{id}": ("user:read",)}
 
 
-def found(
+def findings_of(
     bound: Mapping[str, tuple[str, ...]] = BOUND,
     roles: Mapping[str, tuple[str, ...]] = ROLES,
     users: Mapping[Roles, int] | None = None,
@@ -55,19 +55,22 @@ def found(
         for name, codes in bound.items()
     ]
     enabled = [
-        BoundResource(one.name.partition(" ")[0], one.name.partition(" ")[2], one.buttons)
-        for one in resources
-        if one.enabled
+        BoundResource(resource.name.partition(" ")[0], resource.name.partition(" ")[2], resource.buttons)
+        for resource in resources
+        if resource.enabled
     ]
     standing = Standing(OWN.policy(derive(enabled), {}, 1), roles, users or {})
-    return {(one.finding, one.place) for one in stored_findings.stored_findings(standing, resources)}
+    return {
+        (stored_finding.finding, stored_finding.place)
+        for stored_finding in stored_findings.stored_findings(standing, resources)
+    }
 
 
 def test_a_service_that_is_named_like_our_own_codes_begin_is_a_finding() -> None:
     services = [Service(name) for name in ("orders", "system", "user")]
     standing = Standing(OWN.policy(derive([], services=services), {}, 1), {}, {})
     looked = stored_findings.stored_findings(standing, ())
-    assert [one.place for one in looked if one.finding == "service-named-like-own-codes"] == [
+    assert [finding.place for finding in looked if finding.finding == "service-named-like-own-codes"] == [
         "system",
         "user",
     ]
@@ -77,7 +80,7 @@ OVERLAPPING = {("resource-takes-requests", "GET /user/list")}
 
 
 def test_resources_that_fit_routes_bindings_and_roles_have_one_finding_for_the_overlap() -> None:
-    assert found() == OVERLAPPING
+    assert findings_of() == OVERLAPPING
 
 
 @pytest.mark.parametrize(
@@ -95,21 +98,21 @@ def test_resources_that_fit_routes_bindings_and_roles_have_one_finding_for_the_o
 def test_a_fault_of_resources_and_bindings_is_named(
     more: dict[str, tuple[str, ...]], finding: tuple[str, str]
 ) -> None:
-    assert finding not in found()
-    assert finding in found({**BOUND, **more})
+    assert finding not in findings_of()
+    assert finding in findings_of({**BOUND, **more})
 
 
 def test_a_shadowed_resource_is_named() -> None:
     """A literal path takes requests from the resource that guarded them."""
-    assert ("resource-takes-requests", "GET /user/7") in found({**BOUND, "GET /user/7": ()})
+    assert ("resource-takes-requests", "GET /user/7") in findings_of({**BOUND, "GET /user/7": ()})
 
 
 def test_a_route_that_nothing_registers_is_named_also_where_a_resource_is_disabled() -> None:
     without = {name: codes for name, codes in BOUND.items() if name != "GET /mine"}
 
-    assert found(without) == {*OVERLAPPING, ("route-unregistered", "GET /mine")}
-    assert ("route-unregistered", "GET /mine") not in found(disabled_resources=("GET /mine",))
-    assert ("route-unregistered", "POST /login") not in found(without)
+    assert findings_of(without) == {*OVERLAPPING, ("route-unregistered", "GET /mine")}
+    assert ("route-unregistered", "GET /mine") not in findings_of(disabled_resources=("GET /mine",))
+    assert ("route-unregistered", "POST /login") not in findings_of(without)
 
 
 @pytest.mark.parametrize(
@@ -123,15 +126,15 @@ def test_a_route_that_nothing_registers_is_named_also_where_a_resource_is_disabl
     ],
 )
 def test_a_fault_of_roles_is_named(roles: dict[str, tuple[str, ...]], finding: tuple[str, str]) -> None:
-    assert finding not in found()
-    assert finding in found(roles={**ROLES, **roles})
+    assert finding not in findings_of()
+    assert finding in findings_of(roles={**ROLES, **roles})
 
 
 def test_a_user_with_two_roles_may_pass_both_layers_so_that_nothing_contradicts() -> None:
     bound = {**BOUND, "GET /user/list": ("user:read",)}
 
-    assert ("binding-contradicts-endpoint", "GET /user/list") in found(bound)
-    assert ("binding-contradicts-endpoint", "GET /user/list") not in found(
+    assert ("binding-contradicts-endpoint", "GET /user/list") in findings_of(bound)
+    assert ("binding-contradicts-endpoint", "GET /user/list") not in findings_of(
         bound, users={("lister", "reader"): 1}
     )
 
@@ -141,21 +144,21 @@ def test_overlaps_of_thousands_of_resources_are_those_of_comparing_each_with_eac
     paths = ["/" + "/".join(parts) for parts in product(segments, repeat=3)]
     names = [f"{method} {path}" for method in ("GET", "PUT") for path in paths]
 
-    told = {
-        (one.place, one.reason)
-        for one in stored_findings.stored_findings(
+    overlaps = {
+        (finding.place, finding.reason)
+        for finding in stored_findings.stored_findings(
             Standing(OWN.policy(Lines(), {}, 1), {}, {}), [StoredResource(name, True, ()) for name in names]
         )
-        if one.finding == "resource-takes-requests"
+        if finding.finding == "resource-takes-requests"
     }
 
-    assert told == {
+    assert overlaps == {
         (f"{method} {path}", f"it takes requests from {method} {other}, whose bindings don't guard them")
         for method in ("GET", "PUT")
         for path in paths
-        for other in losing(path, [one for one in paths if one != path])
+        for other in losing(path, [candidate for candidate in paths if candidate != path])
     }
-    assert len(told) > 40
+    assert len(overlaps) > 40
 
 
 def test_a_role_that_an_invariant_names_and_nobody_made_is_named(tmp_path: Path) -> None:
@@ -165,12 +168,12 @@ def test_a_role_that_an_invariant_names_and_nobody_made_is_named(tmp_path: Path)
     )
     standing = Standing(OWN.policy(Lines(), {}, 1), ROLES, {})
 
-    told = stored_findings.stored_findings(standing, [], read_invariants([stated]))
+    findings = stored_findings.stored_findings(standing, [], read_invariants([stated]))
 
     assert ("invariant-about-unknown-role", f"{stated}:1", "deleters: there is no role boss") in [
-        (one.finding, one.place, one.reason) for one in told
+        (finding.finding, finding.place, finding.reason) for finding in findings
     ]
-    assert "there is no role reader" not in str(told)
+    assert "there is no role reader" not in str(findings)
 
 
 def accepted(folder: Path, text: str) -> list[Finding]:
@@ -188,20 +191,28 @@ ENTRY = "accepted:\n  - {finding: resource-open, place: GET /a, reason: meant}\n
 
 
 def test_an_acceptance_gives_its_reason_to_the_finding_of_its_place(tmp_path: Path) -> None:
-    assert [one.accepted for one in accepted(tmp_path, ENTRY)] == ["meant", None]
+    assert [finding.accepted for finding in accepted(tmp_path, ENTRY)] == ["meant", None]
 
 
 def test_a_star_accepts_all_places_of_a_pattern(tmp_path: Path) -> None:
-    assert [one.accepted for one in accepted(tmp_path, ENTRY.replace("GET /a", "GET /*"))] == ["meant"] * 2
+    assert [finding.accepted for finding in accepted(tmp_path, ENTRY.replace("GET /a", "GET /*"))] == [
+        "meant"
+    ] * 2
 
 
 def test_an_acceptance_that_accepts_nothing_is_a_finding_unless_nobody_looked_for_it(tmp_path: Path) -> None:
     more = "  - {finding: public-change, place: POST /x, reason: meant}\n"
     other = "  - {finding: roles-equal, place: a b, reason: meant}\n"
 
-    stale = [one for one in accepted(tmp_path, ENTRY + more + other) if one.place.startswith(str(tmp_path))]
+    stale = [
+        finding
+        for finding in accepted(tmp_path, ENTRY + more + other)
+        if finding.place.startswith(str(tmp_path))
+    ]
 
-    assert [(one.finding, one.accepted) for one in stale] == [("acceptance-without-finding", None)]
+    assert [(finding.finding, finding.accepted) for finding in stale] == [
+        ("acceptance-without-finding", None)
+    ]
     assert stale[0].place.endswith("accepted.yaml:3")
 
 

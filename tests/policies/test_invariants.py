@@ -15,7 +15,7 @@ SHIPPED = read_shipped()
 SEEDED = Holders({role.code: role.codes for role in ROLES})
 
 
-def found(shipped: Shipped) -> list[str]:
+def violations_of(shipped: Shipped) -> list[str]:
     policy = shipped.policy(Lines(), {}, 0)
     return [violation.statement.name for violation in check(SHIPPED.invariants, policy, SEEDED).violations]
 
@@ -28,29 +28,31 @@ def with_lines(*more: str, without: str = "") -> Shipped:
 
 def test_the_shipped_policy_keeps_its_invariants() -> None:
     assert len(SHIPPED.invariants.statements) > 8
-    assert found(SHIPPED) == []
+    assert violations_of(SHIPPED) == []
 
 
 def test_a_line_that_opens_more_or_less_than_is_listed_breaks_an_invariant() -> None:
-    assert found(with_lines("p, endpoint, GET /api/x, @anyone")) == ["@anyone endpoint"]
-    assert found(with_lines("p, account, delete self, @login")) == ["@login account"]
-    assert found(with_lines("p, account, delete self, system:user:delete")) == ["lines"]
-    assert found(with_lines("p, endpoint, GET /api/x, @nobody")) == ["@nobody endpoint"]
-    assert found(with_lines(without="p, endpoint, GET /api/user/info, @login")) == ["@login endpoint"]
+    assert violations_of(with_lines("p, endpoint, GET /api/x, @anyone")) == ["@anyone endpoint"]
+    assert violations_of(with_lines("p, account, delete self, @login")) == ["@login account"]
+    assert violations_of(with_lines("p, account, delete self, system:user:delete")) == ["lines"]
+    assert violations_of(with_lines("p, endpoint, GET /api/x, @nobody")) == ["@nobody endpoint"]
+    assert violations_of(with_lines(without="p, endpoint, GET /api/user/info, @login")) == ["@login endpoint"]
 
 
 def test_a_code_of_another_form_breaks_an_invariant() -> None:
-    assert found(with_lines("p, endpoint, GET /api/x, system:*")) == ["codes"]
+    assert violations_of(with_lines("p, endpoint, GET /api/x, system:*")) == ["codes"]
 
 
 def test_a_line_beside_a_word_breaks_an_invariant() -> None:
-    assert found(with_lines("p, endpoint, GET /api/user/info, system:user:list")) == ["@login endpoint"]
+    assert violations_of(with_lines("p, endpoint, GET /api/user/info, system:user:list")) == [
+        "@login endpoint"
+    ]
 
 
 def test_a_requirement_that_is_replaced_by_a_login_breaks_an_invariant() -> None:
     line = "p, endpoint, DELETE /api/user/{id}, system:user:delete"
 
-    broken = found(with_lines(line.replace("system:user:delete", "@login"), without=line))
+    broken = violations_of(with_lines(line.replace("system:user:delete", "@login"), without=line))
 
     assert broken == ["@login endpoint", "changes-need-a-code"]
 

@@ -78,7 +78,7 @@ def test_the_judge_of_mutants_answers_as_the_enforcers_do(enforcer: str) -> None
     ):
         decide = ENFORCERS[enforcer](SHIPPED.model_text, table.rules)
         every = tuple(table.rules)
-        for question in {question for one in table.asked for question in one.questions}:
+        for question in {question for case in table.asked for question in case.questions}:
             asked += 1
             allowed, line = decide(question)
             lines = table.rules.of(question.layer, question.object)

@@ -64,21 +64,21 @@ def test_a_widened_wildcard_is_found_by_the_cases(run: Run, monkeypatch: pytest.
         return narrow(self, code) or tuple(code.split(":")) in self.subtrees
 
     monkeypatch.setattr(HeldCodes, "holds_subtree", wide)
-    status, told = run(policy_test, "policies/cases/wildcards.yaml")
+    status, reported = run(policy_test, "policies/cases/wildcards.yaml")
 
     assert status == 1
-    assert "system asks GET /api/c in the layer resource, plain: outcome is allow, not deny" in told
+    assert "system asks GET /api/c in the layer resource, plain: outcome is allow, not deny" in reported
 
 
 def test_a_line_with_a_wildcard_is_found_by_the_invariants(run: Run, folder: Path) -> None:
     lines = folder / "policies" / "endpoints.csv"
     edit(lines, "DELETE /api/user/{id}, system:user:delete", "DELETE /api/user/{id}, system:*")
 
-    status, told = run(policy_lint)
+    status, reported = run(policy_lint)
 
     assert status == 1
-    assert "invariant-broken: policies/invariants.yaml:" in told
-    assert "codes: the code system:* has another form than" in told
+    assert "invariant-broken: policies/invariants.yaml:" in reported
+    assert "codes: the code system:* has another form than" in reported
 
 
 def test_a_deleted_requirement_is_found_by_the_cases_and_against_the_routes(run: Run, folder: Path) -> None:
@@ -89,22 +89,23 @@ def test_a_deleted_requirement_is_found_by_the_cases_and_against_the_routes(run:
         "deleter asks DELETE /api/user/7, indexed: outcome is deny"
         in run(policy_test, "policies/cases/accounts.yaml")[1]
     )
-    status, told = run(policy_lint)
+    status, reported = run(policy_lint)
     assert status == 1
     assert (
-        "routes-differ: policies/endpoints.csv: DELETE /api/user/{id}: the route has no endpoint line" in told
+        "routes-differ: policies/endpoints.csv: DELETE /api/user/{id}: the route has no endpoint line"
+        in reported
     )
-    assert "case-about-unknown-object: policies/cases/accounts.yaml:" in told
+    assert "case-about-unknown-object: policies/cases/accounts.yaml:" in reported
 
 
 def test_a_dropped_equality_is_found_in_the_model(run: Run, folder: Path) -> None:
     edit(folder / "model.conf", "r.object == p.object && ", "")
 
-    status, told = run(policy_lint)
+    status, reported = run(policy_lint)
 
     assert status == 1
-    assert told.startswith("policy-refused: ")
-    assert "'r.object == p.object' must be demanded of every line" in told
+    assert reported.startswith("policy-refused: ")
+    assert "'r.object == p.object' must be demanded of every line" in reported
 
 
 @pytest.mark.parametrize(
@@ -118,11 +119,11 @@ def test_a_back_door_in_the_matcher_is_found_in_the_model(run: Run, folder: Path
         f"|| holdsPattern(r.caller, p.code) \\\n    {back_door} \\",
     )
 
-    status, told = run(policy_lint)
+    status, reported = run(policy_lint)
 
     assert status == 1
-    assert told.startswith("policy-refused: ")
-    assert "is not allowed: beside the two outer equalities, a comparison is" in told
+    assert reported.startswith("policy-refused: ")
+    assert "is not allowed: beside the two outer equalities, a comparison is" in reported
     assert run(policy_test)[0] == 2
 
 
@@ -130,14 +131,16 @@ def test_an_opening_that_voids_a_binding_is_found_in_the_lines(run: Run, folder:
     opening = "p, resource, @unregistered, @login\n"
     edit(folder / "policies" / "base.csv", opening, f"{opening}p, resource, GET /api/role/list, @login\n")
 
-    status, told = run(policy_lint)
+    status, reported = run(policy_lint)
 
     assert status == 1
-    assert "only @unregistered, @no-session, @preflight are objects here, not 'GET /api/role/list'" in told
+    assert (
+        "only @unregistered, @no-session, @preflight are objects here, not 'GET /api/role/list'" in reported
+    )
 
 
 @pytest.mark.parametrize(
-    ("name", "line", "told"),
+    ("name", "line", "message"),
     [
         (
             "base.csv",
@@ -167,14 +170,14 @@ def test_an_opening_that_voids_a_binding_is_found_in_the_lines(run: Run, folder:
     ],
 )
 def test_whatever_else_the_files_open_is_found_by_the_exact_lists(
-    run: Run, folder: Path, name: str, line: str, told: str
+    run: Run, folder: Path, name: str, line: str, message: str
 ) -> None:
     with (folder / "policies" / name).open("a", encoding="utf-8") as lines:
         lines.write(f"{line}\n")
 
     for command in ((policy_lint,), (policy_test, "policies/cases/openings.yaml")):
         status, printed = run(*command)
-        assert (status, told in printed) == (1, True), printed
+        assert (status, message in printed) == (1, True), printed
 
 
 def test_a_line_that_is_listed_and_does_not_stand_in_the_files_is_found(run: Run, folder: Path) -> None:
@@ -188,29 +191,29 @@ def test_files_without_exact_lists_are_found(run: Run, folder: Path) -> None:
     stated = folder / "policies" / "invariants.yaml"
     text = stated.read_text("utf-8")
     stated.write_text(text.replace("lines:\n", "# \n").replace("  - p, service", "  # p, service"), "utf-8")
-    status, told = run(policy_lint)
+    status, reported = run(policy_lint)
     assert status == 1
-    assert told.splitlines() == [
+    assert reported.splitlines() == [
         "openings-unlisted: invariants.yaml lines: no exact list says what the files open by a code",
         "1 finding in files; 8 more are accepted.",
     ]
 
     stated.unlink()
-    status, told = run(policy_lint)
+    status, reported = run(policy_lint)
     assert status == 1
-    assert told.count("openings-unlisted: ") == 4
+    assert reported.count("openings-unlisted: ") == 4
     assert (
         "openings-unlisted: invariants.yaml @anyone: no exact list says what the files open to @anyone"
-        in told
+        in reported
     )
 
 
 def test_a_list_that_older_files_have_not_is_found(run: Run, folder: Path) -> None:
     stated = folder / "policies" / "invariants.yaml"
     stated.write_text(stated.read_text("utf-8").replace("  account: []\n", ""), "utf-8")
-    status, told = run(policy_lint)
+    status, reported = run(policy_lint)
     assert status == 1
-    assert told.splitlines()[:-1] == [
+    assert reported.splitlines()[:-1] == [
         f"openings-unlisted: invariants.yaml {word} account: "
         f"no exact list says what the files open to {word} in the layer account"
         for word in ("@anyone", "@nobody")
@@ -230,10 +233,10 @@ def test_a_case_about_a_mistyped_object_is_found(run: Run, folder: Path) -> None
         cases, "    required: []\n    reason: no_line\n\n  # An opening", "    required: []\n\n  # An opening"
     )
 
-    status, told = run(policy_lint)
+    status, reported = run(policy_lint)
 
     assert status == 1
-    assert "no line of the layer endpoint names GET /api/never/declared" in told
+    assert "no line of the layer endpoint names GET /api/never/declared" in reported
 
 
 def test_cases_and_invariants_that_do_not_parse_are_found(run: Run, folder: Path) -> None:

@@ -44,9 +44,9 @@ def faults_of(path: Path, text: str) -> str:
 
 def failures_of(path: Path, text: str) -> list[tuple[str, tuple[str, ...]]]:
     path.write_text(text, "utf-8")
-    found = run_tables(SHIPPED.model_text, read_tables([path], SHIPPED))
-    assert {failure.place for failure in found} <= {f"{path}:3"}
-    return [(failure.enforcer, failure.reasons) for failure in found]
+    failures = run_tables(SHIPPED.model_text, read_tables([path], SHIPPED))
+    assert {failure.place for failure in failures} <= {f"{path}:3"}
+    return [(failure.enforcer, failure.reasons) for failure in failures]
 
 
 @pytest.mark.parametrize(
@@ -140,10 +140,10 @@ def test_a_case_that_holds_has_no_failure(path: Path) -> None:
 def test_a_case_that_fails_says_what_differs_by_both_enforcers(
     path: Path, text: str, reasons: tuple[str, ...]
 ) -> None:
-    found = failures_of(path, CALLERS + text)
+    failures = failures_of(path, CALLERS + text)
 
-    assert [enforcer for enforcer, _ in found] == ["indexed", "plain"]
-    assert {told[: len(reasons)] for _, told in found} == {reasons}
+    assert [enforcer for enforcer, _ in failures] == ["indexed", "plain"]
+    assert {messages[: len(reasons)] for _, messages in failures} == {reasons}
 
 
 def test_a_case_of_several_callers_is_asked_for_each(path: Path) -> None:

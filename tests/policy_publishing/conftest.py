@@ -40,11 +40,11 @@ def workers(stores: EmbeddedStores, tmp_path_factory: pytest.TempPathFactory) ->
     with database(stores, name="four_workers") as url, session_store(stores) as redis_url:
         variables = {"DATABASE_URL": url, "REDIS_URL": redis_url, "JWT_SECRET": secrets.token_urlsafe(48)}
         password = {"PORTCULLIS_ADMIN_PASSWORD": PASSWORD}
-        with running(folder, "--workers", "4", **variables, **password) as found:
+        with running(folder, "--workers", "4", **variables, **password) as running_service:
             for arguments in (("newcomer",), ("reader", "--role", "auditor")):
                 done = portcullis(folder, "admin", "create", *arguments, given=f"{PASSWORD}\n", **variables)
                 assert done.status == 0, done.errors
-            yield Workers(found, url)
+            yield Workers(running_service, url)
 
 
 Command = Callable[..., Any]

@@ -103,10 +103,10 @@ class Fuzz:
         """Learn what is stored, and make Buttons, roles and users."""
         for menu in await self._all("/api/menu/list?menuType=Button"):
             self.world.buttons[menu["id"]] = KnownButton(menu["authMark"], menu["enabled"])
-        for one in await self._all("/api/resource/list"):
-            bound = await self.admin.data("GET", f"/api/resource/{one['id']}/buttons")
-            self.world.resources[one["id"]] = Resource(
-                one["method"], one["path"], one["enabled"], set(bound["menuIds"])
+        for resource in await self._all("/api/resource/list"):
+            bound = await self.admin.data("GET", f"/api/resource/{resource['id']}/buttons")
+            self.world.resources[resource["id"]] = Resource(
+                resource["method"], resource["path"], resource["enabled"], set(bound["menuIds"])
             )
         known = {button.code for button in self.world.buttons.values()}
         for code in [code for code in CODES if code not in known]:
@@ -145,13 +145,13 @@ class Fuzz:
         body: dict[str, Any] | None = {} if method in ("PUT", "POST") else None
         expected = self.world.verdict(user, method, path, template)
         seen = await self.people[user].ask(method, path, body)
-        found = PASSES
+        verdict = PASSES
         if seen.status == 403:
             problem = json.loads(seen.body)
-            found = Verdict(problem["layer"], frozenset(problem["required"]))
+            verdict = Verdict(problem["layer"], frozenset(problem["required"]))
         else:
             assert seen.status in (200, 404, 422), seen
-        assert found == expected, (user, method, path, seen, self.world)
+        assert verdict == expected, (user, method, path, seen, self.world)
         self.answers += 1
         self.passed += expected == PASSES
 
@@ -178,7 +178,7 @@ class Fuzz:
     async def _bind(self) -> None:
         if (resource := self._any_made()) is None:
             return
-        plain = [number for number, one in self.world.buttons.items() if "*" not in one.code.split(":")]
+        plain = [number for number, button in self.world.buttons.items() if "*" not in button.code.split(":")]
         chosen = self.random.sample(plain, self.random.randrange(4))
         if await self._save("PUT", f"/api/resource/{resource}/buttons", {"menuIds": chosen}) is not None:
             self.world.resources[resource].buttons = set(chosen)
@@ -197,7 +197,7 @@ class Fuzz:
 
     async def _switch(self) -> None:
         """Disable a Button, or enable it again."""
-        mine = [number for number, one in self.world.buttons.items() if one.code in CODES]
+        mine = [number for number, button in self.world.buttons.items() if button.code in CODES]
         menu = await self.admin.data("GET", f"/api/menu/{self.random.choice(mine)}")
         edit = {name: menu[name] for name in ("parentId", "title", "authMark")}
         enabled = not menu["enabled"]
@@ -207,7 +207,7 @@ class Fuzz:
     async def _give(self) -> None:
         """Let a role give other Buttons."""
         role = self.random.choice(list(self.world.roles))
-        some = [number for number, one in self.world.buttons.items() if one.code != "*"]
+        some = [number for number, button in self.world.buttons.items() if button.code != "*"]
         chosen = [number for number in some if self.random.random() < 0.25]
         if await self._save("PUT", f"/api/role/{role}/permissions", {"menuIds": chosen}) is not None:
             self.world.roles[role] = set(chosen)
@@ -226,14 +226,14 @@ class Fuzz:
         return self.random.choice(left) if left else None
 
     async def _all(self, path: str) -> list[Any]:
-        found: list[Any] = []
+        rows: list[Any] = []
         page = 1
         separator = "&" if "?" in path else "?"
         while True:
             data = await self.admin.data("GET", f"{path}{separator}size=100&page={page}")
-            found += data["items"]
-            if len(found) >= data["total"]:
-                return found
+            rows += data["items"]
+            if len(rows) >= data["total"]:
+                return rows
             page += 1
 
 

@@ -28,8 +28,8 @@ async def execute(service: Inside, statement: str) -> None:
 
 
 async def button(service: Inside, code: str) -> int:
-    found = await service.data("GET", f"/api/menu/list?authMark={code}")
-    return next(int(one["id"]) for one in found["items"] if one["authMark"] == code)
+    page = await service.data("GET", f"/api/menu/list?authMark={code}")
+    return next(int(menu["id"]) for menu in page["items"] if menu["authMark"] == code)
 
 
 QUESTION = {"method": "GET", "path": "/api/report/7", "permissions": ["system:user:list"]}
@@ -47,7 +47,7 @@ class Past:
 
     service: Inside
     request_id: str
-    told: list[Any]
+    reported: list[Any]
     decision_id: str
 
 
@@ -57,22 +57,22 @@ async def past(shared: Inside) -> Past:
     answer = await shared.ask("POST", "/api/resource", REPORT)
     assert answer.status == 201
     resource = f"/api/resource/{answer.json['data']['id']}"
-    told = [await shared.data("POST", EXPLAIN, QUESTION)]
+    explanations = [await shared.data("POST", EXPLAIN, QUESTION)]
     menus = {"menuIds": [await button(shared, "system:role:list")]}
     await shared.data("PUT", f"{resource}/buttons", menus, ("If-Match", "*"))
-    told.append(await shared.data("POST", EXPLAIN, QUESTION))
+    explanations.append(await shared.data("POST", EXPLAIN, QUESTION))
     await shared.data("DELETE", resource, None, ("If-Match", "*"))
-    told.append(await shared.data("POST", EXPLAIN, QUESTION))
+    explanations.append(await shared.data("POST", EXPLAIN, QUESTION))
     menu = {"menuType": "Button", "title": "Reports", "authMark": "report:detail"}
     await shared.data("POST", "/api/menu", menu)
-    return Past(shared, dict(answer.headers)["x-request-id"], told, decision_id)
+    return Past(shared, dict(answer.headers)["x-request-id"], explanations, decision_id)
 
 
 async def test_each_revision_is_told_with_who_why_and_by_which_request(past: Past) -> None:
-    found = await past.service.data("GET", "/api/policy/revisions?size=1&page=4")
+    page = await past.service.data("GET", "/api/policy/revisions?size=1&page=4")
 
-    (second,) = found["items"]
-    assert (found["total"], second["revision"], second["added"], second["removed"]) == (5, 2, 1, 0)
+    (second,) = page["items"]
+    assert (page["total"], second["revision"], second["added"], second["removed"]) == (5, 2, 1, 0)
     assert (second["userName"], second["cause"]) == ("admin", "GET /api/report/{id} registered by admin")
     assert second["requestId"] == past.request_id
     (first,) = (await past.service.data("GET", "/api/policy/revisions?size=1&page=5"))["items"]
@@ -90,8 +90,8 @@ async def test_the_lines_of_revisions_and_what_lies_between_them_are_told(past: 
 
     changes = {}
     for number in (2, 3, 4):
-        one = await service.data("GET", f"/api/policy/revisions/{number}")
-        changes[number] = (one["addedLines"], one["removedLines"])
+        revision = await service.data("GET", f"/api/policy/revisions/{number}")
+        changes[number] = (revision["addedLines"], revision["removedLines"])
     across = await service.data("GET", "/api/policy/diff?from=2&to=3")
     back = await service.data("GET", "/api/policy/diff?from=3&to=1")
     nothing = await service.data("GET", "/api/policy/diff?from=1&to=4")
@@ -120,9 +120,11 @@ async def test_a_past_revision_answers_as_it_did_when_it_was_in_force(past: Past
         await past.service.data("POST", EXPLAIN, QUESTION | {"revision": number}) for number in (2, 3, 4)
     ]
 
-    assert again == past.told
-    assert [one["resource"]["allowed"] for one in again] == [True, False, True]
-    assert [one["resource"]["object"] for one in again] == ["GET /api/report/{id}"] * 2 + ["@unregistered"]
+    assert again == past.reported
+    assert [explanation["resource"]["allowed"] for explanation in again] == [True, False, True]
+    assert [explanation["resource"]["object"] for explanation in again] == ["GET /api/report/{id}"] * 2 + [
+        "@unregistered"
+    ]
 
 
 async def test_a_past_decision_is_found_by_its_id_when_the_question_is_the_one_it_answered(
@@ -165,7 +167,7 @@ async def test_lines_changed_past_the_service_are_replaced_told_and_counted(
         metrics = (await service.ask("GET", "/metrics", None, token=token)).body.decode()
 
     (line,) = [
-        one for one in logged if one["event"] == "published policy lines were changed past the service"
+        entry for entry in logged if entry["event"] == "published policy lines were changed past the service"
     ]
     assert (line["log_level"], line["event_type"], line["lines"]) == ("error", "security", 2)
     assert changed["tampered"] == 2
@@ -182,8 +184,8 @@ async def test_a_dry_run_raises_no_alarm_about_lines_that_it_does_not_replace(se
     with capture_logs() as written:
         await service.data("POST", "/api/resource", REPORT)
 
-    told = "published policy lines were changed past the service"
-    assert [told in {one["event"] for one in logged} for logged in (dry, written)] == [False, True]
+    warning = "published policy lines were changed past the service"
+    assert [warning in {entry["event"] for entry in logged} for logged in (dry, written)] == [False, True]
 
 
 async def test_long_lists_of_lines_are_told_in_pages(past: Past) -> None:
@@ -194,10 +196,10 @@ async def test_long_lists_of_lines_are_told_in_pages(past: Past) -> None:
     whole = await service.data("GET", "/api/policy/revisions/1")
     diff = await service.data("GET", "/api/policy/diff?from=2&to=1&size=1")
 
-    assert [line for one in pages for line in one["addedLines"]] == whole["addedLines"]
+    assert [line for part in pages for line in part["addedLines"]] == whole["addedLines"]
     number = whole["added"]
     assert len(whole["addedLines"]) == number
-    assert [one["truncated"] for one in pages] == [number > 40 * page for page in (1, 2, 3, 4)]
+    assert [part["truncated"] for part in pages] == [number > 40 * page for page in (1, 2, 3, 4)]
     assert pages[0]["truncated"]
     assert (whole["truncated"], diff["truncated"], len(diff["removedLines"])) == (False, False, 1)
 

@@ -19,9 +19,9 @@ def linted(capsys: pytest.CaptureFixture[str], url: str, *arguments: str, **vari
     policy_lint.add_arguments(parser)
     environ = {"PORTCULLIS_CONFIG": "", "DATABASE_URL": url, "JWT_SECRET": SECRET, **variables}
     status = policy_lint.run(parser.parse_args(["--json", *arguments]), environ)
-    found = json.loads(capsys.readouterr().out)
-    assert (status, found["database"]) == (0 if found["passed"] else 1, True)
-    return found["findings"]
+    report = json.loads(capsys.readouterr().out)
+    assert (status, report["database"]) == (0 if report["passed"] else 1, True)
+    return report["findings"]
 
 
 ACCEPTED = """\
@@ -41,10 +41,10 @@ def test_the_findings_of_a_new_installation_can_all_be_accepted_in_a_file_of_its
 ) -> None:
     (tmp_path / "ours.yaml").write_text(ACCEPTED)
 
-    found = linted(capsys, seeded_database_url, "--accepted", str(tmp_path / "ours.yaml"))
+    findings = linted(capsys, seeded_database_url, "--accepted", str(tmp_path / "ours.yaml"))
 
-    assert [one for one in found if one.get("accepted") is None] == []
-    assert len(found) > 50
+    assert [finding for finding in findings if finding.get("accepted") is None] == []
+    assert len(findings) > 50
 
 
 def test_what_is_stored_is_looked_at(capsys: pytest.CaptureFixture[str], seeded_database_url: str) -> None:
@@ -55,9 +55,9 @@ def test_what_is_stored_is_looked_at(capsys: pytest.CaptureFixture[str], seeded_
         )
         connection.execute("UPDATE sys.menu SET enabled = false WHERE auth_mark = 'system:role:list'")
 
-    found = {(one["finding"], one["place"]) for one in linted(capsys, seeded_database_url)}
+    findings = {(finding["finding"], finding["place"]) for finding in linted(capsys, seeded_database_url)}
 
-    assert ("resource-without-route", "GET /api/old") in found
-    assert ("resource-open", "GET /api/old") in found
-    assert ("binding-to-disabled-button", "GET /api/role/list system:role:list") in found
-    assert ("code-held-by-wildcards-only", "system:role:list") in found
+    assert ("resource-without-route", "GET /api/old") in findings
+    assert ("resource-open", "GET /api/old") in findings
+    assert ("binding-to-disabled-button", "GET /api/role/list system:role:list") in findings
+    assert ("code-held-by-wildcards-only", "system:role:list") in findings

@@ -24,18 +24,22 @@ async def execute(service: Inside, *statements: str) -> None:
 
 
 async def test_the_policy_in_force_is_shown_whole(shared: Inside) -> None:
-    found = await shared.data("GET", "/api/policy")
+    policy = await shared.data("GET", "/api/policy")
 
-    assert found["revision"] == 1
-    assert found["model"] == MODEL.read_text("utf-8")
-    assert "p, resource, @unregistered, @login" in found["rules"]
-    assert "p, resource, GET /api/user/list, system:user:list" in found["rules"]
-    assert "p, endpoint, GET /api/policy, system:policy:read" in found["rules"]
+    assert policy["revision"] == 1
+    assert policy["model"] == MODEL.read_text("utf-8")
+    assert "p, resource, @unregistered, @login" in policy["rules"]
+    assert "p, resource, GET /api/user/list, system:user:list" in policy["rules"]
+    assert "p, endpoint, GET /api/policy, system:policy:read" in policy["rules"]
     async with await psycopg.AsyncConnection.connect(shared.database_url) as connection:
         row = await (await connection.execute("SELECT digest FROM sys.policy_revision")).fetchone()
-    assert (found["digest"],) == row
-    assert [(one["revision"], one["fault"]) for one in found["workers"]] == [(1, None)]
-    assert [one["ownDigest"] for one in found["workers"]] == [found["ownDigest"]] == [read_shipped().digest]
+    assert (policy["digest"],) == row
+    assert [(worker["revision"], worker["fault"]) for worker in policy["workers"]] == [(1, None)]
+    assert (
+        [worker["ownDigest"] for worker in policy["workers"]]
+        == [policy["ownDigest"]]
+        == [read_shipped().digest]
+    )
 
 
 async def test_lines_of_the_policy_are_filtered_and_come_in_pages(shared: Inside) -> None:
@@ -56,33 +60,33 @@ async def test_lines_of_the_policy_are_filtered_and_come_in_pages(shared: Inside
 
 
 async def test_an_allowed_request_is_explained_by_lines_codes_and_predicates(shared: Inside) -> None:
-    found = await shared.data(
+    explanation = await shared.data(
         "POST",
         EXPLAIN,
         {"method": "GET", "path": "/api/role/list", "permissions": ["system:*:list", "system:user:create"]},
     )
 
-    assert (found["allowed"], found["public"], found["revision"]) == (True, False, 1)
-    assert found["resource"]["object"] == "GET /api/role/list"
-    assert found["resource"]["line"] == "p, resource, GET /api/role/list, system:role:list"
-    assert found["resource"]["rows"] == ["holdsPattern"]
-    assert found["resource"]["fired"] == [
+    assert (explanation["allowed"], explanation["public"], explanation["revision"]) == (True, False, 1)
+    assert explanation["resource"]["object"] == "GET /api/role/list"
+    assert explanation["resource"]["line"] == "p, resource, GET /api/role/list, system:role:list"
+    assert explanation["resource"]["rows"] == ["holdsPattern"]
+    assert explanation["resource"]["fired"] == [
         {"code": "system:*:list", "predicate": "holdsPattern", "origins": []}
     ]
-    assert len(found["endpoint"]["lines"]) == 3
-    assert (found["endpoint"]["reason"], found["endpoint"]["wouldOpen"]) == ("opened", None)
+    assert len(explanation["endpoint"]["lines"]) == 3
+    assert (explanation["endpoint"]["reason"], explanation["endpoint"]["wouldOpen"]) == ("opened", None)
 
 
 async def test_a_denial_is_explained_by_what_would_open_it(shared: Inside) -> None:
-    found = await shared.data(
+    explanation = await shared.data(
         "POST", EXPLAIN, {"method": "GET", "path": "/api/user/list", "permissions": ["system:user:detail"]}
     )
 
-    assert not found["allowed"]
-    assert (found["resource"]["reason"], found["resource"]["line"]) == ("not_held", None)
-    opens = found["resource"]["wouldOpen"]
-    assert [one.pop("authMark") for one in opens["buttons"]] == ["*", "system:*", "system:user:list"]
-    assert [one["title"] for one in opens.pop("buttons")] == [
+    assert not explanation["allowed"]
+    assert (explanation["resource"]["reason"], explanation["resource"]["line"]) == ("not_held", None)
+    opens = explanation["resource"]["wouldOpen"]
+    assert [button.pop("authMark") for button in opens["buttons"]] == ["*", "system:*", "system:user:list"]
+    assert [button["title"] for button in opens.pop("buttons")] == [
         "Everything",
         "Everything below system",
         "List users",
@@ -92,7 +96,7 @@ async def test_a_denial_is_explained_by_what_would_open_it(shared: Inside) -> No
         "roles": ["admin", "auditor", "super"],
         "disabledButtons": [],
     }
-    assert found["endpoint"]["reason"] == "not_held"
+    assert explanation["endpoint"]["reason"] == "not_held"
     nowhere = await shared.data("POST", EXPLAIN, {"method": "GET", "path": "/api/no/such", "permissions": []})
     assert nowhere["endpoint"] is None
 
@@ -101,31 +105,31 @@ async def test_an_explanation_and_the_gate_agree(service: Inside) -> None:
     await execute(service, "UPDATE sys.menu SET enabled = false WHERE auth_mark = 'system:user:export'")
     await service.data("POST", "/api/policy/reload")
 
-    found = await service.data(
+    explanation = await service.data(
         "POST", EXPLAIN, {"method": "GET", "path": "/api/user/export", "userName": "admin"}
     )
     refused = await service.ask("GET", "/api/user/export")
 
-    assert (found["userStatus"], found["permissions"]) == ("enabled", ["*"])
-    assert (found["allowed"], found["resource"]["reason"]) == (False, "closed")
-    assert found["resource"]["lines"] == ["p, resource, GET /api/user/export, @nobody"]
-    assert found["resource"]["wouldOpen"] == {
+    assert (explanation["userStatus"], explanation["permissions"]) == ("enabled", ["*"])
+    assert (explanation["allowed"], explanation["resource"]["reason"]) == (False, "closed")
+    assert explanation["resource"]["lines"] == ["p, resource, GET /api/user/export, @nobody"]
+    assert explanation["resource"]["wouldOpen"] == {
         "permissions": [],
         "roles": [],
         "buttons": [],
         "disabledButtons": ["system:user:export"],
     }
-    assert found["endpoint"]["allowed"]
-    assert (refused.status, refused.json["decisionId"]) == (403, found["resource"]["decisionId"])
+    assert explanation["endpoint"]["allowed"]
+    assert (refused.status, refused.json["decisionId"]) == (403, explanation["resource"]["decisionId"])
 
 
 async def test_a_visitor_is_explained_too(shared: Inside) -> None:
-    found = await shared.data("POST", EXPLAIN, {"method": "GET", "path": "/api/user/info"})
+    explanation = await shared.data("POST", EXPLAIN, {"method": "GET", "path": "/api/user/info"})
 
-    assert (found["permissions"], found["resource"]["object"]) == (None, "@no-session")
-    assert found["endpoint"]["reason"] == "not_logged_in"
-    assert found["endpoint"]["wouldOpen"]["permissions"] == ["@login"]
-    assert found["endpoint"]["wouldOpen"]["buttons"] == []
+    assert (explanation["permissions"], explanation["resource"]["object"]) == (None, "@no-session")
+    assert explanation["endpoint"]["reason"] == "not_logged_in"
+    assert explanation["endpoint"]["wouldOpen"]["permissions"] == ["@login"]
+    assert explanation["endpoint"]["wouldOpen"]["buttons"] == []
     login = await shared.data("POST", EXPLAIN, {"method": "POST", "path": "/api/auth/login"})
     assert (login["allowed"], login["public"]) == (True, True)
 
@@ -138,9 +142,11 @@ async def test_a_grant_is_explained_by_the_line_of_its_button(shared: Inside) ->
     assert allowed["grant"]["line"] == "p, grant, system:user:list, system:user:list"
     (fired,) = allowed["grant"]["fired"]
     assert (fired["code"], fired["predicate"]) == ("*", "holdsEverything")
-    assert [(one["roleCode"], one["buttonTitle"]) for one in fired["origins"]] == [("super", "Everything")]
+    assert [(origin["roleCode"], origin["buttonTitle"]) for origin in fired["origins"]] == [
+        ("super", "Everything")
+    ]
     assert (denied["allowed"], denied["grant"]["reason"]) == (False, "not_held")
-    assert [one["authMark"] for one in denied["grant"]["wouldOpen"].pop("buttons")] == ["*", "system:*"]
+    assert [button["authMark"] for button in denied["grant"]["wouldOpen"].pop("buttons")] == ["*", "system:*"]
     assert denied["grant"]["wouldOpen"] == {
         "permissions": ["system:*"],
         "roles": ["admin", "super"],
@@ -224,9 +230,9 @@ async def test_coverage_shows_every_route_and_how_it_is_guarded(service: Inside)
         {"resourceName": "x", "resourceCode": "x", "method": "GET", "path": "/api/nowhere/{id}"},
     )
 
-    found = await service.data("GET", "/api/policy/coverage")
+    coverage = await service.data("GET", "/api/policy/coverage")
 
-    shown = {f"{one['method']} {one['path']}": one for one in found["routes"]}
+    shown = {f"{route['method']} {route['path']}": route for route in coverage["routes"]}
     assert shown["GET /api/role/list"] == {
         "method": "GET",
         "path": "/api/role/list",
@@ -239,17 +245,17 @@ async def test_coverage_shows_every_route_and_how_it_is_guarded(service: Inside)
     assert shown["POST /api/auth/logout"]["guard"] == "login"
     assert shown["GET /api/resource/{id}"]["resource"] == "@unregistered"
     assert (shown["GET /health/live"]["guard"], shown["GET /health/live"]["resource"]) == ("outside", None)
-    assert "GET /api/nowhere/{id}" in found["unrouted"]
-    assert "GET /api/role/list" not in found["unrouted"]
-    assert found["unroutedTotal"] == len(found["unrouted"])
-    beyond = await service.data("GET", f"/api/policy/coverage?size=1&page={found['unroutedTotal'] + 1}")
-    assert beyond == {**found, "unrouted": []}
-    last = await service.data("GET", f"/api/policy/coverage?size=1&page={found['unroutedTotal']}")
-    assert last["unrouted"] == found["unrouted"][-1:]
+    assert "GET /api/nowhere/{id}" in coverage["unrouted"]
+    assert "GET /api/role/list" not in coverage["unrouted"]
+    assert coverage["unroutedTotal"] == len(coverage["unrouted"])
+    beyond = await service.data("GET", f"/api/policy/coverage?size=1&page={coverage['unroutedTotal'] + 1}")
+    assert beyond == {**coverage, "unrouted": []}
+    last = await service.data("GET", f"/api/policy/coverage?size=1&page={coverage['unroutedTotal']}")
+    assert last["unrouted"] == coverage["unrouted"][-1:]
     document = (await service.ask("GET", "/docs/openapi.json")).json
     served = {(method.upper(), path) for path, methods in document["paths"].items() for method in methods}
     # The document writes the names of parameters as other members; templates of one shape are the same.
-    known = {(one["method"], shape(one["path"])) for one in found["routes"]}
+    known = {(route["method"], shape(route["path"])) for route in coverage["routes"]}
     assert {(method, shape(path)) for method, path in served} <= known
 
 
@@ -258,8 +264,8 @@ async def test_a_reload_derives_what_was_changed_past_the_service(service: Insid
 
     assert await service.data("POST", "/api/policy/reload") == {"policyRevision": 2}
 
-    found = await service.data("GET", "/api/policy")
-    assert "p, resource, GET /api/user/list, @login" in found["rules"]
+    policy = await service.data("GET", "/api/policy")
+    assert "p, resource, GET /api/user/list, @login" in policy["rules"]
     assert await service.data("POST", "/api/policy/reload") == {"policyRevision": 2}
 
 
@@ -293,8 +299,8 @@ async def test_a_model_that_is_not_that_of_the_start_is_not_reloaded_and_the_las
 
         assert (answer.status, answer.code) == (409, "conflict")
         assert str(tmp_path) not in answer.body.decode()
-        found = await service.ask("GET", "/api/policy")
-        assert (found.status, found.json["data"]["revision"]) == (200, 1)
+        shown = await service.ask("GET", "/api/policy")
+        assert (shown.status, shown.json["data"]["revision"]) == (200, 1)
 
 
 async def test_a_database_restored_below_the_revision_in_force_takes_changes_again_by_itself(

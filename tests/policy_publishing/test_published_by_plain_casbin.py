@@ -56,8 +56,8 @@ def test_a_service_that_decides_by_anything_else_is_found(
     monkeypatch.setattr(PlainCasbin, "compared", compared)
     result = published_test(load(variables | {"PORTCULLIS_CONFIG": "", "REDIS_URL": "unix:///dev/null"}))
 
-    assert {one.object for one in result.disagreements} == {lost}
-    assert {one.service for one in result.disagreements} == {"denied"}
+    assert {disagreement.object for disagreement in result.disagreements} == {lost}
+    assert {disagreement.service for disagreement in result.disagreements} == {"denied"}
     assert "the service denied" in str(result)
 
 

@@ -76,24 +76,24 @@ async def test_an_auditor_asks_by_request_what_the_operator_asks_by_command(
         assert printed == {**answer, **({"size": answer["total"]} if "total" in answer else {})}, line
 
     delete = answers["who DELETE /api/user/1"]
-    assert [(one["roleCode"], one["users"]) for one in delete["items"]] == [("admin", 0), ("super", 1)]
+    assert [(row["roleCode"], row["users"]) for row in delete["items"]] == [("admin", 0), ("super", 1)]
     assert delete["items"][0]["endpoint"]["fired"] == [{"code": "system:*", "predicate": "holdsSubtree"}]
     read = answers["who GET /api/user/7"]
     assert read["resource"]["object"] == "GET /api/user/7"
     assert read["others"] == ["GET /api/user/{id}"]
-    assert [(one["roleCode"], one["users"]) for one in read["items"]] == [
+    assert [(row["roleCode"], row["users"]) for row in read["items"]] == [
         ("admin", 0),
         ("auditor", 1),
         ("super", 1),
     ]
     users = answers["who GET /api/user/7 --users"]
-    assert [(one["userName"], one["roles"]) for one in users["items"]] == [
+    assert [(row["userName"], row["roles"]) for row in users["items"]] == [
         ("admin", ["super"]),
         ("reader", ["auditor"]),
     ]
     role, user = answers["what --role auditor"], answers["what --user reader"]
     assert role["items"] == user["items"]
-    assert {"GET /api/policy/what", "system:user:list"} <= {one["object"] for one in role["items"]}
+    assert {"GET /api/policy/what", "system:user:list"} <= {access["object"] for access in role["items"]}
     gone = answers["what --user gone"]
     assert (gone["keptOut"], gone["userStatus"], gone["items"]) == (True, "disabled", [])
     without = answers["what-if --role auditor --without system:user:list"]
@@ -101,7 +101,7 @@ async def test_an_auditor_asks_by_request_what_the_operator_asks_by_command(
     assert without["loses"] == [
         {"roleCode": "auditor", "users": 1, "access": ["GET /api/user/7", "GET /api/user/list"]}
     ]
-    opened = {one["object"]: one["needs"] for one in answers["openings"]["items"]}
+    opened = {opening["object"]: opening["needs"] for opening in answers["openings"]["items"]}
     assert opened["POST /api/auth/login"] == "nothing"
     assert opened["GET /api/user/info"] == "login"
 
@@ -116,9 +116,9 @@ async def test_pages_hold_what_is_asked_for(asked: Inside) -> None:
 
     assert second["items"] == whole[7:14]
     (shown,), (known,) = matrix["items"], matrix_of_all["items"]
-    assert shown["roles"] == [one for one in known["roles"] if one["roleCode"] == "auditor"] != []
+    assert shown["roles"] == [role for role in known["roles"] if role["roleCode"] == "auditor"] != []
     assert second["total"] == len(whole)
-    assert [one["roleCode"] for one in roles["items"]] == ["auditor"]
+    assert [role["roleCode"] for role in roles["items"]] == ["auditor"]
     assert roles["total"] == 3
 
 
@@ -142,11 +142,11 @@ async def test_a_decision_is_explained_alike_by_command_and_request(asked: Insid
         answer = await asked.data("POST", "/api/policy/explain", body)
         assert await command(*line.split(), "--json") == answer, line
 
-    told = (await command("explain", "reader", "get", "/api/user/7")).splitlines()
-    assert told[0] == "allowed at revision 3: /api/user/7"
-    assert "  p, resource, GET /api/user/7, system:user:list   opened by holdsExactly" in told
+    lines = (await command("explain", "reader", "get", "/api/user/7")).splitlines()
+    assert lines[0] == "allowed at revision 3: /api/user/7"
+    assert "  p, resource, GET /api/user/7, system:user:list   opened by holdsExactly" in lines
     (button,) = await ids_of(asked, "system:user:list")
-    assert f"  system:user:list held from role auditor, Button {button} (List users)" in told
+    assert f"  system:user:list held from role auditor, Button {button} (List users)" in lines
     denied = (await command("explain", "--role", "auditor", "delete", "/api/user/1")).splitlines()
     assert denied[0] == "denied at revision 3: /api/user/1"
     assert "  would open by any of the roles: admin, super" in denied
@@ -163,17 +163,17 @@ async def test_what_changed_since_then_and_by_whom_is_told(asked: Inside, comman
     crossed = await asked.ask("GET", f"/api/policy/revisions?{times}")
 
     assert (newest["total"], bound["revision"], nothing["total"], crossed.status) == (2, 3, 0, 422)
-    assert [one["revision"] for one in since["items"]] == [3]
-    told = (await command("log", "--since", "7d", "--user", "admin")).splitlines()
-    assert told[0] == f"{bound['createTime']}  admin  revision 3: {bound['cause']}"
-    assert told[1:3] == [
+    assert [revision["revision"] for revision in since["items"]] == [3]
+    lines = (await command("log", "--since", "7d", "--user", "admin")).splitlines()
+    assert lines[0] == f"{bound['createTime']}  admin  revision 3: {bound['cause']}"
+    assert lines[1:3] == [
         "    - p, resource, GET /api/user/7, @login",
         "    + p, resource, GET /api/user/7, system:user:list",
     ]
-    assert told[-1] == "2 revisions, 0 changes of roles and users."
+    assert lines[-1] == "2 revisions, 0 changes of roles and users."
     assert (await command("log", "--until", "2020-01-01")).startswith("0 revisions, 0 changes")
     listed = await command("log", "--json")
-    assert [one["revision"] for one in listed["revisions"]] == [3, 2, 1]
+    assert [revision["revision"] for revision in listed["revisions"]] == [3, 2, 1]
 
 
 async def test_changes_of_roles_are_told_beside_revisions(
@@ -184,13 +184,13 @@ async def test_changes_of_roles_are_told_beside_revisions(
     (button,) = await ids_of(service, "system:user:list")
     menus = f"/api/role/{role['id']}/permissions"
     await service.data("PUT", menus, {"menuIds": [button]}, ("If-Match", "*"))
-    told: list[str] = []
+    lines: list[str] = []
     async with asyncio.timeout(10):  # entries are written a moment after their event
-        while not any("permissions" in line for line in told):
+        while not any("permissions" in line for line in lines):
             await asyncio.sleep(0.1)
-            told = (await command("log", "--since", "1h", "--user", "admin")).splitlines()
-    assert told[0].endswith("Z  admin  role:new: permissions () -> (system:user:list)")
-    assert told[-1].startswith("0 revisions, ")
+            lines = (await command("log", "--since", "1h", "--user", "admin")).splitlines()
+    assert lines[0].endswith("Z  admin  role:new: permissions () -> (system:user:list)")
+    assert lines[-1].startswith("0 revisions, ")
 
 
 async def test_two_revisions_are_compared_with_who_gains_and_loses_what(asked: Inside, command: Ask) -> None:
@@ -200,8 +200,8 @@ async def test_two_revisions_are_compared_with_who_gains_and_loses_what(asked: I
 
     assert lines["access"] is None
     assert {**printed, "from": 2, "to": 3, "truncated": False} == {**answer, "modelChanged": False}
-    told = (await command("diff", "2", "live")).splitlines()
-    assert told == [
+    output = (await command("diff", "2", "live")).splitlines()
+    assert output == [
         "- p, resource, GET /api/user/7, @login",
         "+ p, resource, GET /api/user/7, system:user:list",
         "1 line removed, 1 line added.",
@@ -227,12 +227,12 @@ async def test_two_revisions_are_compared_with_who_gains_and_loses_what(asked: I
 async def test_a_question_about_nothing_is_refused(asked: Inside, target: str, field: str) -> None:
     answer = await asked.ask("GET", f"/api/policy/{target}")
     assert answer.status == 422
-    assert [one["field"] for one in answer.json["errors"]] == [field]
+    assert [error["field"] for error in answer.json["errors"]] == [field]
 
 
 async def test_the_text_of_a_command_is_for_people(command: Ask, tmp_path: Path) -> None:
-    told = await command("who", "get", "/api/user/7")
-    assert told.splitlines() == [
+    output = await command("who", "get", "/api/user/7")
+    assert output.splitlines() == [
         "GET /api/user/7",
         "  resource: p, resource, GET /api/user/7, system:user:list",
         "  endpoint: p, endpoint, GET /api/user/{id}, system:user:detail",
@@ -270,9 +270,9 @@ def test_files_are_asked_without_any_store(
         "explain --codes system:user:list GET /api/user/list": "opened by holdsExactly",
         "openings": "POST /api/auth/login",
     }
-    for line, told in asked.items():
+    for line, expected in asked.items():
         assert main(["policy", *line.split(), "--policy", "shipped"]) == 0
-        assert told in capsys.readouterr().out
+        assert expected in capsys.readouterr().out
     assert main(["policy", "diff", str(ROOT), "shipped"]) == 0
     assert capsys.readouterr().out.splitlines() == [
         "0 lines removed, 0 lines added.",

@@ -82,7 +82,9 @@ async def tokens(workers: Workers) -> dict[str, str]:
         ).fetchall()
     assert share is not None
     put = "PUT /api/menu/{}/resources HTTP/1.1".format(*share)
-    saved = await send(port, request(put, admin, body={"resourceIds": [one for (one,) in bound]}))
+    saved = await send(
+        port, request(put, admin, body={"resourceIds": [resource_id for (resource_id,) in bound]})
+    )
     assert (saved.status, len(bound)) == (200, 2)
     least = f"\r\nX-Policy-Min-Revision: {saved.revision}"
     return {name: await log_in(port, name, PASSWORD) + least for name in ("newcomer", "reader")}

@@ -56,8 +56,8 @@ async def give(inside: Inside, who: Member, *codes: str) -> None:
 
 
 def of_request(answer: Any) -> tuple[Any, ...]:
-    found = answer["refusal"]
-    return found["log"], found["userName"], found["method"], found["path"], found["requestId"]
+    refusal = answer["refusal"]
+    return refusal["log"], refusal["userName"], refusal["method"], refusal["path"], refusal["requestId"]
 
 
 async def test_a_refused_request_is_explained_by_its_id_alone(
@@ -78,9 +78,9 @@ async def test_a_refused_request_is_explained_by_its_id_alone(
     assert (answer["grant"], answer["asked"]) == (None, None)
     command = command_on(shared)
     assert await command("refusal", refused.json["decisionId"], "--json") == answer
-    told = (await command("refusal", refused.json["decisionId"])).splitlines()
-    assert f"DELETE /api/user/1, by someone; request {request_id} (operation-log)" in told[0]
-    assert told[1].startswith("denied at revision ")
+    lines = (await command("refusal", refused.json["decisionId"])).splitlines()
+    assert f"DELETE /api/user/1, by someone; request {request_id} (operation-log)" in lines[0]
+    assert lines[1].startswith("denied at revision ")
 
 
 async def test_a_refused_grant_is_explained_though_the_log_keeps_no_answer(shared: Inside) -> None:
@@ -188,10 +188,10 @@ async def test_a_refused_question_of_another_service_is_explained(logged: tuple[
         "action": {"name": "GET"},
         "resource": {"type": "route", "id": "/bill/7", "properties": {"service": "bills"}},
     }
-    found = await inside.ask("POST", "/access/v1/evaluation", asked)
-    assert found.json["decision"] is False, found.body
+    evaluation = await inside.ask("POST", "/access/v1/evaluation", asked)
+    assert evaluation.json["decision"] is False, evaluation.body
 
-    answer = await known(inside, found.json["context"]["decisionId"])
+    answer = await known(inside, evaluation.json["context"]["decisionId"])
 
     assert answer["resource"]["object"] == "bills GET /bill/{id}"
     assert (answer["endpoint"], answer["allowed"], answer["decisionMatches"]) == (None, False, True)
@@ -233,17 +233,17 @@ async def test_who_may_not_read_the_log_finds_nothing_in_it(shared: Inside) -> N
     outsider = await member(shared, "outsider", "system:policy:read")
     reviewer = await member(shared, "reviewer", *REVIEWER)
     refused = await outsider.ask("DELETE", "/api/user/1")
-    wanted = {"decisionId": refused.json["decisionId"]}
+    question = {"decisionId": refused.json["decisionId"]}
     await known(shared, refused)
 
-    assert (await reviewer.ask("POST", EXPLAIN, wanted)).status == 200
-    answer = await outsider.ask("POST", EXPLAIN, wanted)
+    assert (await reviewer.ask("POST", EXPLAIN, question)).status == 200
+    answer = await outsider.ask("POST", EXPLAIN, question)
     assert (answer.status, answer.json["code"]) == (403, "permission_denied")
     assert answer.json["required"] == ["system:operation-log:detail"]
     # Also for what is not there: nobody learns which decisions there were.
-    unknown = {"decisionId": wanted["decisionId"][:-12] + "0" * 12}
+    unknown = {"decisionId": question["decisionId"][:-12] + "0" * 12}
     assert (await outsider.ask("POST", EXPLAIN, unknown)).status == 403
-    whole = wanted | {"userName": "outsider", "method": "DELETE", "path": "/api/user/1"}
+    whole = question | {"userName": "outsider", "method": "DELETE", "path": "/api/user/1"}
     answered = await outsider.ask("POST", EXPLAIN, whole)
     assert answered.json["data"]["decisionMatches"]
     assert answered.json["data"]["refusal"] is None
@@ -252,9 +252,9 @@ async def test_who_may_not_read_the_log_finds_nothing_in_it(shared: Inside) -> N
 async def test_refusals_are_found_by_an_index(shared: Inside) -> None:
     async with await psycopg.AsyncConnection.connect(shared.database_url) as connection:
         await connection.execute("SET LOCAL enable_seqscan = off")
-        found = await connection.execute(
+        cursor = await connection.execute(
             "EXPLAIN SELECT id FROM sys.operation_log WHERE decision_id = 'r1-0-0' AND decision = 'deny'"
         )
-        plan = "\n".join(row[0] for row in await found.fetchall())
+        plan = "\n".join(row[0] for row in await cursor.fetchall())
     assert "decision_id" in plan
     assert "Index Scan" in plan

@@ -52,10 +52,10 @@ async def test_a_report_of_an_installation_has_roles_findings_and_who_changed_wh
 
     monkeypatch.setattr(policy_report, "gather", gather_once)
 
-    told = await command("report", "--output", str(file), "--since", "1")
+    output = await command("report", "--output", str(file), "--since", "1")
     await command("report", "--output", str(tmp_path / "report.md"), "--since", "1")
 
-    assert " findings not accepted" in told
+    assert " findings not accepted" in output
     page = Page(file.read_text("utf-8"))
     assert {tag for tag, _ in page.elements} <= ELEMENTS
     assert {name for _, attributes in page.elements for name in attributes} <= ATTRIBUTES

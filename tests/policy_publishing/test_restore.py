@@ -59,17 +59,17 @@ class Ledger:
         return await self.service.ask("POST", path, None, *headers, token=token)
 
     async def entries(self, module: str) -> list[Any]:
-        found: list[Any] = (await self.service.data("GET", f"/api/operation-log/list?module={module}"))[
+        listed: list[Any] = (await self.service.data("GET", f"/api/operation-log/list?module={module}"))[
             "items"
         ]
-        return found
+        return listed
 
     async def dry(self, revision: int) -> Any:
         return await self.service.data("POST", f"/api/policy/revisions/{revision}/restore?dryRun=true")
 
-    async def differing(self, one: int, other: int) -> list[str]:
-        found = await self.service.data("GET", f"/api/policy/diff?from={one}&to={other}")
-        return [*found["addedLines"], *found["removedLines"]]
+    async def differing(self, first: int, other: int) -> list[str]:
+        diff = await self.service.data("GET", f"/api/policy/diff?from={first}&to={other}")
+        return [*diff["addedLines"], *diff["removedLines"]]
 
     async def change(self) -> None:
         """Make some change; it may be refused."""
@@ -77,7 +77,7 @@ class Ledger:
         resources = (await self.service.data("GET", "/api/resource/list?resourceCode=r&path=/api/&size=200"))[
             "items"
         ]
-        mine = [one for one in resources if one["resourceCode"][1:].isdigit()]
+        mine = [resource for resource in resources if resource["resourceCode"][1:].isdigit()]
         kinds = [self._new_button, self._new_resource]
         kinds += [self._edit_button, self._drop_button] if buttons else []
         kinds += [self._edit_resource, self._drop_resource, self._bind_some, self._bind_some] if mine else []
@@ -90,10 +90,10 @@ class Ledger:
         return "POST", "/api/menu", {"menuType": "Button", "title": "B", "authMark": code, "enabled": on}
 
     def _edit_button(self, buttons: Any, _mine: Any) -> tuple[str, str, Any]:
-        one = self.dice.choice(buttons)
-        code = one["authMark"] if self.dice.random() < 0.6 else f"x:{self.dice.randrange(6)}"
+        button = self.dice.choice(buttons)
+        code = button["authMark"] if self.dice.random() < 0.6 else f"x:{self.dice.randrange(6)}"
         body = {"title": "B2", "authMark": code, "parentId": None, "enabled": self.dice.random() < 0.5}
-        return "PATCH", f"/api/menu/{one['id']}", body
+        return "PATCH", f"/api/menu/{button['id']}", body
 
     def _drop_button(self, buttons: Any, _mine: Any) -> tuple[str, str, Any]:
         return "DELETE", f"/api/menu/{self.dice.choice(buttons)['id']}", None
@@ -101,21 +101,21 @@ class Ledger:
     def _new_resource(self, *_known: Any) -> tuple[str, str, Any]:
         self._made += 1
         method, path = self.dice.choice(("GET", "PUT")), self.dice.choice(PATHS)
-        said = {"resourceName": "N", "resourceCode": f"r{self._made}", "method": method, "path": path}
-        return "POST", "/api/resource", said | {"enabled": self.dice.random() < 0.8}
+        body = {"resourceName": "N", "resourceCode": f"r{self._made}", "method": method, "path": path}
+        return "POST", "/api/resource", body | {"enabled": self.dice.random() < 0.8}
 
     def _edit_resource(self, _buttons: Any, mine: Any) -> tuple[str, str, Any]:
-        one = self.dice.choice(mine)
-        said = {name: one[name] for name in ("resourceCode", "method", "path", "resourceName")}
+        resource = self.dice.choice(mine)
+        body = {name: resource[name] for name in ("resourceCode", "method", "path", "resourceName")}
         if self.dice.random() < 0.5:
-            said["path"] = self.dice.choice(PATHS)
-        return "PATCH", f"/api/resource/{one['id']}", said | {"enabled": self.dice.random() < 0.6}
+            body["path"] = self.dice.choice(PATHS)
+        return "PATCH", f"/api/resource/{resource['id']}", body | {"enabled": self.dice.random() < 0.6}
 
     def _drop_resource(self, _buttons: Any, mine: Any) -> tuple[str, str, Any]:
         return "DELETE", f"/api/resource/{self.dice.choice(mine)['id']}", None
 
     def _bind_some(self, buttons: Any, mine: Any) -> tuple[str, str, Any]:
-        ids = [one["id"] for one in buttons if self.dice.random() < 0.4]
+        ids = [button["id"] for button in buttons if self.dice.random() < 0.4]
         return "PUT", f"/api/resource/{self.dice.choice(mine)['id']}/buttons", {"menuIds": ids}
 
 
@@ -134,7 +134,7 @@ def own_ledger(service: Inside) -> Ledger:
 async def member(ledger: Ledger, name: str, *codes: str) -> str:
     """Return the token of a new user who holds these codes."""
     known = (await ledger.service.data("GET", "/api/menu/list?menuType=Button&size=200"))["items"]
-    ids = [one["id"] for one in known if one["authMark"] in codes]
+    ids = [menu["id"] for menu in known if menu["authMark"] in codes]
     role = (await ledger.service.data("POST", "/api/role", {"roleName": name, "roleCode": name}))["id"]
     await ledger.service.data("PUT", f"/api/role/{role}/permissions", {"menuIds": ids}, ANY)
     user = {"userName": name, "nickName": name, "password": PASSWORD, "roleIds": [role]}
@@ -156,11 +156,11 @@ async def _brings_lines_back(service: Inside, seed: int, *, changes: int, restor
 
         assert answer.status == tried.status, (seed, past, newest, answer.body)
         if answer.status != 200:  # the code of a resource has moved to one that has to stay
-            assert {one["reason"].split(" r")[0] for one in answer.json["cannotReturn"]} == {"its code"}
+            assert {entry["reason"].split(" r")[0] for entry in answer.json["cannotReturn"]} == {"its code"}
             continue
-        told, done = tried.json["data"], answer.json["data"]
+        preview, done = tried.json["data"], answer.json["data"]
         assert await ledger.differing(past, done["policyRevision"]) == [], (seed, past, newest)
-        assert len(done["edits"]) == len(told["edits"])
+        assert len(done["edits"]) == len(preview["edits"])
         assert (done["policyRevision"] > newest) == bool(done["edits"])
         restored += 1
     assert restored > restores / 2
@@ -191,20 +191,23 @@ async def test_names_disabled_buttons_and_bindings_return(ledger: Ledger) -> Non
     await service.data("DELETE", f"/api/resource/{kept}", None, ANY)
     await service.data("DELETE", f"/api/menu/{gone}", None, ANY)
 
-    told = await ledger.dry(past)
+    preview = await ledger.dry(past)
     done = (await ledger.restore(past)).json["data"]
 
     requests = ["POST /api/menu", "POST /api/resource", "PUT /api/resource/{id}/buttons"]
-    assert [one["request"] for one in told["edits"]] == requests
-    assert [one["name"] for one in told["edits"]] == ["x:gone", *["GET /api/named/{id}"] * 2]
-    (bound,) = told["edits"][2]["changes"]
+    assert [edit["request"] for edit in preview["edits"]] == requests
+    assert [edit["name"] for edit in preview["edits"]] == ["x:gone", *["GET /api/named/{id}"] * 2]
+    (bound,) = preview["edits"][2]["changes"]
     assert bound == {"field": "buttons", "before": [], "after": ["x:closed", "x:gone"]}
-    assert {"field": "title", "before": None, "after": "Newer"} in told["edits"][0]["changes"]
+    assert {"field": "title", "before": None, "after": "Newer"} in preview["edits"][0]["changes"]
     (made,) = (await service.data("GET", "/api/resource/list?path=/api/named"))["items"]
     assert done["edits"][2]["request"] == f"PUT /api/resource/{made['id']}/buttons"
     assert (made["resourceName"], made["description"]) == ("First", "Long ago")
     buttons = (await service.data("GET", f"/api/resource/{made['id']}/buttons"))["buttons"]
-    assert {one["authMark"]: one["enabled"] for one in buttons} == {"x:closed": False, "x:gone": True}
+    assert {button["authMark"]: button["enabled"] for button in buttons} == {
+        "x:closed": False,
+        "x:gone": True,
+    }
     (revision,) = (await service.data("GET", "/api/policy/revisions?size=1"))["items"]
     assert revision["cause"] == f"revision {past} restored by admin"
     assert revision["revision"] == done["policyRevision"]
@@ -221,7 +224,7 @@ async def test_a_button_keeps_its_roles_when_it_gets_its_code_back(ledger: Ledge
 
     done = (await ledger.restore(past)).json["data"]
 
-    assert [one["request"] for one in done["edits"]] == [f"PUT /api/menu/{button}"]
+    assert [edit["request"] for edit in done["edits"]] == [f"PUT /api/menu/{button}"]
     assert (await service.ask("GET", "/api/user/info", token=token)).code == "refresh_required"
     token = await service.log_in("keeper", PASSWORD)
     answer = await service.ask("GET", "/api/user/info", token=token)
@@ -236,8 +239,8 @@ async def test_everything_that_can_not_return_is_named_and_nothing_is_changed(le
     other = await ledger.resource("GET", "/api/second")
     middle = await ledger.revision()
     await ledger.service.data("DELETE", f"/api/resource/{first}", None, ANY)
-    said = {"resourceName": "R", "resourceCode": "mine", "method": "GET", "path": "/api/second"}
-    await ledger.service.data("PATCH", f"/api/resource/{other}", said, ANY)
+    body = {"resourceName": "R", "resourceCode": "mine", "method": "GET", "path": "/api/second"}
+    await ledger.service.data("PATCH", f"/api/resource/{other}", body, ANY)
     newest = await ledger.revision()
 
     used = await ledger.restore(past)
@@ -266,15 +269,15 @@ async def test_callers_need_the_rights_of_every_edit_and_to_grant_what_they_touc
 
     refused = [await ledger.restore(past, token=token) for token in (alone, some, most)]
 
-    told = [(one.code, one.json["layer"], one.json["required"]) for one in refused]
-    assert told == [
+    denials = [(answer.code, answer.json["layer"], answer.json["required"]) for answer in refused]
+    assert denials == [
         ("permission_denied", "endpoint", ["system:resource:create", "system:service:resources"]),
         ("permission_denied", "endpoint", ["system:resource:bind", "system:service:resources"]),
         ("permission_denied", "grant", ["x:secret"]),
     ]
     assert await ledger.revision() == newest
-    found = await ledger.service.data("GET", "/api/resource/list?path=/api/secret")
-    assert found["items"] == []  # what the last one had created before the refusal
+    page = await ledger.service.data("GET", "/api/resource/list?path=/api/secret")
+    assert page["items"] == []  # what the last one had created before the refusal
     assert (await ledger.restore(past, token=enough)).status == 200
     assert await ledger.differing(past, newest + 1) == []
 
@@ -341,11 +344,11 @@ async def test_the_operation_log_tells_what_a_restore_has_changed(ledger: Ledger
     async with asyncio.timeout(20):
         while f"DELETE /api/resource/{made}" not in response:  # written in the background
             await asyncio.sleep(0.05)
-            if found := await ledger.entries("policy"):
-                entry = await ledger.service.data("GET", f"/api/operation-log/{found[0]['id']}")
+            if logged := await ledger.entries("policy"):
+                entry = await ledger.service.data("GET", f"/api/operation-log/{logged[0]['id']}")
                 response = str(entry["response"])
     assert (entry["module"], entry["kind"], entry["status"]) == ("policy", "UPDATE", 200)
-    assert {one["target"] for one in entry["changes"]} == {"resource:GET /api/report"}
+    assert {change["target"] for change in entry["changes"]} == {"resource:GET /api/report"}
 
 
 async def test_a_revision_without_kept_rows_returns_as_far_as_its_lines_tell(own_ledger: Ledger) -> None:
@@ -370,13 +373,13 @@ async def test_a_revision_without_kept_rows_returns_as_far_as_its_lines_tell(own
             await connection.execute(f"DELETE FROM sys.{table} WHERE until IS NOT NULL".encode())
             await connection.execute(f"UPDATE sys.{table} SET since = {newest}".encode())
 
-    told = await own_ledger.restore(closed)
+    answer = await own_ledger.restore(closed)
     done = await own_ledger.restore(past)
 
     reason = "by which disabled Buttons it was closed is not kept"
-    assert told.json["cannotReturn"] == [{"name": "GET /api/other", "reason": reason}]
+    assert answer.json["cannotReturn"] == [{"name": "GET /api/other", "reason": reason}]
     assert done.status == 200, done.body
-    requests = [one["request"] for one in done.json["data"]["edits"]]
+    requests = [edit["request"] for edit in done.json["data"]["edits"]]
     # What is not known to have been deleted is disabled.
     assert requests == [f"PUT /api/resource/{unknown}", f"PUT /api/resource/{kept}/buttons"]
     assert await own_ledger.differing(past, newest + 1) == []
@@ -424,8 +427,8 @@ async def test_a_router_returns_though_the_description_would_not_be_accepted_now
     answer = await own_ledger.restore(past)
 
     assert answer.status == 200, answer.body
-    told = await service.data("GET", f"/api/service/{orders}")
-    assert (told["ignoreCase"], told["description"]) == (True, "Or\u202eders")
+    stored = await service.data("GET", f"/api/service/{orders}")
+    assert (stored["ignoreCase"], stored["description"]) == (True, "Or\u202eders")
 
 
 async def test_buttons_are_enabled_and_disabled_as_they_were(ledger: Ledger) -> None:
@@ -437,7 +440,7 @@ async def test_buttons_are_enabled_and_disabled_as_they_were(ledger: Ledger) -> 
 
     done = (await ledger.restore(past)).json["data"]
 
-    assert {one["request"] for one in done["edits"]} == {f"PUT /api/menu/{on}", f"PUT /api/menu/{off}"}
+    assert {edit["request"] for edit in done["edits"]} == {f"PUT /api/menu/{on}", f"PUT /api/menu/{off}"}
     assert await ledger.differing(past, done["policyRevision"]) == []
 
 
@@ -460,7 +463,7 @@ async def test_a_revision_from_before_the_permission_layer_leaves_the_state_of_b
     done = await own_ledger.restore(past)
 
     assert done.status == 200, done.body
-    assert [one["request"] for one in done.json["data"]["edits"]] == [f"DELETE /api/resource/{resource}"]
+    assert [edit["request"] for edit in done.json["data"]["edits"]] == [f"DELETE /api/resource/{resource}"]
 
 
 async def test_unknown_revisions_are_not_found(ledger: Ledger) -> None:

@@ -40,7 +40,7 @@ async def test_many_questions_at_once_hold_up_neither_reads_nor_changes_of_the_p
     finally:
         released.set()
         answers = await asyncio.gather(*asking)
-    assert {one.status for one in answers} == {200}
+    assert {answer.status for answer in answers} == {200}
 
 
 async def test_a_question_that_waits_too_long_is_refused_and_the_next_one_is_answered() -> None:

@@ -51,8 +51,8 @@ async def test_the_commands_print_what_the_page_shows(
     commands = [*shown("questions", "text"), *shown("tour", "text")]
 
     arguments = [shlex.split(line) for line, _ in commands]
-    assert [(one[0], one[1]) for one in arguments] == [("portcullis", "policy")] * len(arguments)
-    assert [one[2] for one in arguments] == [*QUESTIONS, "check", "test"]
+    assert [(words[0], words[1]) for words in arguments] == [("portcullis", "policy")] * len(arguments)
+    assert [words[2] for words in arguments] == [*QUESTIONS, "check", "test"]
     for (_, text), given in zip(commands, arguments, strict=True):
         printed = await command(*given[2:])
         assert re.fullmatch(pattern(text), printed, flags=re.DOTALL), printed
@@ -68,9 +68,9 @@ async def test_an_auditor_is_answered_what_the_page_shows(used: Inside) -> None:
         day = (datetime.now(UTC) - timedelta(days=7)).strftime("%Y-%m-%dT00:00:00Z")
         answer = await used.ask("GET", re.sub(r"(?<=from=).*", day, match[1]))
         assert answer.status == 200, answer.body
-        told = json.dumps(answer.json, ensure_ascii=False)
-        wanted = pattern(re.sub(r"\s", "", text))
-        assert re.fullmatch(wanted, re.sub(r"\s", "", told), flags=re.DOTALL), told
+        body = json.dumps(answer.json, ensure_ascii=False)
+        expected = pattern(re.sub(r"\s", "", text))
+        assert re.fullmatch(expected, re.sub(r"\s", "", body), flags=re.DOTALL), body
 
 
 def test_each_question_has_one_command_and_one_request() -> None:

@@ -46,8 +46,12 @@ class Trial:
     async def outcomes(self, token: str, *headers: str, line: str = LISTING) -> Counter[int]:
         raw = request(line, token, *headers)
         answers = await asyncio.gather(*(send(self.port, raw) for _ in range(TIMES)))
-        assert all(json.loads(one.body)["code"] == "refresh_required" for one in answers if one.status == 401)
-        return Counter(one.status for one in answers)
+        assert all(
+            json.loads(answer.body)["code"] == "refresh_required"
+            for answer in answers
+            if answer.status == 401
+        )
+        return Counter(answer.status for answer in answers)
 
     def row(self, statement: str) -> Any:
         with psycopg.connect(self.url) as connection:
@@ -56,9 +60,9 @@ class Trial:
 
 @pytest.fixture
 async def trial(workers: Workers) -> Trial:
-    found = Trial(workers)
-    found.admin = await log_in(found.port, "admin", PASSWORD)
-    return found
+    new_trial = Trial(workers)
+    new_trial.admin = await log_in(new_trial.port, "admin", PASSWORD)
+    return new_trial
 
 
 async def test_a_role_that_loses_and_gains_a_permission_is_felt_on_every_worker(trial: Trial) -> None:
@@ -70,7 +74,7 @@ async def test_a_role_that_loses_and_gains_a_permission_is_felt_on_every_worker(
     first = await trial.reader()
     assert await trial.outcomes(first) == {200: TIMES}
 
-    await trial.write(f"PUT {line}", {"menuIds": [one for one in whole if one != button]})
+    await trial.write(f"PUT {line}", {"menuIds": [menu_id for menu_id in whole if menu_id != button]})
     assert await trial.outcomes(first) == {401: TIMES}
     second = await trial.reader()
     assert await trial.outcomes(second) == {403: TIMES}
@@ -84,11 +88,11 @@ async def test_a_role_that_is_disabled_and_enabled_is_felt_on_every_worker(trial
     role, name = trial.row("SELECT id, role_name FROM sys.role WHERE role_code = 'auditor'")
     token = await trial.reader()
 
-    for enabled, found in ((False, 403), (True, 200)):
+    for enabled, status in ((False, 403), (True, 200)):
         await trial.write(f"PATCH /api/role/{role}", {"roleName": name, "enabled": enabled})
         assert await trial.outcomes(token) == {401: TIMES}
         token = await trial.reader()
-        assert await trial.outcomes(token) == {found: TIMES}
+        assert await trial.outcomes(token) == {status: TIMES}
 
 
 async def test_a_button_that_is_disabled_and_enabled_is_felt_on_every_worker(trial: Trial) -> None:
@@ -96,13 +100,13 @@ async def test_a_button_that_is_disabled_and_enabled_is_felt_on_every_worker(tri
     body = {"title": title, "parentId": parent, "authMark": CODE}
     token = await trial.reader()
 
-    for enabled, found in ((False, 403), (True, 200)):
+    for enabled, status in ((False, 403), (True, 200)):
         saved = await trial.write(f"PATCH /api/menu/{button}", body | {"enabled": enabled})
         assert await trial.outcomes(token) == {401: TIMES}
         token = await trial.reader()
         # The new revision is asked for: what a token's bits mean is part of it.
         least = f"X-Policy-Min-Revision: {saved.revision}"
-        assert await trial.outcomes(token, least) == {found: TIMES}
+        assert await trial.outcomes(token, least) == {status: TIMES}
 
 
 async def test_a_code_that_was_made_a_moment_ago_is_in_the_token_that_any_worker_gives(

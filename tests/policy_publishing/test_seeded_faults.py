@@ -28,12 +28,16 @@ def test_a_shadowed_resource_is_found(capsys: pytest.CaptureFixture[str], seeded
     )
     with psycopg.connect(seeded_database_url) as connection:
         connection.execute(insert, ("reports", "/api/report/{id}"))
-    before = [one for one in linted(capsys, seeded_database_url) if "/api/report/7" in one["place"]]
+    before = [
+        finding for finding in linted(capsys, seeded_database_url) if "/api/report/7" in finding["place"]
+    ]
     with psycopg.connect(seeded_database_url) as connection:
         connection.execute(insert, ("seven", "/api/report/7"))
 
     after = {
-        one["finding"]: one for one in linted(capsys, seeded_database_url) if "/api/report/7" in one["place"]
+        finding["finding"]: finding
+        for finding in linted(capsys, seeded_database_url)
+        if "/api/report/7" in finding["place"]
     }
 
     assert before == []
@@ -63,9 +67,13 @@ def test_a_role_that_violates_separation_of_duties_is_found(
 
     after = linted(capsys, seeded_database_url, **own)
 
-    def broken(found: list[dict[str, str]]) -> list[tuple[str, str]]:
-        return [(one["place"], one["reason"]) for one in found if one["finding"] == "invariant-broken"]
+    def broken(findings: list[dict[str, str]]) -> list[tuple[str, str]]:
+        return [
+            (finding["place"], finding["reason"])
+            for finding in findings
+            if finding["finding"] == "invariant-broken"
+        ]
 
     assert broken(before) == []
-    told = "no-role-for-both: the role clerk holds system:user:create and system:role:permission"
-    assert broken(after) == [(f"{stated}:2", told)]
+    reason = "no-role-for-both: the role clerk holds system:user:create and system:role:permission"
+    assert broken(after) == [(f"{stated}:2", reason)]

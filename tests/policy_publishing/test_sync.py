@@ -53,7 +53,7 @@ class Synced:
     before: list[tuple[object, ...]]
     after_dry_run: list[tuple[object, ...]]
     dry_run: list[str]
-    told: str
+    output: str
 
 
 @pytest.fixture(scope="module")
@@ -77,13 +77,13 @@ def synced(stores: EmbeddedStores, published_template: str) -> Iterator[Synced]:
 
 
 def test_a_dry_run_tells_the_differences_and_changes_nothing(synced: Synced) -> None:
-    told = synced.dry_run
+    lines = synced.dry_run
 
-    assert "+ PUT /api/resource/{id}  system:resource:update, system:service:resources" in told
-    assert "+ POST /api/auth/logout  login" in told
-    assert not [line for line in told if "/api/auth/login" in line]
-    assert not [line for line in told if "GET /api/user/list" in line]
-    assert " would be registered, 1 can't be, " in told[-1]
+    assert "+ PUT /api/resource/{id}  system:resource:update, system:service:resources" in lines
+    assert "+ POST /api/auth/logout  login" in lines
+    assert not [line for line in lines if "/api/auth/login" in line]
+    assert not [line for line in lines if "GET /api/user/list" in line]
+    assert " would be registered, 1 can't be, " in lines[-1]
     assert synced.after_dry_run == [*synced.before, (2,)]
 
 
@@ -106,13 +106,13 @@ def test_a_sync_registers_and_binds_every_guarded_route_in_one_revision(synced: 
 
 
 def test_what_fits_no_route_is_named_and_never_deleted(synced: Synced) -> None:
-    assert "? GET /api/old/{id}  resource" in synced.told
+    assert "? GET /api/old/{id}  resource" in synced.output
     assert ("GET /api/old/{id}",) in rows(synced.settings, REGISTERED)
 
 
 def test_a_route_whose_buttons_are_all_disabled_or_gone_is_not_registered(synced: Synced) -> None:
     refused = "! PUT /api/menu/{id}/resources  not registered: no enabled Button has system:resource:bind"
-    assert refused in synced.told
+    assert refused in synced.output
     assert ("PUT /api/menu/{id}/resources",) not in rows(synced.settings, REGISTERED)
 
 

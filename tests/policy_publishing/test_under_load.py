@@ -56,12 +56,12 @@ class Trial:
     def decided_by_an_older(self) -> list[tuple[int, Seen]]:
         """Return the requests sent after the answer to a change, with its revision, that went by an older."""
         return [
-            *((wanted, one) for wanted, one in [*self.waited, *self.probes] if one.revision < wanted),
+            *((least, answer) for least, answer in [*self.waited, *self.probes] if answer.revision < least),
             *(
-                (wanted, one)
-                for one in self.seen
-                for at, wanted in self.changed
-                if one.sent > at and one.revision < wanted
+                (least, answer)
+                for answer in self.seen
+                for at, least in self.changed
+                if answer.sent > at and answer.revision < least
             ),
         ]
 
@@ -75,7 +75,7 @@ class Trial:
             self.opens[saved.revision] = not bound
             self.changed.append((monotonic(), saved.revision))
             sent = (send(self.port, request(GET, self.newcomer)) for _ in range(self._per_change))
-            self.probes += [(saved.revision, one) for one in await asyncio.gather(*sent)]
+            self.probes += [(saved.revision, answer) for answer in await asyncio.gather(*sent)]
         self._done.set()
 
     async def _load(self) -> None:
@@ -84,9 +84,9 @@ class Trial:
 
     async def _load_by_revision(self) -> None:
         while not self._done.is_set():
-            wanted = self.changed[-1][1]
-            least = f"X-Policy-Min-Revision: {wanted}"
-            self.waited.append((wanted, await send(self.port, request(GET, self.newcomer, least))))
+            revision = self.changed[-1][1]
+            least = f"X-Policy-Min-Revision: {revision}"
+            self.waited.append((revision, await send(self.port, request(GET, self.newcomer, least))))
 
 
 async def tried(workers: Workers, changes: int, probes: int) -> Trial:
@@ -110,10 +110,10 @@ async def test_no_request_sent_after_the_answer_to_a_change_is_decided_by_an_old
     assert len(trial.opens) == CHANGES + 1
     assert len(trial.probes) == PROBES * CHANGES
     answers = [*trial.seen, *(answer for _, answer in [*trial.waited, *trial.probes])]
-    for one in answers:
-        assert one.status == (200 if trial.opens[one.revision] else 403), one
-        if one.status == 403:
-            assert json.loads(one.body)["decisionId"].startswith(f"r{one.revision}-")
+    for reply in answers:
+        assert reply.status == (200 if trial.opens[reply.revision] else 403), reply
+        if reply.status == 403:
+            assert json.loads(reply.body)["decisionId"].startswith(f"r{reply.revision}-")
     assert trial.decided_by_an_older() == []
 
 
@@ -129,7 +129,7 @@ async def test_none_of_five_thousand_requests_is_decided_by_an_older_revision(wo
         f" {len(older)} decided by an older revision"
     )
     assert len(trial.probes) == 5_000
-    assert {one.status for _, one in trial.probes} == {200, 403}
+    assert {answer.status for _, answer in trial.probes} == {200, 403}
     assert older == []
 
 
@@ -137,11 +137,11 @@ async def test_every_worker_tells_its_revision(workers: Workers) -> None:
     port = workers.service.port
     admin = await log_in(port, "admin", PASSWORD)
 
-    async def told() -> tuple[int, list[tuple[int, str | None]]]:
+    async def reported() -> tuple[int, list[tuple[int, str | None]]]:
         policy = (await send(port, request("GET /api/policy HTTP/1.1", admin))).data
-        return policy["revision"], [(one["revision"], one["fault"]) for one in policy["workers"]]
+        return policy["revision"], [(item["revision"], item["fault"]) for item in policy["workers"]]
 
     async with asyncio.timeout(20):
         # A worker may still be starting, or at its report.
-        while (found := await told()) != (found[0], [(found[0], None)] * 4):  # noqa: ASYNC110
+        while (matches := await reported()) != (matches[0], [(matches[0], None)] * 4):  # noqa: ASYNC110
             await asyncio.sleep(0.1)

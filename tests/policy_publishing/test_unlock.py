@@ -68,11 +68,11 @@ def test_unlock_opens_a_closed_resource_to_those_who_hold_everything_and_says_so
     shipped = configured(settings.policy)
     assert locked_out(publish_policy(settings, shipped)) == [BINDINGS]
 
-    told = unlock(tmp_path, variables)
+    ended = unlock(tmp_path, variables)
     done = unlock(tmp_path, variables, str(resource_id))
 
     assert (
-        told.output
+        ended.output
         == f"{BINDINGS}: closed by resource {resource_id}: portcullis policy unlock {resource_id}\n"
     )
     assert done.status == 0, done.errors
@@ -132,8 +132,8 @@ def test_an_installation_that_has_run_before_is_told_what_the_setting_closes(
     listing = execute(settings, "SELECT id FROM sys.resource WHERE path = '/api/menu/list'")[0][0]
 
     assert BINDINGS in locked_out(publish_policy(strict, configured(strict.policy)))
-    told = unlock(tmp_path, {**variables, "PORTCULLIS_POLICY__UNREGISTERED": "deny"}).output.splitlines()
+    lines = unlock(tmp_path, {**variables, "PORTCULLIS_POLICY__UNREGISTERED": "deny"}).output.splitlines()
 
-    assert told[0] == f"GET /api/menu/list: closed by resource {listing}: portcullis policy unlock {listing}"
-    assert told[1].endswith(": not registered: portcullis policy sync")
-    assert BINDINGS in told[1]
+    assert lines[0] == f"GET /api/menu/list: closed by resource {listing}: portcullis policy unlock {listing}"
+    assert lines[1].endswith(": not registered: portcullis policy sync")
+    assert BINDINGS in lines[1]

@@ -45,9 +45,9 @@ async def execute(service: Inside, statement: str) -> None:
         await connection.execute(statement.encode())
 
 
-async def until_revision(service: Inside, wanted: int) -> None:
+async def until_revision(service: Inside, revision: int) -> None:
     async with asyncio.timeout(20):
-        while (await service.data("GET", "/api/policy"))["revision"] != wanted:  # noqa: ASYNC110 - of another task
+        while (await service.data("GET", "/api/policy"))["revision"] != revision:  # noqa: ASYNC110 - of another task
             await asyncio.sleep(0.05)
 
 
@@ -83,7 +83,7 @@ async def test_a_past_revision_that_was_changed_is_not_explained_compared_or_res
     kept: Kept, statement: str, reason: str | None
 ) -> None:
     service, changed = kept.service, kept.second if reason else kept.first
-    told = f"Revision {changed} is not as it was published: {reason or LINES}"
+    message = f"Revision {changed} is not as it was published: {reason or LINES}"
     explained = QUESTION | {"revision": changed}
     restore = f"/api/policy/revisions/{changed}/restore"
     assert (await service.ask("POST", "/api/policy/explain", explained)).status == 200
@@ -97,8 +97,8 @@ async def test_a_past_revision_that_was_changed_is_not_explained_compared_or_res
         await service.ask("POST", restore),
     ]
 
-    assert {(one.status, one.code, one.json["detail"]) for one in answers} == {
-        (409, "revision_untrusted", told)
+    assert {(answer.status, answer.code, answer.json["detail"]) for answer in answers} == {
+        (409, "revision_untrusted", message)
     }
     shown = await service.data("GET", f"/api/policy/revisions/{changed}")
     assert (shown["authenticity"], shown["distrust"]) == ("forged", reason or LINES)
@@ -113,9 +113,9 @@ async def test_a_past_revision_that_was_changed_is_not_explained_compared_or_res
 async def test_the_list_of_revisions_says_which_are_as_they_were_published(kept: Kept) -> None:
     await execute(kept.service, "UPDATE sys.policy_revision SET cause = 'start' WHERE revision = 3")
 
-    found = await kept.service.data("GET", "/api/policy/revisions")
+    page = await kept.service.data("GET", "/api/policy/revisions")
 
-    assert [(one["revision"], one["authenticity"]) for one in found["items"]] == [
+    assert [(revision["revision"], revision["authenticity"]) for revision in page["items"]] == [
         (4, "sealed"),
         (3, "forged"),
         (2, "sealed"),
@@ -137,8 +137,8 @@ async def test_commands_believe_no_past_revision_that_was_changed_either(kept: K
     compared = await asyncio.to_thread(run, "diff", "3", "4")
     log = await asyncio.to_thread(run, "log")
 
-    told = f"portcullis: Revision 3 is not as it was published: {LINES}\n"
-    assert [(one.status, one.errors) for one in (asked, compared)] == [(1, told)] * 2
+    message = f"portcullis: Revision 3 is not as it was published: {LINES}\n"
+    assert [(ended.status, ended.errors) for ended in (asked, compared)] == [(1, message)] * 2
     lines = log.output.splitlines()
     at = next(place for place, line in enumerate(lines) if "revision 3: " in line)
     assert lines[at + 1 : at + 2] == [f"    NOT as it was published: {LINES}"]
@@ -177,13 +177,13 @@ async def test_the_audit_names_each_revision_that_is_not_as_it_was_published(
 ) -> None:
     await execute(kept.service, statement)
 
-    found = await asyncio.to_thread(verified, tmp_path, kept.variables)
+    ended = await asyncio.to_thread(verified, tmp_path, kept.variables)
 
-    lines = found.output.splitlines()
+    lines = ended.output.splitlines()
     count = 3 if statement.startswith("DELETE FROM sys.policy_revision") else 4
     state = "NOT as published" if fault else "as published"
     assert lines[0] == f"policy revisions: {count}, {state}, 1 without a seal"
-    assert (found.status, f"  {fault}" in lines) == ((1, True) if fault else (0, False))
+    assert (ended.status, f"  {fault}" in lines) == ((1, True) if fault else (0, False))
 
 
 async def test_the_audit_finds_a_revision_that_is_gone_by_what_was_kept_elsewhere(
@@ -195,8 +195,8 @@ async def test_the_audit_finds_a_revision_that_is_gone_by_what_was_kept_elsewher
     whole = await asyncio.to_thread(verified, tmp_path, kept.variables)
     assert whole.status == 0, whole.output
 
-    told = await asyncio.to_thread(verified, tmp_path, kept.variables, "--heads", str(heads))
-    assert "  revision 3 differs from what was reported earlier" in told.output.splitlines()
+    ended = await asyncio.to_thread(verified, tmp_path, kept.variables, "--heads", str(heads))
+    assert "  revision 3 differs from what was reported earlier" in ended.output.splitlines()
 
 
 async def test_a_forged_revision_is_replaced_counted_and_seen_in_metrics_and_audit(
@@ -214,13 +214,13 @@ async def test_a_forged_revision_is_replaced_counted_and_seen_in_metrics_and_aud
 
     made = await service.data("GET", "/api/policy/revisions/10000")
     metrics = (await service.ask("GET", "/metrics", None, token=TOKEN)).body.decode().splitlines()
-    found = await asyncio.to_thread(verified, tmp_path, kept.variables)
+    ended = await asyncio.to_thread(verified, tmp_path, kept.variables)
 
     assert (made["tampered"], made["authenticity"], made["added"], made["removed"]) == (1, "sealed", 0, 0)
     assert made["cause"].startswith("derived anew: revision 9999 was not published here: it has no seal")
     assert "portcullis_policy_tamperings_total 1" in metrics
     assert any(line.startswith("portcullis_policy_untrusted{") and line.endswith(" 0") for line in metrics)
-    assert "  revision 9999: it has no seal, and each revision since 2 has one" in found.output.splitlines()
+    assert "  revision 9999: it has no seal, and each revision since 2 has one" in ended.output.splitlines()
     # The row is evidence; once it is deleted, the chain is whole, and the trace stays.
     await execute(service, "DELETE FROM sys.policy_revision WHERE revision = 9999")
     assert (await asyncio.to_thread(verified, tmp_path, kept.variables)).status == 0
@@ -250,9 +250,9 @@ class Sealed:
 
 @pytest.fixture
 def sealed(seeded_database_url: str, redis_url: str) -> Sealed:
-    found = Sealed(seeded_database_url, variables_for(seeded_database_url, redis_url) | VARIABLES)
-    assert found.start() == 1
-    return found
+    started = Sealed(seeded_database_url, variables_for(seeded_database_url, redis_url) | VARIABLES)
+    assert started.start() == 1
+    return started
 
 
 def test_a_start_replaces_a_forged_revision_and_is_refused_where_the_key_is_not_set(sealed: Sealed) -> None:

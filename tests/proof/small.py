@@ -95,15 +95,15 @@ def passes(policy: Policy, path: str, held: HeldCodes | None) -> bool:
 
 def compared_one_by_one(before: Policy, after: Policy) -> list[DifferingRequest]:
     """What ``differing_requests`` returns, with nothing grouped, remembered or left for later."""
-    found = []
+    differing = []
     for old, new in every_compared_class(before, after):
         gains, loses = _escaping(condition_of(before, old), condition_of(after, new))
         could = old is not None and old.passes(before, None)
         can = new is not None and new.passes(after, None)
         gains, loses = VISITOR if can and not could else gains, VISITOR if could and not can else loses
-        if (one := new or old) and (gains or loses):
-            found.append(DifferingRequest(one.name, gains, loses))
-    found.sort(key=lambda one: one.name)
+        if (request_class := new or old) and (gains or loses):
+            differing.append(DifferingRequest(request_class.name, gains, loses))
+    differing.sort(key=lambda request: request.name)
     for layer in sorted(OF_CODES):
         for code in sorted({*before.rules.objects(layer), *after.rules.objects(layer)}):
             conditions = (
@@ -112,8 +112,8 @@ def compared_one_by_one(before: Policy, after: Policy) -> list[DifferingRequest]
             )
             gains, loses = _escaping(*conditions)
             if gains or loses:
-                found.append(DifferingRequest(code, gains, loses, layer))
-    return found
+                differing.append(DifferingRequest(code, gains, loses, layer))
+    return differing
 
 
 def _escaping(old: Condition, new: Condition) -> tuple[PossibleCaller | None, PossibleCaller | None]:

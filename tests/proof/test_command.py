@@ -81,16 +81,16 @@ def test_where_both_layers_need_a_code_one_of_each_is_needed(prove: Prove, tmp_p
     policy = exported(tmp_path / "one", "p, resource, DELETE /api/user/{id}, x")
 
     done = prove("DELETE", "/api/user/{id}", "--policy", str(policy), "--json")
-    (found,) = json.loads(done.out)["requests"]
-    told = prove("DELETE", "/api/user/{id}", "--policy", str(policy)).out
+    (request,) = json.loads(done.out)["requests"]
+    output = prove("DELETE", "/api/user/{id}", "--policy", str(policy)).out
 
-    alone = [codes[0] for codes in found["smallest"] if len(codes) == 1]
+    alone = [codes[0] for codes in request["smallest"] if len(codes) == 1]
     assert alone == ["*"]
-    assert ["system:user:delete", "x"] in found["smallest"]
-    assert {"x"} == {code for codes in found["smallest"] if len(codes) == 2 for code in codes} - set(
-        found["layers"][1]["openedBy"]
+    assert ["system:user:delete", "x"] in request["smallest"]
+    assert {"x"} == {code for codes in request["smallest"] if len(codes) == 2 for code in codes} - set(
+        request["layers"][1]["openedBy"]
     )
-    assert "  With a login, and one of:\n    *\n  Or with one of:\n    x\n  together with one of:\n" in told
+    assert "  With a login, and one of:\n    *\n  Or with one of:\n    x\n  together with one of:\n" in output
 
 
 def test_each_part_of_a_route_that_resources_split_has_its_own_condition(
@@ -105,7 +105,7 @@ def test_each_part_of_a_route_that_resources_split_has_its_own_condition(
     whole = json.loads(prove("DELETE", "/api/user/{id}", "--policy", str(policy), "--json").out)
     alone = json.loads(prove("delete", "/api/user/7", "--policy", str(policy), "--json").out)
 
-    by_name = {one["request"]: one for one in whole["requests"]}
+    by_name = {entry["request"]: entry for entry in whole["requests"]}
     assert sorted(by_name) == ["DELETE /api/user/7", "DELETE /api/user/{id}"]
     assert by_name["DELETE /api/user/7"]["smallest"] == []
     assert [layer["needs"] for layer in by_name["DELETE /api/user/7"]["layers"]] == ["never", "code"]
@@ -129,10 +129,10 @@ def test_a_dropped_requirement_is_found_with_a_smallest_caller(prove: Prove, fol
     )
 
     done = prove("--equivalent", "shipped", str(folder), "--json")
-    found = json.loads(done.out)
+    comparison = json.loads(done.out)
 
     assert done.status == 2
-    assert found == {
+    assert comparison == {
         "equivalent": False,
         "differing": [
             {

@@ -20,23 +20,23 @@ from service.kernel.codes import HeldCodes
 from tests.proof.small import CODES, FEW, TEXT, callers, compared_one_by_one, passes, policies, requests
 
 
-def smallest_by_trying(one: Policy, other: Policy, most: int) -> dict[bool, int | None]:
+def smallest_by_trying(first: Policy, other: Policy, most: int) -> dict[bool, int | None]:
     """Try all requests and callers; return the size of the smallest that only one policy lets pass.
 
     By whether that is ``other``; a visitor has size 0, and a login without codes 1.
     """
-    found: dict[bool, int | None] = {False: None, True: None}
+    sizes: dict[bool, int | None] = {False: None, True: None}
     for held in callers(FEW, most):
         size = 0 if held is None else 1 + len(held.codes)
         for path in requests():
-            could, can = passes(one, path, held), passes(other, path, held)
-            if could != can and found[can] is None:
-                found[can] = size
-    return found
+            could, can = passes(first, path, held), passes(other, path, held)
+            if could != can and sizes[can] is None:
+                sizes[can] = size
+    return sizes
 
 
-def smallest(found: list[DifferingRequest], *, gains: bool) -> int | None:
-    callers = (each.gains if gains else each.loses for each in found if each.layer is None)
+def smallest(differing: list[DifferingRequest], *, gains: bool) -> int | None:
+    callers = (each.gains if gains else each.loses for each in differing if each.layer is None)
     return min((caller.size for caller in callers if caller is not None), default=None)
 
 
@@ -45,45 +45,47 @@ def held_by(caller: PossibleCaller) -> HeldCodes | None:
 
 
 @settings(max_examples=40)
-@given(one=policies(), other=policies())
+@given(first=policies(), other=policies())
 def test_groups_and_parts_show_what_comparing_every_request_by_itself_does(
-    one: Policy, other: Policy
+    first: Policy, other: Policy
 ) -> None:
-    whole = compared_one_by_one(one, other)
-    found = Differing(one, other, compared(one, other))
+    whole = compared_one_by_one(first, other)
+    differing = Differing(first, other, compared(first, other))
 
-    assert list(found) == whole
-    assert (len(found), found[1:3]) == (len(whole), whole[1:3])
+    assert list(differing) == whole
+    assert (len(differing), differing[1:3]) == (len(whole), whole[1:3])
 
 
 @settings(max_examples=40)
-@given(one=policies(), other=policies())
-def test_two_policies_agree_if_no_caller_and_no_request_tells_them_apart(one: Policy, other: Policy) -> None:
-    found = differing_requests(one, other)
-    tried = smallest_by_trying(one, other, 2)
+@given(first=policies(), other=policies())
+def test_two_policies_agree_if_no_caller_and_no_request_tells_them_apart(
+    first: Policy, other: Policy
+) -> None:
+    matches = differing_requests(first, other)
+    tried = smallest_by_trying(first, other, 2)
 
     for gains, size in tried.items():
-        shown = smallest(found, gains=gains)
+        shown = smallest(matches, gains=gains)
         assert shown == size if size is not None else shown is None or shown > 3
 
 
 @pytest.mark.extended
 @settings(max_examples=5)
-@given(one=policies(), other=policies())
+@given(first=policies(), other=policies())
 def test_no_set_of_codes_of_the_alphabet_tells_two_policies_apart_that_agree(
-    one: Policy, other: Policy
+    first: Policy, other: Policy
 ) -> None:
-    found = differing_requests(one, other)
-    tried = smallest_by_trying(one, other, len(FEW))
+    matches = differing_requests(first, other)
+    tried = smallest_by_trying(first, other, len(FEW))
 
-    assert {gains: smallest(found, gains=gains) for gains in tried} == tried
+    assert {gains: smallest(matches, gains=gains) for gains in tried} == tried
 
 
 @settings(max_examples=60)
-@given(one=policies(), other=policies())
-def test_each_caller_that_is_shown_is_let_through_by_one_enforcer_only(one: Policy, other: Policy) -> None:
-    for each in differing_requests(one, other):
-        for caller, lets, refuses in ((each.gains, other, one), (each.loses, one, other)):
+@given(first=policies(), other=policies())
+def test_each_caller_that_is_shown_is_let_through_by_one_enforcer_only(first: Policy, other: Policy) -> None:
+    for each in differing_requests(first, other):
+        for caller, lets, refuses in ((each.gains, other, first), (each.loses, first, other)):
             if caller is None:
                 continue
             if each.layer == GRANT:
@@ -96,10 +98,10 @@ def test_each_caller_that_is_shown_is_let_through_by_one_enforcer_only(one: Poli
 
 
 @settings(max_examples=20)
-@given(one=policies(st.just(TEXT)))
-def test_a_policy_agrees_with_itself(one: Policy) -> None:
-    assert differing_requests(one, one) == []
-    assert differing_requests(one, Policy(TEXT.replace("# ", "#  "), one.rules)) == []
+@given(first=policies(st.just(TEXT)))
+def test_a_policy_agrees_with_itself(first: Policy) -> None:
+    assert differing_requests(first, first) == []
+    assert differing_requests(first, Policy(TEXT.replace("# ", "#  "), first.rules)) == []
 
 
 OPEN = (
@@ -112,25 +114,25 @@ OPEN = (
 def test_a_pattern_that_only_one_policy_lets_through_is_found_though_no_code_differs() -> None:
     model = TEXT.replace("    || holdsPattern(r.caller, p.code) \\\n", "")
 
-    found = differing_requests(Policy(TEXT, OPEN), Policy(model, OPEN))
+    differing = differing_requests(Policy(TEXT, OPEN), Policy(model, OPEN))
 
-    assert found == [DifferingRequest("GET /a/{p}", None, PossibleCaller(("*:b:a",)))]
+    assert differing == [DifferingRequest("GET /a/{p}", None, PossibleCaller(("*:b:a",)))]
 
 
 def test_a_resource_that_takes_one_request_is_shown_with_that_request() -> None:
     taking = Rule("resource", "GET /a/7", "b")
 
-    found = differing_requests(Policy(TEXT, OPEN), Policy(TEXT, [*OPEN, taking]))
+    differing = differing_requests(Policy(TEXT, OPEN), Policy(TEXT, [*OPEN, taking]))
 
-    assert found == [DifferingRequest("GET /a/7", None, PossibleCaller(("a:b:a",)))]
+    assert differing == [DifferingRequest("GET /a/7", None, PossibleCaller(("a:b:a",)))]
 
 
 def test_a_route_of_one_policy_alone_is_open_in_that_one_only() -> None:
     more = Rule("endpoint", "GET /a/b", "@anyone")
 
-    found = differing_requests(Policy(TEXT, OPEN), Policy(TEXT, [*OPEN, more]))
+    differing = differing_requests(Policy(TEXT, OPEN), Policy(TEXT, [*OPEN, more]))
 
-    assert found == [DifferingRequest("GET /a/b", VISITOR, None)]
+    assert differing == [DifferingRequest("GET /a/b", VISITOR, None)]
 
 
 def test_a_line_whose_code_another_line_covers_makes_no_difference() -> None:
@@ -141,9 +143,9 @@ def test_a_line_whose_code_another_line_covers_makes_no_difference() -> None:
 
 
 def test_who_may_hand_out_a_code_is_compared_too() -> None:
-    found = differing_requests(Policy(TEXT, OPEN), Policy(TEXT, [*OPEN, Rule("grant", "a:b", "a:b")]))
+    differing = differing_requests(Policy(TEXT, OPEN), Policy(TEXT, [*OPEN, Rule("grant", "a:b", "a:b")]))
 
-    assert found == [DifferingRequest("a:b", PossibleCaller(("a:b",)), None, "grant")]
+    assert differing == [DifferingRequest("a:b", PossibleCaller(("a:b",)), None, "grant")]
 
 
 @pytest.mark.parametrize(
@@ -157,13 +159,18 @@ def test_who_may_hand_out_a_code_is_compared_too() -> None:
 )
 def test_what_is_asked_beside_requests_is_compared_too(line: str, gains: PossibleCaller) -> None:
     layer, name, code = line.split(", ")[1:]
-    one, other = Policy(TEXT, []), Policy(TEXT, [Rule(layer, name, code)])
+    first, other = Policy(TEXT, []), Policy(TEXT, [Rule(layer, name, code)])
 
-    (found,) = differing_requests(one, other)
-    (back,) = differing_requests(other, one)
+    (differing_request,) = differing_requests(first, other)
+    (back,) = differing_requests(other, first)
 
-    told = None if layer == "resource" else layer
-    assert (found.name, found.layer, found.gains, found.loses) == (name, told, gains, None)
+    expected_layer = None if layer == "resource" else layer
+    assert (
+        differing_request.name,
+        differing_request.layer,
+        differing_request.gains,
+        differing_request.loses,
+    ) == (name, expected_layer, gains, None)
     assert (back.name, back.gains, back.loses) == (name, None, gains)
     assert differing_requests(other, other) == []
 
@@ -175,9 +182,9 @@ def test_words_about_routers_open_nothing() -> None:
 
 def test_the_simplest_example_needs_the_fewest_codes() -> None:
     lines = [*OPEN, Rule("endpoint", "GET /b/{p}", "@login")]
-    found = differing_requests(Policy(TEXT), Policy(TEXT, lines))
+    differing = differing_requests(Policy(TEXT), Policy(TEXT, lines))
 
-    assert smallest_example(found) == (found[1], PossibleCaller(()))
+    assert smallest_example(differing) == (differing[1], PossibleCaller(()))
     assert smallest_example([]) is None
 
 
@@ -187,9 +194,9 @@ def test_codes_of_many_segments_are_compared_in_no_time() -> None:
         Policy(TEXT, [*OPEN, Rule("endpoint", "GET /b/b", code)]) for code in (long, f"{long}:x")
     )
 
-    (found,) = differing_requests(before, after)
+    (difference,) = differing_requests(before, after)
 
-    assert (found.loses, found.gains) == (PossibleCaller((long,)), PossibleCaller((f"{long}:x",)))
+    assert (difference.loses, difference.gains) == (PossibleCaller((long,)), PossibleCaller((f"{long}:x",)))
 
 
 def test_a_model_outside_the_closed_grammar_is_refused() -> None:

@@ -19,12 +19,12 @@ from tests.proof.small import CODES, FEW, callers, policies
 @given(policy=policies())
 def test_a_caller_passes_exactly_with_one_of_the_smallest_sets(policy: Policy) -> None:
     served = list(policy.rules.objects(ENDPOINT))
-    for one in request_classes(served, registered(policy), serving=ResourceIndex(served)):
-        condition = condition_of(policy, one)
+    for request_class in request_classes(served, registered(policy), serving=ResourceIndex(served)):
+        condition = condition_of(policy, request_class)
         opening = condition.smallest(FEW)
         for held in callers(FEW, 2):
             if held is not None:
-                assert one.passes(policy, held) == any(each <= held.codes for each in opening)
+                assert request_class.passes(policy, held) == any(each <= held.codes for each in opening)
 
 
 def test_every_held_code_has_a_representative_of_which_all_predicates_say_the_same() -> None:
@@ -39,16 +39,18 @@ def test_every_held_code_has_a_representative_of_which_all_predicates_say_the_sa
 
 def test_the_wildcards_of_a_code_are_all_held_codes_with_a_star_that_hold_it() -> None:
     for code in CODES:
-        holding = {one for one in CODES if "*" in one and kinds_of(code, HeldCodes([one]))} - {code}
+        holding = {
+            held_code for held_code in CODES if "*" in held_code and kinds_of(code, HeldCodes([held_code]))
+        } - {code}
         assert set(wildcards_of(code)) == holding, code
 
 
 def test_the_narrowest_wildcards_of_a_code_come_first() -> None:
-    found = wildcards_of("system:user:delete")
+    wildcards = wildcards_of("system:user:delete")
 
-    assert len(found) == 10
-    assert found[:3] == ["*:user:delete", "system:*:delete", "system:user:*"]
-    assert found[-1] == "*"
+    assert len(wildcards) == 10
+    assert wildcards[:3] == ["*:user:delete", "system:*:delete", "system:user:*"]
+    assert wildcards[-1] == "*"
     with pytest.raises(PolicyError, match="more than"):
         wildcards_of(":".join("abcdefgh" * 4))
 

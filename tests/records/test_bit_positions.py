@@ -32,7 +32,7 @@ async def connection(connection: Connection) -> Connection:
     return connection
 
 
-async def one(connection: Connection, statement: str, **values: Any) -> Any:
+async def scalar(connection: Connection, statement: str, **values: Any) -> Any:
     return (await connection.execute(text(statement), values)).scalar_one()
 
 
@@ -40,7 +40,7 @@ async def hours_to_wait(connection: Connection, position: int = LONG_AGO) -> flo
     asked = (
         "SELECT extract(epoch FROM free_time - now()) / 3600 FROM sys.retired_bit WHERE position = :position"
     )
-    return float(await one(connection, asked, position=position))
+    return float(await scalar(connection, asked, position=position))
 
 
 async def let_expire(connection: Connection) -> None:
@@ -48,7 +48,7 @@ async def let_expire(connection: Connection) -> None:
 
 
 async def newest(connection: Connection) -> int:
-    return int(await one(connection, "SELECT coalesce(max(revision), 0) FROM sys.policy_revision"))
+    return int(await scalar(connection, "SELECT coalesce(max(revision), 0) FROM sys.policy_revision"))
 
 
 async def test_a_retired_position_is_not_given_before_its_time_and_is_given_then(
@@ -125,8 +125,8 @@ async def test_lives_whose_tokens_have_all_expired_are_forgotten(connection: Con
     )
     await bit_positions.report_life(connection, 7200)
 
-    found = await connection.execute(text("SELECT seconds FROM sys.token_life ORDER BY 1"))
-    assert list(found.scalars()) == [7200, 604_800]
+    selected = await connection.execute(text("SELECT seconds FROM sys.token_life ORDER BY 1"))
+    assert list(selected.scalars()) == [7200, 604_800]
 
 
 @pytest.mark.parametrize("silent", ["0 seconds", "1 minute", "11 hours"])
@@ -215,8 +215,8 @@ async def test_rows_that_others_insert_get_positions_of_their_own(connection: Co
         "INSERT INTO sys.menu (menu_type, title, auth_mark{}) VALUES ('Button', 'b', '{}'{})"
         " RETURNING bit_position"
     )
-    assert await one(connection, button.format(", bit_position", "bits:ours", f", {ours}")) == ours
-    theirs = await one(connection, button.format("", "bits:theirs", ""))
+    assert await scalar(connection, button.format(", bit_position", "bits:ours", f", {ours}")) == ours
+    theirs = await scalar(connection, button.format("", "bits:theirs", ""))
 
     assert theirs > ours
     assert await give(connection, ANN) == theirs + 1

@@ -12,11 +12,11 @@ from sqlalchemy.ext.asyncio import create_async_engine
 
 @pytest.mark.parametrize("make", [create_engine, create_async_engine])
 def test_engines_of_tests_find_what_another_has_compiled(make: Callable[..., Any]) -> None:
-    one, other = (make("postgresql+psycopg://") for _ in range(2))
-    statement, sync = select(literal(1)), [getattr(each, "sync_engine", each) for each in (one, other)]
-    found = [
+    engine, other = (make("postgresql+psycopg://") for _ in range(2))
+    statement, sync = select(literal(1)), [getattr(each, "sync_engine", each) for each in (engine, other)]
+    compiled = [
         statement._compile_w_cache(each.dialect, compiled_cache=each._compiled_cache, column_keys=[])
         for each in sync
     ]
-    assert found[0][0] is found[1][0]
+    assert compiled[0][0] is compiled[1][0]
     assert sync[0].dialect is not sync[1].dialect

@@ -174,8 +174,8 @@ async def test_a_frozen_server_is_unavailable_and_forgotten_once_it_thaws(fragil
         await all_can_be_used_at_once(database, 3)
         fragile.postgres.pause()
         try:
-            refused = await asyncio.gather(*(is_refused(one) for one in [database] * 20 + [fresh] * 20))
-            again = await asyncio.gather(*(is_refused(one) for one in [database] * 20 + [fresh] * 20))
+            refused = await asyncio.gather(*(is_refused(target) for target in [database] * 20 + [fresh] * 20))
+            again = await asyncio.gather(*(is_refused(target) for target in [database] * 20 + [fresh] * 20))
         finally:
             fragile.postgres.resume()
         assert all(refused)
@@ -299,13 +299,13 @@ async def test_who_gets_no_connection_while_others_get_answers_is_told_of_the_lo
 
 
 async def test_cancelled_requests_leave_the_pool_whole(empty_database_url: str) -> None:
-    async def one() -> None:
+    async def slow_query() -> None:
         async with database.transaction() as connection:
             await connection.execute(text("SELECT pg_sleep(0.05)"))
 
     async with opened(empty_database_url, pool_size=3) as database:
         for wait in (0.0, 0.001, 0.01, 0.03, 0.06):
-            tasks = [asyncio.create_task(one()) for _ in range(8)]
+            tasks = [asyncio.create_task(slow_query()) for _ in range(8)]
             await asyncio.sleep(wait)
             for task in tasks:
                 task.cancel()
@@ -350,7 +350,7 @@ async def test_no_moment_of_a_cancellation_loses_a_connection(
 
     async with opened(empty_database_url, pool_size=1) as database:
         await read(database)
-        with warnings.catch_warnings(record=True) as told:
+        with warnings.catch_warnings(record=True) as recorded:
             warnings.simplefilter("always")
             for turns in range(30):
                 reading = asyncio.create_task(read(database))
@@ -360,7 +360,7 @@ async def test_no_moment_of_a_cancellation_loses_a_connection(
                 await asyncio.wait([reading])
                 del reading
             gc.collect()
-        assert [str(one.message) for one in told] + caplog.messages == []
+        assert [str(warning.message) for warning in recorded] + caplog.messages == []
         await read(database)
 
 
@@ -446,9 +446,9 @@ async def test_the_log_is_told_of_one_cause_once_in_a_while_and_of_no_parameter(
                     await wrong()
             with pytest.raises(Unavailable):
                 await run(database, "SELECT pg_sleep(30)")
-    told = [line["reason"] for line in lines]
-    assert told[0] == 'UndefinedTable: relation "nothing" does not exist'
-    assert len(told) == 2
+    reasons = [line["reason"] for line in lines]
+    assert reasons[0] == 'UndefinedTable: relation "nothing" does not exist'
+    assert len(reasons) == 2
     assert SECRET not in str(lines)
 
 

@@ -60,7 +60,7 @@ async def test_the_users_of_some_sets_of_roles_are_those_whose_roles_are_one_of_
         *(dice.sample(every, dice.randint(1, len(every))) for _ in range(6)),
     ]
     # What follows from one role, as most decisions do.
-    chosen += [[one for one in every if code in one] for code in ROLES]
+    chosen += [[role_set for role_set in every if code in role_set] for code in ROLES]
 
     for role_sets in chosen:
         expected = [(name, roles) for name, roles in given.items() if roles in role_sets]
@@ -69,8 +69,8 @@ async def test_the_users_of_some_sets_of_roles_are_those_whose_roles_are_one_of_
             connection, role_sets, known, page=2, size=4, total=len(expected)
         )
 
-        assert [(one.user_name, one.roles) for one in whole.items] == expected
-        assert [(one.user_name, one.roles) for one in second.items] == expected[4:8]
+        assert [(holder.user_name, holder.roles) for holder in whole.items] == expected
+        assert [(holder.user_name, holder.roles) for holder in second.items] == expected[4:8]
         assert (whole.total, second.total) == (len(expected), len(expected))
 
 
@@ -78,9 +78,9 @@ async def test_a_set_with_a_role_that_is_gone_has_no_users(connection: AsyncConn
     given = await users_with_random_roles(connection, random.Random(1))
     known = (await role_holdings.read(connection)).users
 
-    found = await role_holdings.holders(
+    result = await role_holdings.holders(
         connection, [("gone",), ("gone", "one")], [*known, ("gone",)], page=1, size=9
     )
 
-    assert (found.items, found.total) == ((), 0)
+    assert (result.items, result.total) == ((), 0)
     assert len(given) > 0

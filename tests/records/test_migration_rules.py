@@ -38,16 +38,18 @@ def narrowing(statements: str) -> Iterator[str]:
     line = " ".join(re.sub(r"--.*", "", statements).split())
     created = set(re.findall(r"CREATE TABLE (\S+)", line))
     for statement in line.split(";"):
-        if statement.strip().startswith("CREATE TABLE") or any(f" {one} " in statement for one in created):
+        if statement.strip().startswith("CREATE TABLE") or any(f" {name} " in statement for name in created):
             continue
         for pattern in NARROWING:
-            if found := re.search(pattern, f"{statement};", re.IGNORECASE):
-                yield found[0]
+            if match := re.search(pattern, f"{statement};", re.IGNORECASE):
+                yield match[0]
 
 
-@pytest.mark.parametrize("step", [one for one in steps() if one.revision >= FIRST_DECLARED], ids=str)
+@pytest.mark.parametrize(
+    "step", [candidate for candidate in steps() if candidate.revision >= FIRST_DECLARED], ids=str
+)
 def test_a_migration_declares_its_kind_and_the_least_version(step: Script) -> None:
-    before = [one for one in steps() if one.revision < step.revision]
+    before = [earlier for earlier in steps() if earlier.revision < step.revision]
     least = declared_least(step)
     assert least is not None
     if declared_kind(step) == "expand":
@@ -118,7 +120,7 @@ def test_pending_steps_name_tables_that_exist_with_their_locks_and_sizes(seeded_
         step.revision for step in steps() if step.revision > "v0018"
     ]
     assert (first.kind, first.least_version) == (None, None)
-    (resources,) = [one for one in first.locks if one.table == "sys.resource"]
+    (resources,) = [lock for lock in first.locks if lock.table == "sys.resource"]
     assert resources.lock == "ROW EXCLUSIVE"
     assert resources.rows > 0
     assert resources.size.endswith(" kB")

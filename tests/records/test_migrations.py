@@ -71,11 +71,11 @@ def test_the_migrated_database_is_what_the_schema_describes(empty_database_url: 
             },
         )
         assert compare_metadata(context, metadata) == []
-        found = inspect(connection)
+        inspector = inspect(connection)
         for table in metadata.sorted_tables:
             constraints = table.constraints.union(*(column.constraints for column in table.columns))
             described = {check.name for check in constraints if isinstance(check, CheckConstraint)}
-            built = {check["name"] for check in found.get_check_constraints(table.name, SCHEMA)}
+            built = {check["name"] for check in inspector.get_check_constraints(table.name, SCHEMA)}
             assert described == built, table.name
 
 
@@ -100,11 +100,11 @@ def test_patches_are_guarded_by_what_guards_the_puts_of_the_same_records(empty_d
         connection.exec_driver_sql(PUTS)
         for _ in range(2):  # it finds nothing to do a second time
             connection.exec_driver_sql(import_module(f"{versions.__name__}.v0019_patches").GUARD)
-        found = connection.exec_driver_sql(
+        rows = connection.exec_driver_sql(
             "SELECT path, enabled, count(menu_id) FROM sys.resource LEFT JOIN sys.action_resource"
             " ON resource_id = id WHERE method = 'PATCH' GROUP BY id ORDER BY path"
         )
-        assert [tuple(row) for row in found] == [
+        assert [tuple(row) for row in rows] == [
             ("/api/menu/{menu}", False, 1),
             ("/api/role/{role}", True, 0),
             ("/api/user/7", True, 1),

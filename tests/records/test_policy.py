@@ -106,7 +106,7 @@ async def test_whatever_a_line_holds_is_read_back_unchanged(
         objects.setdefault(layer, {})[name] = codes
     await publish(
         database,
-        {(layer, name): () for layer, found in (await stored(database)).objects.items() for name in found},
+        {(layer, name): () for layer, names in (await stored(database)).objects.items() for name in names},
     )
     await publish(database, changed)
     assert await stored(database) == (objects, 0)
@@ -222,12 +222,15 @@ async def test_bindings_are_told_with_the_state_of_their_buttons_for_enabled_res
             "UPDATE sys.resource SET enabled = false WHERE resource_code = 'menu.list'",
         ):
             await connection.execute(text(change))
-        found = {f"{one.method} {one.path}": one.buttons for one in await bindings.bound(connection)}
-    assert found["GET /api/role/list"] == (
+        by_request = {
+            f"{resource.method} {resource.path}": resource.buttons
+            for resource in await bindings.bound(connection)
+        }
+    assert by_request["GET /api/role/list"] == (
         BoundButton("system:role:list", enabled=True),
         BoundButton("system:user:create", enabled=False),
         BoundButton("system:user:update", enabled=True),
     )
-    assert found["POST /api/user"] == (BoundButton("system:user:create", enabled=False),)
-    assert found["GET /api/user/info"] == ()
-    assert "GET /api/menu/list" not in found
+    assert by_request["POST /api/user"] == (BoundButton("system:user:create", enabled=False),)
+    assert by_request["GET /api/user/info"] == ()
+    assert "GET /api/menu/list" not in by_request

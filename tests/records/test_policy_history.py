@@ -18,15 +18,15 @@ pytestmark = pytest.mark.anyio
 POSSIBLE = [PublishedLine("resource", f"GET /api/{place}", code) for place in "abcd" for code in ("x", "y")]
 
 
-async def publish(connection: AsyncConnection, wanted: set[PublishedLine]) -> int:
+async def publish(connection: AsyncConnection, target_lines: set[PublishedLine]) -> int:
     stored = (await connection.run_sync(lines.stored)).objects
     changed: dict[lines.ObjectKey, tuple[str, ...]] = {
         (layer, name): () for layer, objects in stored.items() for name in objects
     }
-    for line in sorted(wanted):
+    for line in sorted(target_lines):
         changed[line.layer, line.object] = (*changed.get((line.layer, line.object), ()), line.code)
     revision = await lines.publish(
-        connection, changed, NewRevision(line_count=len(wanted), digest="d", cause="test"), mend=True
+        connection, changed, NewRevision(line_count=len(target_lines), digest="d", cause="test"), mend=True
     )
     await history.record(connection, revision)
     return revision
@@ -36,22 +36,22 @@ async def test_any_two_revisions_differ_by_what_their_lines_differ(connection: A
     choose = random.Random(5)
     published = {}
     for _ in range(8):
-        wanted = {line for line in POSSIBLE if choose.random() < 0.5}
-        published[await publish(connection, wanted)] = wanted
+        chosen_lines = {line for line in POSSIBLE if choose.random() < 0.5}
+        published[await publish(connection, chosen_lines)] = chosen_lines
 
     for before, old in published.items():
         for after, new in published.items():
-            found = await history.difference(connection, before, after)
-            assert (found.added, found.removed) == (sorted(new - old), sorted(old - new))
-    for revision, wanted in published.items():
+            diff = await history.difference(connection, before, after)
+            assert (diff.added, diff.removed) == (sorted(new - old), sorted(old - new))
+    for revision, chosen_lines in published.items():
         old = published.get(revision - 1, set())
         changes = await history.changes_of(connection, revision)
-        assert changes == (sorted(wanted - old), sorted(old - wanted), False)
+        assert changes == (sorted(chosen_lines - old), sorted(old - chosen_lines), False)
         kept = await revisions.read(connection, revision)
         assert kept is not None
-        assert (kept.added, kept.removed) == (len(wanted - old), len(old - wanted))
+        assert (kept.added, kept.removed) == (len(chosen_lines - old), len(old - chosen_lines))
         at = await history.lines_at(connection, revision, ("portcullis", "GET", "/api/whatever"))
-        assert at == sorted(wanted)
+        assert at == sorted(chosen_lines)
 
 
 async def test_long_lists_of_lines_are_read_in_parts(connection: AsyncConnection) -> None:

@@ -63,13 +63,13 @@ async def stored(connection: AsyncConnection) -> dict[str, set[Any]]:
 
 
 async def kept(connection: AsyncConnection, revision: int) -> dict[str, set[Any]]:
-    found = {}
+    by_table = {}
     for table in STORED:
-        columns = [one for one in table.c if one.name not in ("id", "since", "until")]
+        columns = [column for column in table.c if column.name not in ("id", "since", "until")]
         until = table.c.until
         at = (table.c.since <= revision) & (until.is_(None) | (until > revision))
-        found[table.name] = {tuple(row) for row in await connection.execute(select(*columns).where(at))}
-    return found
+        by_table[table.name] = {tuple(row) for row in await connection.execute(select(*columns).where(at))}
+    return by_table
 
 
 async def rows(connection: AsyncConnection) -> int:
@@ -116,8 +116,8 @@ async def test_it_is_known_of_which_revisions_rows_are_kept(connection: AsyncCon
     await row_history.record(connection, newer)
 
     c = policy_revision.c
-    found = await connection.execute(select(c.revision, c.rows_kept).where(c.revision >= older))
-    assert {row.revision: row.rows_kept for row in found} == {older: False, newer: True}
+    selected = await connection.execute(select(c.revision, c.rows_kept).where(c.revision >= older))
+    assert {row.revision: row.rows_kept for row in selected} == {older: False, newer: True}
 
 
 async def test_rows_of_revisions_that_were_deleted_are_forgotten(connection: AsyncConnection) -> None:

@@ -10,7 +10,7 @@ pytestmark = pytest.mark.anyio
 
 
 async def reported(connection: AsyncConnection) -> list[tuple[str, int, str | None]]:
-    return [(one.worker, one.revision, one.fault) for one in await workers.present(connection)]
+    return [(worker.worker, worker.revision, worker.fault) for worker in await workers.present(connection)]
 
 
 async def test_the_last_report_of_each_worker_is_told(connection: AsyncConnection) -> None:

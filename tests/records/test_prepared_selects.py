@@ -114,28 +114,28 @@ async def test_cancelled_selects_leave_the_others_as_many_connections_as_before(
         task.cancel()
     ended = await asyncio.gather(*slow, return_exceptions=True)
     assert all(isinstance(end, asyncio.CancelledError) for end in ended)
-    found = await asyncio.gather(*(BY_ID.one_or_none(database, id=1) for _ in range(5 * SINGLE_READS)))
-    assert found == [(1, "one")] * (5 * SINGLE_READS)
+    rows = await asyncio.gather(*(BY_ID.one_or_none(database, id=1) for _ in range(5 * SINGLE_READS)))
+    assert rows == [(1, "one")] * (5 * SINGLE_READS)
 
 
 async def test_a_select_ends_when_the_server_is_silent_and_works_once_it_answers(
     fragile: EmbeddedStores,
 ) -> None:
-    one = PreparedSelect(select(text("1")), tuple)
+    prepared = PreparedSelect(select(text("1")), tuple)
     database = Database(fragile.database_url, timeout=0.8)
-    assert await one.all(database) == [(1,)]
+    assert await prepared.all(database) == [(1,)]
     fragile.postgres.pause()
     try:
-        ends = await asyncio.gather(*(one.all(database) for _ in range(8)), return_exceptions=True)
+        ends = await asyncio.gather(*(prepared.all(database) for _ in range(8)), return_exceptions=True)
     finally:
         fragile.postgres.resume()
     assert [type(end) for end in ends] == [Unavailable] * 8
-    assert await one.all(database) == [(1,)]
+    assert await prepared.all(database) == [(1,)]
     fragile.postgres.stop()
     with pytest.raises(Unavailable):
-        await one.all(database)
+        await prepared.all(database)
     fragile.postgres.start()
-    assert await one.all(database) == [(1,)]
+    assert await prepared.all(database) == [(1,)]
     await database.close()
 
 

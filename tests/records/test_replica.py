@@ -44,10 +44,10 @@ async def test_a_replica_is_read_once_it_has_what_was_written_before_and_else_th
     primary = Database(pair.url, timeout=10)
     snapshots = FreshSnapshots(primary, Database(pair.replica_url, timeout=10, writes=False))
     await write("CREATE TABLE written (number integer)")
-    found = [await seen(snapshots)]
+    readings = [await seen(snapshots)]
     for number in range(3):
         await write(f"INSERT INTO written VALUES ({number})")
-        found.append(await seen(snapshots))
+        readings.append(await seen(snapshots))
     with psycopg.connect(pair.standby_url, autocommit=True) as standby:
         standby.execute("SELECT pg_wal_replay_pause()")
         await write("INSERT INTO written VALUES (3)")
@@ -59,8 +59,8 @@ async def test_a_replica_is_read_once_it_has_what_was_written_before_and_else_th
     await snapshots.close()
     await primary.close()
 
-    assert [count for count, _ in found] == [0, 1, 2, 3]
-    assert any(is_standby for _, is_standby in found)
+    assert [count for count, _ in readings] == [0, 1, 2, 3]
+    assert any(is_standby for _, is_standby in readings)
     assert behind == (4, False)
     assert again == (4, True)
     assert without == (4, False)

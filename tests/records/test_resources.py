@@ -74,18 +74,18 @@ async def test_paths_of_one_shape_with_other_methods_stand_side_by_side(connecti
 
 
 async def test_deleting_a_resource_takes_its_bindings_along(connection: AsyncConnection) -> None:
-    found = await resources.page(connection, ResourceFilter(path="/api/user/list"))
+    listed = await resources.page(connection, ResourceFilter(path="/api/user/list"))
 
-    await resources.delete(connection, found.items[0].id)
+    await resources.delete(connection, listed.items[0].id)
 
     with pytest.raises(NotFound):
-        await resources.read(connection, found.items[0].id)
+        await resources.read(connection, listed.items[0].id)
     count = text("SELECT count(*) FROM sys.action_resource WHERE resource_id = :id")
-    assert (await connection.execute(count, {"id": found.items[0].id})).scalar_one() == 0
+    assert (await connection.execute(count, {"id": listed.items[0].id})).scalar_one() == 0
 
 
 @pytest.mark.parametrize(
-    ("wanted", "expected"),
+    ("criteria", "expected"),
     [
         (ResourceFilter(resource_name="LIST u"), ["user.list"]),
         (ResourceFilter(resource_code="user.d"), ["user.detail"]),
@@ -96,12 +96,12 @@ async def test_deleting_a_resource_takes_its_bindings_along(connection: AsyncCon
     ],
 )
 async def test_resources_are_filtered_by_their_fields(
-    connection: AsyncConnection, wanted: ResourceFilter, expected: list[str]
+    connection: AsyncConnection, criteria: ResourceFilter, expected: list[str]
 ) -> None:
-    found = await resources.page(connection, wanted)
+    listed = await resources.page(connection, criteria)
 
-    assert [one.resource_code for one in found.items] == expected
-    assert found.total == len(expected)
+    assert [resource.resource_code for resource in listed.items] == expected
+    assert listed.total == len(expected)
 
 
 async def test_every_sort_of_resources_works_and_an_unknown_one_is_refused(

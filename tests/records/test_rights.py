@@ -18,10 +18,10 @@ async def execute(connection: Connection, statement: str, **values: object) -> N
 
 
 async def id_of(connection: Connection, role_code: str) -> int:
-    found = await connection.execute(
+    selected = await connection.execute(
         text("SELECT id FROM sys.role WHERE role_code = :code"), {"code": role_code}
     )
-    number: int = found.scalar_one()
+    number: int = selected.scalar_one()
     return number
 
 
@@ -49,8 +49,8 @@ async def test_a_disabled_user_has_no_standing(connection: Connection) -> None:
 async def test_holders_of_a_menu_are_all_users_of_its_roles(connection: Connection) -> None:
     first = await create_user(connection, "heron", "x", "super")
     await create_user(connection, "stork", "x")
-    found = await connection.execute(text("SELECT id FROM sys.menu WHERE auth_mark = '*'"))
-    button = found.scalar_one()
+    selected = await connection.execute(text("SELECT id FROM sys.menu WHERE auth_mark = '*'"))
+    button = selected.scalar_one()
     assert await role_rights.codes_of_menus(connection, [button]) == {"*"}
     assert first in await role_rights.holders_of_menus(connection, [button])
     assert first in await role_rights.in_role(connection, await id_of(connection, "super"))

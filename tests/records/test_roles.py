@@ -28,14 +28,14 @@ async def five_roles(connection: AsyncConnection) -> None:
         await connection.execute(insert(role).values(values))
 
 
-async def listed(connection: AsyncConnection, wanted: RoleFilter, sort: str = "id") -> list[str]:
-    found = await roles.page(connection, wanted, sort=sort)
-    assert found.total == len(found.items)
-    return [one.role_name for one in found.items]
+async def listed(connection: AsyncConnection, criteria: RoleFilter, sort: str = "id") -> list[str]:
+    roles_page = await roles.page(connection, criteria, sort=sort)
+    assert roles_page.total == len(roles_page.items)
+    return [listed_role.role_name for listed_role in roles_page.items]
 
 
 @pytest.mark.parametrize(
-    ("wanted", "names"),
+    ("criteria", "names"),
     [
         (RoleFilter(), NAMES),
         (RoleFilter(role_name="gamma"), ["Gamma 100%", "GAMMA_rays"]),
@@ -51,10 +51,10 @@ async def listed(connection: AsyncConnection, wanted: RoleFilter, sort: str = "i
     ],
 )
 async def test_a_list_of_roles_has_those_that_fit_taken_literally(
-    connection: AsyncConnection, wanted: RoleFilter, names: list[str]
+    connection: AsyncConnection, criteria: RoleFilter, names: list[str]
 ) -> None:
     await five_roles(connection)
-    assert await listed(connection, wanted) == names
+    assert await listed(connection, criteria) == names
 
 
 @pytest.mark.parametrize(
@@ -85,5 +85,10 @@ async def test_a_list_of_roles_refuses_any_other_sort(connection: AsyncConnectio
 async def test_pages_of_roles_cut_the_list_and_count_all_of_it(connection: AsyncConnection) -> None:
     await five_roles(connection)
     cut = [await roles.page(connection, RoleFilter(), page=number, size=2) for number in (1, 2, 3, 4)]
-    assert [[one.role_name for one in page.items] for page in cut] == [NAMES[:2], NAMES[2:4], NAMES[4:], []]
+    assert [[listed_role.role_name for listed_role in page.items] for page in cut] == [
+        NAMES[:2],
+        NAMES[2:4],
+        NAMES[4:],
+        [],
+    ]
     assert {page.total for page in cut} == {5}

@@ -41,18 +41,20 @@ async def test_each_field_is_read_from_the_column_of_its_name_in_any_order(
     mapper = RowMapper(_Shuffled, role)
     columns = reversed([*mapper.columns, role.c.id])
 
-    (found,) = await mapper.all(connection, select(*columns).where(role.c.role_code == "auditor"))
+    (mapped,) = await mapper.all(connection, select(*columns).where(role.c.role_code == "auditor"))
 
-    assert found == _Shuffled(
+    assert mapped == _Shuffled(
         "May read lists, details and the policy, and export the logs", "Auditor", "auditor"
     )
 
 
 async def test_an_array_is_read_as_a_tuple(connection: AsyncConnection) -> None:
     mapper = RowMapper(_Marks, menu, marks=func.array_agg(menu.c.auth_mark))
-    wanted = select(*mapper.columns).where(menu.c.auth_mark == "system:user:list").group_by(menu.c.menu_type)
+    statement = (
+        select(*mapper.columns).where(menu.c.auth_mark == "system:user:list").group_by(menu.c.menu_type)
+    )
 
-    assert await mapper.one_or_none(connection, wanted) == _Marks("Button", ("system:user:list",))
+    assert await mapper.one_or_none(connection, statement) == _Marks("Button", ("system:user:list",))
 
 
 async def test_no_row_is_no_record(connection: AsyncConnection) -> None:

@@ -73,8 +73,8 @@ def test_a_newer_schema_that_names_no_version_is_refused(seeded_database_url: st
 def test_a_start_without_migration_is_refused_on_an_older_schema_and_changes_nothing(
     empty_database_url: str,
 ) -> None:
-    said = r"has schema \(none\).*portcullis db migrate"
-    with pytest.raises(SchemaError, match=said):
+    message = r"has schema \(none\).*portcullis db migrate"
+    with pytest.raises(SchemaError, match=message):
         start(empty_database_url, migrates=False)
     with engine(empty_database_url).connect() as connection:
         assert connection.execute(text("SELECT to_regnamespace('sys')")).scalar_one() is None

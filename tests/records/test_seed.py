@@ -92,14 +92,16 @@ async def test_a_seeded_role_holds_what_its_name_promises(
         text("UPDATE sys.user_role SET role_id = (SELECT id FROM sys.role WHERE role_code = :code)"),
         {"code": code},
     )
-    found = await accounts.credentials(connection, ADMINISTRATOR)
-    assert found is not None
-    assert await role_rights.of(connection, found.user_id) == role_rights.Rights((code,), tuple(sorted(held)))
+    account = await accounts.credentials(connection, ADMINISTRATOR)
+    assert account is not None
+    assert await role_rights.of(connection, account.user_id) == role_rights.Rights(
+        (code,), tuple(sorted(held))
+    )
 
 
 async def test_there_are_four_roles_and_one_administrator_in_super(connection: AsyncConnection) -> None:
     listed = await roles.page(connection, roles.RoleFilter())
-    assert [found.role_code for found in listed.items] == ["super", "admin", "auditor", "user"]
+    assert [role.role_code for role in listed.items] == ["super", "admin", "auditor", "user"]
     names = (await connection.execute(text('SELECT user_name, status FROM sys."user"'))).all()
     assert names == [(ADMINISTRATOR, "enabled")]
 
@@ -107,8 +109,10 @@ async def test_there_are_four_roles_and_one_administrator_in_super(connection: A
 async def test_each_seeded_resource_asks_for_the_codes_that_its_route_declares(
     connection: AsyncConnection,
 ) -> None:
-    found = await bindings.bound(connection)
-    bound = {f"{one.method} {one.path}": {code for code, _ in one.buttons} for one in found}
+    resources = await bindings.bound(connection)
+    bound = {
+        f"{resource.method} {resource.path}": {code for code, _ in resource.buttons} for resource in resources
+    }
     assert bound == REQUIRED
 
 

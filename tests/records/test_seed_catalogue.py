@@ -37,9 +37,9 @@ def execute(connection: Connection, statement: str, **values: object) -> list[tu
 
 
 def delete_button(connection: Connection, code: str = NEW) -> None:
-    found = "SELECT id FROM sys.menu WHERE auth_mark = :code"
-    execute(connection, f"DELETE FROM sys.action_resource WHERE menu_id = ({found})", code=code)
-    execute(connection, f"DELETE FROM sys.role_menu WHERE menu_id = ({found})", code=code)
+    subquery = "SELECT id FROM sys.menu WHERE auth_mark = :code"
+    execute(connection, f"DELETE FROM sys.action_resource WHERE menu_id = ({subquery})", code=code)
+    execute(connection, f"DELETE FROM sys.role_menu WHERE menu_id = ({subquery})", code=code)
     execute(connection, "DELETE FROM sys.menu WHERE auth_mark = :code", code=code)
 
 
@@ -173,12 +173,12 @@ def test_a_start_brings_to_an_older_database_what_is_new_and_a_migration_only_te
         never_had(connection)
 
     assert migrate(seeded_database_url) is False
-    told = additions(seeded_database_url, COVERED)
+    planned = additions(seeded_database_url, COVERED)
     started = prepare(seeded_database_url, lambda: pytest.fail("no password is needed"), COVERED)
     again = prepare(seeded_database_url, lambda: pytest.fail("no password is needed"), COVERED)
 
-    assert told.codes == (NEW,)
-    assert started == Prepared(new=False, additions=told)
+    assert planned.codes == (NEW,)
+    assert started == Prepared(new=False, additions=planned)
     assert again == Prepared(new=False, additions=Additions())
 
 

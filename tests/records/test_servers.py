@@ -107,7 +107,7 @@ async def test_a_server_that_never_answers_costs_its_share_once_and_is_then_aske
     place = place_of(empty_database_url)
     url = several(empty_database_url, silent.place, place)
     async with opened(url) as database, opened(url) as another:
-        assert [await server_of(one) for one in (database, another)] == [place, place]
+        assert [await server_of(target) for target in (database, another)] == [place, place]
         assert silent.asked == 1
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(TIMEOUT / 10):

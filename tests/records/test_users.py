@@ -39,8 +39,8 @@ async def test_a_user_is_found_by_any_spelling_of_the_same_name(
     connection: AsyncConnection, written: str
 ) -> None:
     user_id = await a_user(connection)
-    found = await accounts.credentials(connection, written)
-    assert found == accounts.Credentials(
+    account = await accounts.credentials(connection, written)
+    assert account == accounts.Credentials(
         user_id=user_id,
         user_name="Björn",
         nick_name="B",
@@ -51,7 +51,7 @@ async def test_a_user_is_found_by_any_spelling_of_the_same_name(
         banned=False,
         banned_until=None,
     )
-    assert "old" not in repr(found)
+    assert "old" not in repr(account)
 
 
 @pytest.mark.parametrize("written", ["", "bjorn", "Björn ", "' OR 1=1 --", "%"])
@@ -62,18 +62,18 @@ async def test_an_unknown_user_has_no_credentials(connection: AsyncConnection, w
 
 async def test_a_disabled_user_has_credentials_that_say_so(connection: AsyncConnection) -> None:
     await connection.execute(text("UPDATE sys.\"user\" SET status = 'disabled'"))
-    found = await accounts.credentials(connection, ADMINISTRATOR)
-    assert found is not None
-    assert found.status == "disabled"
+    account = await accounts.credentials(connection, ADMINISTRATOR)
+    assert account is not None
+    assert account.status == "disabled"
 
 
 async def test_a_hash_is_replaced_only_while_it_is_the_expected_one(connection: AsyncConnection) -> None:
     user_id = await a_user(connection)
     assert await accounts.set_password_hash(connection, user_id, "new", expected_hash="old") is True
     assert await accounts.set_password_hash(connection, user_id, "newer", expected_hash="old") is False
-    found = await accounts.credentials(connection, "Björn")
-    assert found is not None
-    assert found.password_hash == "new"
+    account = await accounts.credentials(connection, "Björn")
+    assert account is not None
+    assert account.password_hash == "new"
 
 
 async def test_rights_are_the_union_over_roles_each_code_once_and_sorted(connection: AsyncConnection) -> None:
@@ -124,10 +124,10 @@ async def test_a_user_without_roles_and_an_unknown_one_have_no_rights(connection
 
 
 async def test_the_account_of_a_user_tells_the_rights(connection: AsyncConnection) -> None:
-    found = await accounts.credentials(connection, ADMINISTRATOR)
-    assert found is not None
-    assert await accounts.info(connection, found.user_id) == accounts.Info(
-        user_id=found.user_id,
+    account = await accounts.credentials(connection, ADMINISTRATOR)
+    assert account is not None
+    assert await accounts.info(connection, account.user_id) == accounts.Info(
+        user_id=account.user_id,
         user_name="admin",
         nick_name="Administrator",
         email=None,

@@ -88,8 +88,8 @@ class Page(HTMLParser):
 def test_hostile_texts_stay_texts_in_html(text: str) -> None:
     page, plain = Page(as_html(document(text))), Page(as_html(document("plain")))
 
-    def shape(one: Page) -> list[tuple[str, list[str]]]:
-        return [(tag, list(attributes)) for tag, attributes in one.elements if tag != "i"]
+    def shape(document_page: Page) -> list[tuple[str, list[str]]]:
+        return [(tag, list(attributes)) for tag, attributes in document_page.elements if tag != "i"]
 
     assert shape(page) == shape(plain)
     assert {tag for tag, _ in page.elements} <= ELEMENTS
@@ -98,10 +98,10 @@ def test_hostile_texts_stay_texts_in_html(text: str) -> None:
 
 
 def test_texts_are_told_as_they_are_and_what_can_not_be_seen_by_its_number() -> None:
-    told = "".join(Page(as_html(document('<b>"&amp; user\u202egnp.exe'))).text)
+    text = "".join(Page(as_html(document('<b>"&amp; user\u202egnp.exe'))).text)
 
-    assert '<b>"&amp; user<U+202E>gnp.exe' in told
-    assert "\u202e" not in told
+    assert '<b>"&amp; user<U+202E>gnp.exe' in text
+    assert "\u202e" not in text
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -132,7 +132,7 @@ def test_a_page_loads_and_runs_nothing_and_says_so() -> None:
     html = as_html(document("text"))
     page = Page(html)
 
-    (policy,) = [one["content"] for one in page.all("meta") if one.get("http-equiv")]
+    (policy,) = [element["content"] for element in page.all("meta") if element.get("http-equiv")]
     assert policy is not None
     assert policy.startswith("default-src 'none'; style-src 'unsafe-inline'")
     assert not re.search(r"url\(|@import|src=|https?:", html)
@@ -142,13 +142,16 @@ def test_a_page_is_accessible() -> None:
     page = Page(as_html(document("text")))
 
     assert (page.all("html")[0]["lang"], len(page.all("main")), len(page.all("h1"))) == ("en", 1, 1)
-    assert [one["aria-label"] for one in page.all("nav")] == ["Sections"]
+    assert [element["aria-label"] for element in page.all("nav")] == ["Sections"]
     ids = {attributes["id"] for _, attributes in page.elements if "id" in attributes}
-    assert {one["aria-labelledby"] for one in page.all("section")} <= ids
-    assert {one["href"] for one in page.all("a")} <= {f"#{one}" for one in ids}
+    assert {element["aria-labelledby"] for element in page.all("section")} <= ids
+    assert {element["href"] for element in page.all("a")} <= {f"#{section_id}" for section_id in ids}
     assert len(page.all("caption")) == len(page.all("table")) == len(page.all("thead"))
-    assert [one["scope"] for one in page.all("th")] == ["col"] * 3 + ["row"]
-    for scrolled in (*page.all("pre"), *(one for one in page.all("div") if one.get("class") == "table")):
+    assert [element["scope"] for element in page.all("th")] == ["col"] * 3 + ["row"]
+    for scrolled in (
+        *page.all("pre"),
+        *(element for element in page.all("div") if element.get("class") == "table"),
+    ):
         assert scrolled["tabindex"] == "0"
 
 

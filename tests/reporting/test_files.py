@@ -53,27 +53,27 @@ def test_a_page_about_the_files_says_what_it_leaves_out(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page = Page(made(tmp_path, "report.html"))
-    told = "".join(page.text)
+    text = "".join(page.text)
 
-    assert [one["id"] for one in page.all("section")] == SECTIONS
+    assert [section["id"] for section in page.all("section")] == SECTIONS
     assert (
         capsys.readouterr().out
         == f"The report is in {tmp_path / 'report.html'}. Nothing is left to look at.\n"
     )
-    assert SHIPPED.digest in told
+    assert SHIPPED.digest in text
     for line in SHIPPED.model_text.splitlines():
-        assert line in told
-    assert "# @nobody has no row" in told
+        assert line in text
+    assert "# @nobody has no row" in text
     lines = {(name, code) for name, codes in pairwise(page.text) for code in codes.splitlines()}
     for rule in SHIPPED.rules:
         assert (rule.object, rule.code) in lines
-    assert "Left out, since no database was named" in told
-    assert "Left out: roles are in the database" in told
-    assert "Left out: revisions are in the database" in told
-    assert "a login starts without one; failed attempts are throttled" in told
+    assert "Left out, since no database was named" in text
+    assert "Left out: roles are in the database" in text
+    assert "Left out: revisions are in the database" in text
+    assert "a login starts without one; failed attempts are throttled" in text
     for statement in SHIPPED.invariants.statements:
         assert {statement.name, statement.reason} <= set(page.text)
-    assert "not measured: --mutate measures it" in told
+    assert "not measured: --mutate measures it" in text
 
 
 def test_markdown_says_the_same(tmp_path: Path) -> None:
@@ -102,8 +102,8 @@ def test_findings_that_nobody_accepted_are_to_look_at(
     ours = tmp_path / "ours.yaml"
     ours.write_text("accepted:\n  - {finding: public-change, place: GET /x, reason: we say so}\n")
 
-    told = "".join(Page(made(tmp_path, "report.html", "--accepted", str(ours))).text)
+    text = "".join(Page(made(tmp_path, "report.html", "--accepted", str(ours))).text)
 
-    assert "1 finding not accepted" in told
-    assert "there is no public-change at GET /x" in told
+    assert "1 finding not accepted" in text
+    assert "there is no public-change at GET /x" in text
     assert "To look at: 1 finding not accepted." in capsys.readouterr().out

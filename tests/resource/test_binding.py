@@ -11,8 +11,8 @@ pytestmark = pytest.mark.anyio
 
 
 async def resource(service: Inside, path: str) -> int:
-    found = await service.data("GET", f"/api/resource/list?path={path}")
-    number: int = found["items"][0]["id"]
+    page = await service.data("GET", f"/api/resource/list?path={path}")
+    number: int = page["items"][0]["id"]
     return number
 
 
@@ -35,11 +35,11 @@ async def test_bindings_are_read_from_both_sides(shared: Inside) -> None:
     of_button = await shared.data("GET", f"/api/menu/{creating}/resources")
 
     assert creating in of_resource["menuIds"]
-    assert [one["id"] for one in of_resource["buttons"]] == of_resource["menuIds"]
-    shown = {one["authMark"]: one["enabled"] for one in of_resource["buttons"]}
+    assert [entry["id"] for entry in of_resource["buttons"]] == of_resource["menuIds"]
+    shown = {entry["authMark"]: entry["enabled"] for entry in of_resource["buttons"]}
     assert shown == {"system:role:list": True, "system:user:create": True, "system:user:update": True}
-    assert {one["path"] for one in of_button["resources"]} == {"/api/role/list", "/api/user"}
-    assert [one["id"] for one in of_button["resources"]] == of_button["resourceIds"]
+    assert {entry["path"] for entry in of_button["resources"]} == {"/api/role/list", "/api/user"}
+    assert [entry["id"] for entry in of_button["resources"]] == of_button["resourceIds"]
 
 
 async def test_replacing_the_buttons_of_a_resource_is_in_force_when_it_is_answered(service: Inside) -> None:
@@ -74,7 +74,7 @@ async def test_replacing_the_resources_of_a_button_leaves_those_of_other_buttons
 
     assert (saved["resourceIds"], saved["policyRevision"]) == ([info], 2)
     left = await service.data("GET", f"/api/resource/{listing}/buttons")
-    assert {one["authMark"] for one in left["buttons"]} == {"system:role:list", "system:user:update"}
+    assert {entry["authMark"] for entry in left["buttons"]} == {"system:role:list", "system:user:update"}
 
 
 @pytest.mark.parametrize(

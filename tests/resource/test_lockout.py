@@ -22,8 +22,8 @@ def body(method: str, path: str) -> dict[str, Any]:
 
 
 async def new_button(service: Inside, code: str, *, enabled: bool) -> int:
-    said = {"menuType": "Button", "title": code, "authMark": code, "enabled": enabled}
-    number: int = (await service.data("POST", "/api/menu", said))["id"]
+    fields = {"menuType": "Button", "title": code, "authMark": code, "enabled": enabled}
+    number: int = (await service.data("POST", "/api/menu", fields))["id"]
     return number
 
 
@@ -59,8 +59,8 @@ async def test_disabling_the_one_button_of_such_a_resource_is_refused(shared: In
     made = await shared.data("POST", "/api/resource", body("PUT", "/api/menu/{id}"))
     assert (await bind(shared, made["id"], bound)).status == 200
 
-    said = {"title": "x:on", "authMark": "x:on", "parentId": None, "enabled": False}
-    assert_refused(await shared.ask("PATCH", f"/api/menu/{bound}", said), "PUT /api/menu/{id}")
+    edit = {"title": "x:on", "authMark": "x:on", "parentId": None, "enabled": False}
+    assert_refused(await shared.ask("PATCH", f"/api/menu/{bound}", edit), "PUT /api/menu/{id}")
 
 
 async def test_enabling_or_moving_a_closed_resource_to_such_a_path_is_refused(

@@ -26,8 +26,8 @@ async def created(service: Inside, values: dict[str, Any], **changes: Any) -> An
 
 
 async def newest(service: Inside) -> int:
-    (found,) = (await service.data("GET", "/api/policy/revisions?size=1"))["items"]
-    return int(found["revision"])
+    (revision,) = (await service.data("GET", "/api/policy/revisions?size=1"))["items"]
+    return int(revision["revision"])
 
 
 async def test_a_new_resource_is_answered_whole_with_the_revision_from_which_it_is_in_force(
@@ -101,8 +101,8 @@ async def test_what_changes_no_line_keeps_the_revision(shared: Inside) -> None:
 
 
 async def test_a_deleted_resource_is_gone_with_its_bindings(shared: Inside) -> None:
-    found = await shared.data("GET", "/api/resource/list?path=/api/user/list")
-    path = f"/api/resource/{found['items'][0]['id']}"
+    page = await shared.data("GET", "/api/resource/list?path=/api/user/list")
+    path = f"/api/resource/{page['items'][0]['id']}"
 
     before = await newest(shared)
 
@@ -174,10 +174,10 @@ async def test_resources_are_listed_by_page_filter_and_sort(shared: Inside) -> N
     for name, method in (("listed-a", "GET"), ("listed-b", "GET"), ("listed-c", "PUT")):
         await created(shared, report(name), method=method)
 
-    found = await shared.data("GET", "/api/resource/list?method=GET&path=/api/listed&sort=-path&size=2")
+    page = await shared.data("GET", "/api/resource/list?method=GET&path=/api/listed&sort=-path&size=2")
 
-    assert [one["path"] for one in found["items"]] == ["/api/listed-b/{id}", "/api/listed-a/{id}"]
-    assert (found["page"], found["size"], found["total"]) == (1, 2, 2)
+    assert [resource["path"] for resource in page["items"]] == ["/api/listed-b/{id}", "/api/listed-a/{id}"]
+    assert (page["page"], page["size"], page["total"]) == (1, 2, 2)
 
 
 @pytest.mark.parametrize("query", ["sort=shape", "method=HEAD", "enabled=maybe", "size=0", "code=x"])

@@ -24,16 +24,16 @@ async def pages(house: Inside, *titles: str) -> set[int]:
     rows = await query(
         house, "SELECT id FROM sys.menu WHERE menu_type = 'Menu' AND title = ANY (%s)", list(titles)
     )
-    return {found for (found,) in rows}
+    return {page_id for (page_id,) in rows}
 
 
 async def test_a_new_role_gives_the_buttons_of_its_codes_and_the_menus_above_them(house: Inside) -> None:
     made = await house.data("POST", "/api/role", NEW | {"permissions": CODES})
 
-    found = await given(house, made["id"])
+    rights = await given(house, made["id"])
     above = await pages(house, "System", "Roles", "Users")
-    assert found["permissions"] == CODES
-    assert set(found["menuIds"]) == above | set(await ids_of(house, *CODES))
+    assert rights["permissions"] == CODES
+    assert set(rights["menuIds"]) == above | set(await ids_of(house, *CODES))
 
 
 async def test_codes_replace_the_buttons_and_leave_the_menus(house: Inside) -> None:
@@ -51,11 +51,11 @@ async def test_codes_replace_the_buttons_and_leave_the_menus(house: Inside) -> N
     }
     patched = await house.data("PATCH", path, {"permissions": [CODES[1]], "description": "One"})
     assert (patched["description"], patched["version"]) == ("One", 2)
-    found = await given(house, made["id"])
-    assert found["permissions"] == [CODES[1]]
-    assert set(put["menuIds"]) - set(found["menuIds"]) == set(await ids_of(house, CODES[0]))
+    rights = await given(house, made["id"])
+    assert rights["permissions"] == [CODES[1]]
+    assert set(put["menuIds"]) - set(rights["menuIds"]) == set(await ids_of(house, CODES[0]))
     await house.data("PATCH", path, {"description": "Two"})
-    assert await given(house, made["id"]) == found
+    assert await given(house, made["id"]) == rights
 
 
 async def test_ids_and_codes_together_must_name_the_same_buttons(house: Inside) -> None:
@@ -80,8 +80,8 @@ async def test_codes_that_no_button_carries_are_refused_by_their_place(house: In
         ("PATCH", f"/api/role/{made['id']}"),
         ("PUT", f"/api/role/{made['id']}/permissions"),
     ):
-        said = {"roleName": "Other", "roleCode": "other"} | body if method == "POST" else body
-        answer = await house.ask(method, path, said)
+        request_body = {"roleName": "Other", "roleCode": "other"} | body if method == "POST" else body
+        answer = await house.ask(method, path, request_body)
         assert (answer.status, answer.fields) == (422, ["permissions[0]", "permissions[2]"])
     assert (await house.data("GET", "/api/role/list?roleCode=other"))["total"] == 0
 
@@ -97,13 +97,13 @@ async def test_to_give_something_needs_the_permission_for_that_and_what_is_given
     role = await house.data("POST", "/api/role", {"roleName": "Empty", "roleCode": "empty"})
 
     for method, path, body in (("POST", "/api/role", NEW), ("PATCH", f"/api/role/{role['id']}", {})):
-        said = body | {member_: value}
-        refused = await lacking.ask(method, path, said)
+        request_body = body | {member_: value}
+        refused = await lacking.ask(method, path, request_body)
         assert (refused.status, refused.json["layer"]) == (403, "endpoint")
         assert refused.json["required"] == ["system:role:permission"]
-        refused = await poor.ask(method, path, said)
+        refused = await poor.ask(method, path, request_body)
         assert (refused.status, refused.json["required"]) == (403, CODES[:1])
-        assert (await rich.ask(method, path, said)).status in (200, 201)
+        assert (await rich.ask(method, path, request_body)).status in (200, 201)
         assert (await lacking.ask("PATCH", f"/api/role/{role['id']}", {"description": "x"})).status == 200
 
 
@@ -113,5 +113,5 @@ async def test_users_whose_rights_change_by_a_patch_must_refresh(house: Inside) 
     await house.data("PATCH", f"/api/role/{clerk.role_id}", {"permissions": CODES[:1]})
 
     assert (await clerk.ask("GET", "/api/role/list")).code == "refresh_required"
-    told = await house.data("PATCH", f"/api/role/{clerk.role_id}?dryRun=true", {"permissions": []})
-    assert [one["roleCode"] for one in told["loses"]] == ["clerk"]
+    impact = await house.data("PATCH", f"/api/role/{clerk.role_id}?dryRun=true", {"permissions": []})
+    assert [loss["roleCode"] for loss in impact["loses"]] == ["clerk"]

@@ -43,13 +43,13 @@ async def test_a_code_is_given_only_by_who_holds_it(house: Inside) -> None:
 @pytest.mark.parametrize("code", ["*", "system:*"])
 async def test_a_wildcard_is_given_only_by_who_holds_all_of_it(house: Inside, code: str) -> None:
     everything = await ids_of(house, "*", "system:*")
-    (one,) = await ids_of(house, code)
+    (button_id,) = await ids_of(house, code)
     role = await role_giving(house)
     assert len(everything) == 2
     below = await member(house, "below", "system:*")
     clerk = await member(house, "clerk", *POWERS)
 
-    asked = {"menuIds": [one]}
+    asked = {"menuIds": [button_id]}
     path = f"/api/role/{role}/permissions"
 
     assert (await clerk.ask("PUT", path, asked)).status == 403
@@ -124,19 +124,19 @@ async def test_of_the_last_two_roles_of_administrators_emptied_at_once_one_stays
     paths = {role: "Super", second.role_id: "second"}
     for number in range(10):
         asked: list[Any] = [
-            house.ask("PATCH", f"/api/role/{one}", {"roleName": name, "enabled": False})
+            house.ask("PATCH", f"/api/role/{role_id}", {"roleName": name, "enabled": False})
             if number % 2
-            else house.ask("PUT", f"/api/role/{one}/permissions", {"menuIds": []})
-            for one, name in paths.items()
+            else house.ask("PUT", f"/api/role/{role_id}/permissions", {"menuIds": []})
+            for role_id, name in paths.items()
         ]
         done = await asyncio.gather(*asked)
 
         # The caller is one of the two administrators: emptied first, nothing of theirs is done any more.
         assert sorted(answer.status for answer in done) in ([200, 401], [200, 403], [200, 409])
         await query(house, "UPDATE sys.role SET enabled = true")
-        for one in paths:
+        for role_id in paths:
             await query(
-                house, "INSERT INTO sys.role_menu VALUES (%s, %s) ON CONFLICT DO NOTHING", one, everything
+                house, "INSERT INTO sys.role_menu VALUES (%s, %s) ON CONFLICT DO NOTHING", role_id, everything
             )
         house.token = await house.log_in()
 

@@ -181,7 +181,7 @@ async def test_what_is_no_list_of_ids_is_refused_by_its_field(shared: Inside, id
 
 async def test_what_somebody_else_has_changed_is_not_overwritten(house: Inside) -> None:
     path = f"/api/role/{(await created(house))['id']}"
-    seen = {one: (await house.ask("GET", one)).header("etag") or "" for one in (path, f"{path}/permissions")}
+    seen = {url: (await house.ask("GET", url)).header("etag") or "" for url in (path, f"{path}/permissions")}
     await house.data("PATCH", path, AUDIT | {"description": "Theirs"}, ("If-Match", seen[path]))
     await house.data(
         "PUT", f"{path}/permissions", {"menuIds": [1]}, ("If-Match", seen[f"{path}/permissions"])

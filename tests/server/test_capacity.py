@@ -20,9 +20,9 @@ print(raise_file_limit(), resource.getrlimit(resource.RLIMIT_NOFILE)[0], most_co
 """
 
 
-def figures(soft: int, hard: int, wanted: int) -> list[int]:
+def figures(soft: int, hard: int, requested: int) -> list[int]:
     """Return the limit that was raised to, the one in force, and the connections, in a process of its own."""
-    words = [sys.executable, "-c", PROGRAM, str(soft), str(hard), str(wanted)]
+    words = [sys.executable, "-c", PROGRAM, str(soft), str(hard), str(requested)]
     done = subprocess.run(
         words, cwd=ROOT, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=True
     )
@@ -30,7 +30,7 @@ def figures(soft: int, hard: int, wanted: int) -> list[int]:
 
 
 @pytest.mark.parametrize(
-    ("soft", "hard", "wanted", "most"),
+    ("soft", "hard", "requested", "most"),
     [
         (256, 512, 0, 363),
         (256, 512, 100, 100),
@@ -39,5 +39,5 @@ def figures(soft: int, hard: int, wanted: int) -> list[int]:
         (64, 64, 0, 1),
     ],
 )
-def test_connections_stay_below_the_limit_for_files(soft: int, hard: int, wanted: int, most: int) -> None:
-    assert figures(soft, hard, wanted) == [hard, hard, most]
+def test_connections_stay_below_the_limit_for_files(soft: int, hard: int, requested: int, most: int) -> None:
+    assert figures(soft, hard, requested) == [hard, hard, most]

@@ -9,12 +9,12 @@ LIMITS = Limits(head=10, body=10, write=10, keep_alive=60, rate=100)
 
 def watch(deadlines: Deadlines, *, until: int, a_second: int = 0, paused: bool = False) -> dict[int, Overdue]:
     """Look once a second, while ``a_second`` bytes come each time; return what was overdue, and when."""
-    found = {}
+    noticed = {}
     for now in range(1, until + 1):
         deadlines.taken += a_second
         if late := deadlines.overdue(now, paused=paused, unsent=0):
-            found[now] = late
-    return found
+            noticed[now] = late
+    return noticed
 
 
 def test_a_connection_that_says_nothing_is_closed() -> None:
@@ -73,8 +73,8 @@ def unsent(*sizes: int) -> list[int]:
     """Return at which seconds the reader was overdue, when so much was unsent at each."""
     deadlines = Deadlines(LIMITS, 0)
     deadlines.begin(Phase.BUSY, 0)
-    found = [deadlines.overdue(now, paused=False, unsent=size) for now, size in enumerate(sizes)]
-    return [now for now, late in enumerate(found) if late is Overdue.READER]
+    noticed = [deadlines.overdue(now, paused=False, unsent=size) for now, size in enumerate(sizes)]
+    return [now for now, late in enumerate(noticed) if late is Overdue.READER]
 
 
 def test_a_reader_that_takes_nothing_is_late() -> None:

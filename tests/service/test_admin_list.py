@@ -47,7 +47,7 @@ def test_the_table_shows_each_user_with_status_roles_and_power(
     head, *lines = done.output.splitlines()
     assert head.split("  ")[0] == "ID"
     cells = [line.split() for line in lines]
-    assert [(*one[:5], one[-1]) for one in cells] == [
+    assert [(*row[:5], row[-1]) for row in cells] == [
         ("1", "admin", "person", "enabled", "yes", "super"),
         ("2", "heron", "person", "enabled", "no", "(auditor)"),
         ("3", "otter", "person", "disabled", "no", "super"),
@@ -70,7 +70,7 @@ def test_for_programs_the_list_is_json(tmp_path: Path, variables: dict[str, str]
         "disabledRoles": ["auditor"],
         "mayDoEverything": False,
     }
-    assert [one["userName"] for one in read("--role", "super")] == ["admin", "otter"]
+    assert [user["userName"] for user in read("--role", "super")] == ["admin", "otter"]
     assert read("--role", "user") == []
 
 

@@ -92,13 +92,13 @@ async def test_a_reset_replaces_the_password_ends_the_sessions_and_is_told_witho
 
     assert done.status == 0, done.errors
     assert done.output == "The password of admin, id 1, is set; 1 sessions have ended.\n"
-    told = json.loads(done.errors)
-    assert (told["event"], told["event_type"], bool(told["operator"])) == (
+    event = json.loads(done.errors)
+    assert (event["event"], event["event_type"], bool(event["operator"])) == (
         "the password of a user was reset by the operator",
         "security",
         True,
     )
-    assert (told["login_id"], told["user_name"], told["enabled"]) == ("1", "admin", False)
+    assert (event["login_id"], event["user_name"], event["enabled"]) == ("1", "admin", False)
     assert NEW not in done.errors
     assert (await site.service.ask("GET", "/api/user/info")).code == "refresh_required"
     assert (await site.log_in(ADMINISTRATOR_PASSWORD)).code == "login_failed"

@@ -68,8 +68,8 @@ def make_read_only(connection: psycopg.Connection[Any], state: str) -> None:
 
 
 def tables_of(connection: psycopg.Connection[Any]) -> list[sql.Identifier]:
-    found = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'sys'")
-    return [sql.Identifier("sys", name) for (name,) in found]
+    rows = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'sys'")
+    return [sql.Identifier("sys", name) for (name,) in rows]
 
 
 async def write(service: Inside, method: str, target: str, body: Any) -> Answer:
@@ -153,11 +153,11 @@ async def test_a_policy_is_not_published_below_the_one_in_force(service: Inside)
         connection.execute("DELETE FROM sys.policy_revision WHERE revision > 1")
     check_unavailable(await service.ask("POST", "/api/resource", RESOURCE), "resource")
     with administrator_of(service.database_url) as connection:
-        found = connection.execute(
+        row = connection.execute(
             "SELECT max(revision), (SELECT count(*) FROM sys.resource WHERE path = '/api/x')"
             " FROM sys.policy_revision"
         ).fetchone()
-    assert (bound["policyRevision"], found) == (2, (1, 0))
+    assert (bound["policyRevision"], row) == (2, (1, 0))
 
 
 async def check_recovered(service: Inside) -> None:

@@ -68,9 +68,9 @@ def test_every_operation_that_takes_json_has_an_example_and_is_sent_one() -> Non
 
 async def test_each_example_is_answered_with_success_and_harms_nobody(service: Inside) -> None:
     button = next(
-        one["id"]
-        for one in (await service.data("GET", "/api/menu/list?size=200&menuType=Button"))["items"]
-        if one["authMark"] == "system:role:list"
+        menu["id"]
+        for menu in (await service.data("GET", "/api/menu/list?size=200&menuType=Button"))["items"]
+        if menu["authMark"] == "system:role:list"
     )
     made: dict[str, Any] = {"file": await uploaded(service)}
     for name in (*ORDER, *OTHERS):
@@ -86,7 +86,7 @@ async def test_each_example_is_answered_with_success_and_harms_nobody(service: I
             made[family] = answer.json["data"]["id"]
 
     users = (await service.data("GET", "/api/user/list"))["items"]
-    assert {one["userName"]: one["status"] for one in users} == {
+    assert {user["userName"]: user["status"] for user in users} == {
         "admin": "enabled",
         "egret": "disabled",  # imported without a password
         "heron": "enabled",

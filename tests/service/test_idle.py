@@ -14,11 +14,11 @@ MOST = 40  # times a second: it is about 25, and was 60 while libraries and logs
 
 def wakes(pid: int) -> int:
     """Return how often the main thread of a process has waited for something."""
-    found = re.search(
+    match = re.search(
         r"^voluntary_ctxt_switches:\t(\d+)$", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE
     )
-    assert found is not None
-    return int(found[1])
+    assert match is not None
+    return int(match[1])
 
 
 def test_a_worker_without_requests_wakes_only_to_follow_the_stores(service: Running) -> None:

@@ -18,8 +18,10 @@ TOKEN = "mX3-" * 8
 
 def starts(text: str) -> dict[str, float]:
     """Return when each worker was started."""
-    found = re.findall(r'^portcullis_start_timestamp_seconds\{worker="([^"]+)"\} (\S+)$', text, re.MULTILINE)
-    return {worker: float(time) for worker, time in found}
+    matches = re.findall(
+        r'^portcullis_start_timestamp_seconds\{worker="([^"]+)"\} (\S+)$', text, re.MULTILINE
+    )
+    return {worker: float(time) for worker, time in matches}
 
 
 def series(text: str) -> set[str]:

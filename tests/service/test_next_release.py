@@ -139,8 +139,8 @@ async def test_nodes_of_this_version_and_of_the_next_serve_side_by_side_under_lo
         )
         for node in (this[1], newer[0]):
             with node.client() as client:
-                found = client.get("/api/role/list", params={"size": 1}, headers=token).json()["data"]
-                assert found["total"] >= 360
+                page = client.get("/api/role/list", params={"size": 1}, headers=token).json()["data"]
+                assert page["total"] >= 360
                 assert client.get("/health/ready").status_code == 200
         assert not [line for line in this[1].log + newer[0].log if line["event"] == "the database fails"]
     finally:

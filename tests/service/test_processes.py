@@ -82,8 +82,8 @@ def service(
     with database(stores, seeded_template) as url, session_store(stores) as redis_url:
         variables = variables_for(url, redis_url)
         folder = tmp_path_factory.mktemp("processes")
-        with running_anew(folder, "--workers", "2", **variables) as found:
-            yield found
+        with running_anew(folder, "--workers", "2", **variables) as running_service:
+            yield running_service
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +102,7 @@ def first(folder: Path, options: Options) -> FirstLife:
     with running_anew(folder, *options) as service:
         with service.client() as client:
             token = log_in(client, password=service.password or "")
-        told = worth_acting_on(folder, *options[:2])
+        checks = worth_acting_on(folder, *options[:2])
         made = ("admin", "create", "keeper", "--role", "auditor", *options[:2])
         assert portcullis(folder, *made, given=f"{PASSWORD}\n").status == 0
         mode = (folder / "data" / "jwt_secret").stat().st_mode & 0o777
@@ -112,7 +112,7 @@ def first(folder: Path, options: Options) -> FirstLife:
         service.kill()
         left = left_of(processes)
     password = service.password or ""
-    return FirstLife(service.errors, service.output, password, told, mode, secrets, token, left)
+    return FirstLife(service.errors, service.output, password, checks, mode, secrets, token, left)
 
 
 def backed_up_secret(folder: Path, *options: str) -> str:
@@ -128,15 +128,15 @@ def backed_up_secret(folder: Path, *options: str) -> str:
 
 def worth_acting_on(folder: Path, *options: str) -> list[dict[str, Any]]:
     """Return what doctor finds that is not in order, once a worker has made the months of the logs."""
-    found: list[dict[str, Any]] = []
+    checks: list[dict[str, Any]] = []
 
     def is_well() -> bool:
         ended = portcullis(folder, "doctor", "--strict", "--json", *options)
-        found[:] = [one for one in json.loads(ended.output)["checks"] if one["state"] != "ok"]
+        checks[:] = [check for check in json.loads(ended.output)["checks"] if check["state"] != "ok"]
         return ended.status == 0
 
     eventually(is_well)
-    return found
+    return checks
 
 
 @pytest.fixture(scope="module")
@@ -318,7 +318,7 @@ def test_killed_workers_are_replaced_and_no_longer_told_of(service: Running, cli
     assert eventually(lambda: len(set(service.workers) - set(killed)) == len(killed), patience=PATIENCE)
     assert eventually(lambda: have_started() == before + len(killed), patience=PATIENCE)
     policy = client.get("/api/policy", headers=log_in(client)).json()["data"]
-    assert sorted(int(one["worker"].split(":")[1]) for one in policy["workers"]) == service.workers
+    assert sorted(int(worker["worker"].split(":")[1]) for worker in policy["workers"]) == service.workers
 
 
 @pytest.mark.extended
@@ -328,8 +328,8 @@ def test_a_worker_that_hangs_is_killed_and_replaced(service: Running) -> None:
     os.kill(frozen, signal.SIGSTOP)
     assert eventually(lambda: frozen not in service.workers and len(service.workers) == 2, patience=PATIENCE)
     assert other in service.workers
-    told = [line for line in service.log if line["event"] == "a worker hangs and is replaced"]
-    assert [line["pid"] for line in told] == [frozen]
+    entries = [line for line in service.log if line["event"] == "a worker hangs and is replaced"]
+    assert [line["pid"] for line in entries] == [frozen]
     assert httpx.get(f"{service.url}/health/live", trust_env=False, verify=False).status_code == 200
 
 

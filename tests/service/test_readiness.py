@@ -92,7 +92,7 @@ async def test_a_stranger_reads_words_and_the_operator_reads_the_details(site: S
     details = answer.json["data"]["details"]
     assert details["version"] == __version__
     assert details["policy"] == {"revision": 1, "fault": None, "untrusted": None}
-    assert [one["revision"] for one in details["workers"]] == [1]
+    assert [worker["revision"] for worker in details["workers"]] == [1]
     assert details["workers"][0]["worker"] == details["worker"]
     assert abs(details["clock"]["offset"]) < 1
     assert details["logs"]["accepted"] >= 0

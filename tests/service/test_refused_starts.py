@@ -63,9 +63,9 @@ def test_a_wrong_model_is_refused_with_its_line_and_the_reason(tmp_path: Path, f
     assert MODEL.count(old) == 1
     wrong = MODEL.replace(old, new)
     (tmp_path / "wrong.conf").write_text(wrong)
-    said = refusal(tmp_path, PORTCULLIS_POLICY__MODEL=str(tmp_path / "wrong.conf"))
+    message = refusal(tmp_path, PORTCULLIS_POLICY__MODEL=str(tmp_path / "wrong.conf"))
     place = f"{tmp_path}/wrong.conf:{line_with(wrong, part)}: "
-    assert any(line.startswith(place) and reason in line for line in said.splitlines()), said
+    assert any(line.startswith(place) and reason in line for line in message.splitlines()), message
     assert not (tmp_path / "data").exists()
 
 
@@ -78,9 +78,9 @@ def test_lines_that_differ_from_the_routes_are_refused_each_by_its_route(tmp_pat
     assert missing in text
     assert opened[0] in text
     lines.write_text(text.replace(missing, "").replace(*opened) + "p, endpoint, GET /api/nowhere, @anyone\n")
-    said = refusal(tmp_path, PORTCULLIS_POLICY__FOLDER=str(tmp_path / "policies"))
+    message = refusal(tmp_path, PORTCULLIS_POLICY__FOLDER=str(tmp_path / "policies"))
     for route in ("GET /api/role/list", "GET /api/user/info", "GET /api/nowhere"):
-        assert route in said
+        assert route in message
 
 
 def test_a_line_that_can_not_be_read_is_refused_with_its_place(tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_a_line_that_can_not_be_read_is_refused_with_its_place(tmp_path: Path) -
 
 def test_all_wrong_settings_are_told_together_and_by_name(tmp_path: Path) -> None:
     (tmp_path / "portcullis.toml").write_text("[auth]\nmax_devices = 'many'\nconcurent_login = true\n")
-    said = refusal(
+    message = refusal(
         tmp_path,
         "--port",
         "99999",
@@ -101,7 +101,7 @@ def test_all_wrong_settings_are_told_together_and_by_name(tmp_path: Path) -> Non
         PORTCULLIS_LOG__FROMAT="json",
         DATABASE_URL="mysql://root:pa55word@localhost/x",
     )
-    assert said.startswith("7 settings are wrong:\n")
+    assert message.startswith("7 settings are wrong:\n")
     for name in (
         "auth.concurent_login",
         "auth.max_devices",
@@ -111,8 +111,8 @@ def test_all_wrong_settings_are_told_together_and_by_name(tmp_path: Path) -> Non
         "database.url",
         "auth.jwt_secret",
     ):
-        assert f"\n  {name}: " in said
-    assert "pa55word" not in said
+        assert f"\n  {name}: " in message
+    assert "pa55word" not in message
 
 
 @pytest.mark.parametrize(
@@ -126,16 +126,16 @@ def test_all_wrong_settings_are_told_together_and_by_name(tmp_path: Path) -> Non
 def test_external_stores_without_a_secret_of_their_own_are_refused(
     tmp_path: Path, secret: dict[str, str], reason: str
 ) -> None:
-    said = refusal(tmp_path, **NOWHERE, **secret)
-    assert "auth.jwt_secret: " in said
-    assert reason in said
-    assert not any(value in said for value in secret.values())
+    message = refusal(tmp_path, **NOWHERE, **secret)
+    assert "auth.jwt_secret: " in message
+    assert reason in message
+    assert not any(value in message for value in secret.values())
 
 
 def test_a_database_that_is_out_of_reach_is_refused_in_one_sentence(tmp_path: Path) -> None:
     variables = variables_for(NOWHERE["DATABASE_URL"], NOWHERE["REDIS_URL"])
-    said = refusal(tmp_path, "--port", "0", **variables)
-    assert re.fullmatch(r"The database is out of reach: connection failed: .* Connection refused\n", said)
+    message = refusal(tmp_path, "--port", "0", **variables)
+    assert re.fullmatch(r"The database is out of reach: connection failed: .* Connection refused\n", message)
 
 
 @pytest.mark.parametrize(
@@ -149,29 +149,31 @@ def test_a_database_that_is_out_of_reach_is_refused_in_one_sentence(tmp_path: Pa
 def test_what_only_a_worker_would_find_is_refused_before_the_first_one(
     tmp_path: Path, variable: str, url: str, reason: str
 ) -> None:
-    said = refusal(tmp_path, **variables_for(NOWHERE["DATABASE_URL"], NOWHERE["REDIS_URL"]) | {variable: url})
-    assert reason in said
-    assert "s3cret" not in said
+    message = refusal(
+        tmp_path, **variables_for(NOWHERE["DATABASE_URL"], NOWHERE["REDIS_URL"]) | {variable: url}
+    )
+    assert reason in message
+    assert "s3cret" not in message
 
 
 def test_a_data_directory_that_everybody_can_write_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "data").chmod(0o777)
-    said = refusal(tmp_path, "--port", "0")
-    assert said.startswith(f"The data directory {tmp_path}/data can be written by everybody")
+    message = refusal(tmp_path, "--port", "0")
+    assert message.startswith(f"The data directory {tmp_path}/data can be written by everybody")
     assert list((tmp_path / "data").iterdir()) == []
 
 
 def test_a_data_directory_that_can_not_even_be_looked_at_is_refused_in_words(tmp_path: Path) -> None:
-    said = refusal(tmp_path, "--port", "0", "--data", str(tmp_path / ("x" * 300)))
-    assert said.endswith("can't be used: File name too long\n")
+    message = refusal(tmp_path, "--port", "0", "--data", str(tmp_path / ("x" * 300)))
+    assert message.endswith("can't be used: File name too long\n")
 
 
 def test_a_taken_port_is_refused_before_anything_is_started(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        said = refusal(tmp_path, "--port", port)
-    assert said == f"127.0.0.1 port {port} can't be listened on: Address already in use\n"
+        message = refusal(tmp_path, "--port", port)
+    assert message == f"127.0.0.1 port {port} can't be listened on: Address already in use\n"
     assert not (tmp_path / "data").exists()
 
 
@@ -184,8 +186,8 @@ def test_a_first_password_keeps_the_rules_for_passwords_or_the_database_stays_ne
         ("password1", "is too easy to guess"),
         ("Administrator1", "must not be made of your name, address or phone, or the name of this service"),
     ):
-        said = refusal(tmp_path, "--port", "0", PORTCULLIS_ADMIN_PASSWORD=password, **variables)
-        assert said == f"PORTCULLIS_ADMIN_PASSWORD {reason}\n"
+        message = refusal(tmp_path, "--port", "0", PORTCULLIS_ADMIN_PASSWORD=password, **variables)
+        assert message == f"PORTCULLIS_ADMIN_PASSWORD {reason}\n"
     with psycopg.connect(empty_database_url) as connection:
         assert connection.execute("SELECT to_regnamespace('sys')").fetchone() == (None,)
 

@@ -23,8 +23,8 @@ def button(name: str) -> dict[str, Any]:
 
 def buttons(client: httpx.Client, administrator: dict[str, str], name: str) -> list[int]:
     """Return the ids of the Buttons that ``name`` was given to."""
-    found = client.get("/api/menu/list", params={"authMark": f"{name}:open"}, headers=administrator)
-    return [one["id"] for one in found.json()["data"]["items"]]
+    response = client.get("/api/menu/list", params={"authMark": f"{name}:open"}, headers=administrator)
+    return [menu["id"] for menu in response.json()["data"]["items"]]
 
 
 def test_a_repetition_gets_the_answer_that_a_cut_connection_has_lost(
@@ -65,11 +65,11 @@ def test_of_equal_requests_to_two_workers_at_once_one_is_served(
     with ThreadPoolExecutor(AT_ONCE) as threads:
         answers = list(threads.map(posted, range(AT_ONCE)))
 
-    served = [one for one in answers if one.status_code == 201]
-    refused = [one for one in answers if one.status_code != 201]
-    assert [one.headers.get("idempotency-replayed") for one in served].count(None) == 1
-    assert len({one.content for one in served}) == 1
-    assert {(one.status_code, one.json()["code"], one.headers["retry-after"]) for one in refused} <= {
-        (409, "request_under_way", "1")
-    }
+    served = [answer for answer in answers if answer.status_code == 201]
+    refused = [answer for answer in answers if answer.status_code != 201]
+    assert [answer.headers.get("idempotency-replayed") for answer in served].count(None) == 1
+    assert len({answer.content for answer in served}) == 1
+    assert {
+        (answer.status_code, answer.json()["code"], answer.headers["retry-after"]) for answer in refused
+    } <= {(409, "request_under_way", "1")}
     assert [served[0].json()["data"]["id"]] == buttons(client, administrator, "race")

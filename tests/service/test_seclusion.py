@@ -32,8 +32,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def service(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     options = ("--data", str(folder), "--workers", "1")
-    with running_anew(tmp_path_factory.mktemp("run"), *options, PORTCULLIS_ADMIN_PASSWORD=PASSWORD) as found:
-        yield found
+    with running_anew(
+        tmp_path_factory.mktemp("run"), *options, PORTCULLIS_ADMIN_PASSWORD=PASSWORD
+    ) as running_service:
+        yield running_service
 
 
 def test_no_process_has_the_first_password_in_its_environment(service: Running) -> None:
@@ -59,10 +61,10 @@ def test_folders_and_files_of_the_service_are_closed_to_others(service: Running,
         answer = client.post("/api/file", files=upload, headers=log_in(client, password=PASSWORD))
     assert answer.status_code == 201, answer.text
 
-    found = {path: path.lstat().st_mode for name in ("logs", "files") for path in (folder / name).rglob("*")}
-    files = [path for path, mode in found.items() if stat.S_ISREG(mode)]
+    modes = {path: path.lstat().st_mode for name in ("logs", "files") for path in (folder / name).rglob("*")}
+    files = [path for path, mode in modes.items() if stat.S_ISREG(mode)]
     assert len(files) >= 5  # the old ones, the log of Valkey, and the one that was uploaded
-    for path, mode in found.items():
+    for path, mode in modes.items():
         if not stat.S_ISLNK(mode):
             assert stat.S_IMODE(mode) == (0o700 if stat.S_ISDIR(mode) else 0o600), path
     for name in ("logs", "files"):

@@ -56,12 +56,16 @@ class Shown(NamedTuple):
 def shown(document: dict[str, Any]) -> Iterator[Shown]:
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
-            given = {one["name"]: one for one in operation.get("parameters", ()) if one["in"] != "header"}
+            given = {
+                parameter["name"]: parameter
+                for parameter in operation.get("parameters", ())
+                if parameter["in"] != "header"
+            }
             places = re.findall(r"{(.*?)}", path)
             query = {
-                name: one["example"]
-                for name, one in given.items()
-                if one["in"] == "query" and "example" in one
+                name: parameter["example"]
+                for name, parameter in given.items()
+                if parameter["in"] == "query" and "example" in parameter
             }
             ids = {name: quote(str(given[name]["example"])) for name in places}
             body = operation.get("requestBody", {"content": {}})["content"]
@@ -83,16 +87,18 @@ def stored(service: Inside) -> dict[str, list[dict[str, Any]]]:
 async def test_each_shown_request_is_answered_as_documented_and_harms_nobody(service: Inside) -> None:
     document = (await service.ask("GET", "/docs/openapi.json")).json
     before = stored(service)
-    for one in sorted(shown(document), key=lambda one: one.name in LAST):
-        if one.name in LAST:
+    for request in sorted(shown(document), key=lambda request: request.name in LAST):
+        if request.name in LAST:
             service.token = await service.log_in()
-        answers = [await sent(service, one, kind) for kind in one.bodies] or [await sent(service, one)]
-        assert set(answers) <= one.documented, one
-        if one.about_id and one.name not in NOTHING_TO_UNDO:
-            assert set(answers) == {404}, one
+        answers = [await sent(service, request, kind) for kind in request.bodies] or [
+            await sent(service, request)
+        ]
+        assert set(answers) <= request.documented, request
+        if request.about_id and request.name not in NOTHING_TO_UNDO:
+            assert set(answers) == {404}, request
         else:
-            assert set(answers) <= {200, 201} or set(answers) == {LACKING.get(one.name)}, one
-        if one.name in OWN:
+            assert set(answers) <= {200, 201} or set(answers) == {LACKING.get(request.name)}, request
+        if request.name in OWN:
             service.token = await service.log_in()
     after = stored(service)
     for table, rows in before.items():
@@ -105,17 +111,17 @@ async def test_each_shown_request_is_answered_as_documented_and_harms_nobody(ser
     }
 
 
-async def sent(service: Inside, one: Shown, kind: str | None = None) -> int:
+async def sent(service: Inside, request: Shown, kind: str | None = None) -> int:
     """Send a request; return its status."""
     if kind is None:
-        answer = await service.ask(one.method, one.target)
+        answer = await service.ask(request.method, request.target)
     elif kind == "multipart/form-data":
         header = ("Content-Type", "multipart/form-data; boundary=x")
-        answer = await service.ask_raw(one.method, one.target, FORM, header)
+        answer = await service.ask_raw(request.method, request.target, FORM, header)
     else:
-        example = one.bodies[kind]
+        example = request.bodies[kind]
         body = example if isinstance(example, str) else _text_of(kind, example)
-        answer = await service.ask_raw(one.method, one.target, body.encode(), ("Content-Type", kind))
+        answer = await service.ask_raw(request.method, request.target, body.encode(), ("Content-Type", kind))
     return answer.status
 
 

@@ -91,7 +91,7 @@ Said = Mapping[str, Future[list[Received]]]
 
 
 @pytest.fixture(scope="module")
-def said(impatient: Running) -> Iterator[Said]:
+def replies(impatient: Running) -> Iterator[Said]:
     """What slow clients are answered, who wait all at once."""
     sent = {kind: raw for kind, (raw, _) in UNFINISHED.items()} | SILENT
     with ThreadPoolExecutor(len(sent) + len(TRICKLING)) as clients:
@@ -101,21 +101,21 @@ def said(impatient: Running) -> Iterator[Said]:
 
 
 @pytest.mark.parametrize("kind", UNFINISHED)
-def test_a_request_that_does_not_go_on_is_refused(said: Said, kind: str) -> None:
-    (answer,) = said[kind].result()
+def test_a_request_that_does_not_go_on_is_refused(replies: Said, kind: str) -> None:
+    (answer,) = replies[kind].result()
     status = UNFINISHED[kind][1]
     assert answer.status == status
     assert answer.problem["code"] == {408: "request_timeout", 401: "unauthenticated"}[status]
 
 
 @pytest.mark.parametrize("kind", TRICKLING)
-def test_a_request_that_trickles_is_refused(said: Said, kind: str) -> None:
-    assert said[kind].result()[0].status == 408
+def test_a_request_that_trickles_is_refused(replies: Said, kind: str) -> None:
+    assert replies[kind].result()[0].status == 408
 
 
 @pytest.mark.parametrize("kind", SILENT)
-def test_a_connection_without_a_request_is_closed_without_a_word(said: Said, kind: str) -> None:
-    assert [answer.status for answer in said[kind].result()] == [200] * bool(SILENT[kind])
+def test_a_connection_without_a_request_is_closed_without_a_word(replies: Said, kind: str) -> None:
+    assert [answer.status for answer in replies[kind].result()] == [200] * bool(SILENT[kind])
 
 
 def test_a_client_that_does_not_read_is_disconnected(impatient: Running) -> None:

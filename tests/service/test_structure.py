@@ -70,13 +70,13 @@ def tied(arrows: Mapping[Path, set[Path]]) -> list[list[Path]]:
 
 
 def _reached(start: Path, arrows: Mapping[Path, set[Path]]) -> set[Path]:
-    found: set[Path] = set()
+    reached: set[Path] = set()
     ahead = [start]
     while ahead:
-        new = arrows[ahead.pop()] - found
-        found |= new
+        new = arrows[ahead.pop()] - reached
+        reached |= new
         ahead += new
-    return found
+    return reached
 
 
 def test_no_files_import_one_another_in_a_circle() -> None:

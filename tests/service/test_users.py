@@ -15,17 +15,17 @@ CONNECTIONS = 12  # two workers share the port, and the kernel gives each connec
 
 def codes_on_all_workers(external: External, bearer: dict[str, str], path: str) -> set[int | str]:
     """Ask over many connections; return the status or the code of each answer."""
-    found = set()
+    codes = set()
     with external.running.client() as client:
         for _ in range(CONNECTIONS):
             answer = client.get(path, headers=bearer | {"Connection": "close"})
-            found.add(200 if answer.status_code == 200 else answer.json()["code"])
-    return found
+            codes.add(200 if answer.status_code == 200 else answer.json()["code"])
+    return codes
 
 
 def role_id(client: httpx.Client, administrator: dict[str, str], code: str) -> int:
-    found = client.get(f"/api/role/list?roleCode={code}", headers=administrator).json()["data"]["items"]
-    return int(next(one["id"] for one in found if one["roleCode"] == code))
+    roles = client.get(f"/api/role/list?roleCode={code}", headers=administrator).json()["data"]["items"]
+    return int(next(role["id"] for role in roles if role["roleCode"] == code))
 
 
 CHANGES: list[tuple[str, str, dict[str, Any] | None, str]] = [
@@ -45,7 +45,7 @@ def test_a_change_of_a_user_is_felt_by_the_next_request_on_every_worker(
     administrator: dict[str, str],
     change: tuple[str, str, dict[str, Any] | None, str],
 ) -> None:
-    method, path, body, told = change
+    method, path, body, expected = change
     auditor = role_id(client, administrator, "auditor")
     new = {"userName": "wader", "nickName": "Wader", "password": PASSWORD, "roleIds": [auditor]}
     made = client.post("/api/user", json=new, headers=administrator).json()["data"]
@@ -55,5 +55,5 @@ def test_a_change_of_a_user_is_felt_by_the_next_request_on_every_worker(
     answer = client.request(method, f"/api/user/{made['id']}{path}", json=body, headers=administrator)
 
     assert answer.status_code == 200, answer.text
-    assert codes_on_all_workers(external, bearer, "/api/user/list") == {told}
+    assert codes_on_all_workers(external, bearer, "/api/user/list") == {expected}
     client.delete(f"/api/user/{made['id']}", headers=administrator)

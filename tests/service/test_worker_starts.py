@@ -98,8 +98,8 @@ def test_a_service_of_which_no_worker_can_start_ends_and_says_why(
     assert eventually(lambda: service.process.poll() is not None, patience=PATIENCE)
 
     assert service.process.poll() == 1
-    said = service.errors.splitlines()[-1]
-    assert said == f"portcullis: No worker can start, so the service stops: {reason}"
+    message = service.errors.splitlines()[-1]
+    assert message == f"portcullis: No worker can start, so the service stops: {reason}"
     assert "Traceback" not in service.errors
     assert 2 * TRIES <= shop.starts < 2 * (TRIES + 2)
     pauses = sorted({line["again_in_seconds"] for line in failures(service)})[:TRIES]

@@ -55,7 +55,7 @@ def read_all(connection: socket.socket) -> bytes:
 
 def answers(raw: bytes) -> list[Received]:
     """Take apart answers that have a ``Content-Length``; informational ones (1xx) are left out."""
-    found = []
+    received = []
     while raw:
         head, _, rest = raw.partition(b"\r\n\r\n")
         text = head.decode("latin-1") + "\r\n"
@@ -65,7 +65,7 @@ def answers(raw: bytes) -> list[Received]:
             assert length is not None, text
             size = int(length[1])
             assert len(rest) >= size
-            found.append(Received(status, text, rest[:size]))
+            received.append(Received(status, text, rest[:size]))
             rest = rest[size:]
         raw = rest
-    return found
+    return received

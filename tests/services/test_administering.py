@@ -23,9 +23,9 @@ ROUTE = "method=GET&path=/orders/7&service=orders"
 
 async def explained(running: Inside, **question: Any) -> tuple[bool, str, list[str]]:
     asked = {"method": "GET", "path": "/orders/7", "service": "orders"} | question
-    found = await running.data("POST", "/api/policy/explain", asked)
-    assert found["endpoint"] is None
-    return found["allowed"], found["resource"]["object"], found["resource"]["lines"]
+    explanation = await running.data("POST", "/api/policy/explain", asked)
+    assert explanation["endpoint"] is None
+    return explanation["allowed"], explanation["resource"]["object"], explanation["resource"]["lines"]
 
 
 async def button(house: Inside, code: str) -> int:
@@ -48,12 +48,14 @@ async def test_no_account_is_bound_to_such_a_name(house: Inside, name: str) -> N
     refused = [await house.ask("POST", "/api/user", account | {"service": name})]
     made = await house.data("POST", "/api/user", account | {"service": "orders"})
     refused.append(await house.ask("PATCH", f"/api/user/{made['id']}", {"service": name}))
-    assert [(one.status, one.json["errors"][0]["field"]) for one in refused] == [(422, "service")] * 2
-    rows = [{"userName": one, "nickName": "R", "service": name} for one in ("new", "robot")]
+    assert [(answer.status, answer.json["errors"][0]["field"]) for answer in refused] == [
+        (422, "service")
+    ] * 2
+    rows = [{"userName": user_name, "nickName": "R", "service": name} for user_name in ("new", "robot")]
     rows[0]["kind"] = "service"
     imported = await house.ask("POST", "/api/user/import", {"users": rows})
     assert imported.status == 422
-    assert [one["field"].rpartition(".")[2] for one in imported.json["errors"]] == ["service"] * 2
+    assert [error["field"].rpartition(".")[2] for error in imported.json["errors"]] == ["service"] * 2
     assert (await house.data("GET", f"/api/user/{made['id']}"))["service"] == "orders"
 
 
@@ -80,16 +82,16 @@ async def test_a_service_is_closed_until_buttons_are_bound_or_openings_made(hous
     public_id = (await house.data("POST", "/api/opening", public))["id"]
     assert (await explained(house))[0]
     assert (await house.ask("POST", "/api/opening", public)).status == 409
-    assert [one["object"] for one in (await house.data("GET", "/api/opening/list"))["items"]] == [
+    assert [entry["object"] for entry in (await house.data("GET", "/api/opening/list"))["items"]] == [
         "orders @unregistered",
         name,
     ]
     assert (await house.data("GET", f"/api/opening/{public_id}"))["code"] == "@anyone"
     shown = await house.data("GET", "/api/policy/openings")
-    assert {name, "orders @unregistered"} <= {one["object"] for one in shown["items"]}
+    assert {name, "orders @unregistered"} <= {entry["object"] for entry in shown["items"]}
     lenient = await house.data("PATCH", f"/api/service/{registered['id']}", {"allowPreflight": True})
     shown = await house.data("GET", "/api/policy/openings")
-    (preflight,) = [one for one in shown["items"] if one["object"] == "orders @preflight"]
+    (preflight,) = [entry for entry in shown["items"] if entry["object"] == "orders @preflight"]
     assert (lenient["allowPreflight"], preflight["needs"]) == (True, "nothing")
     assert preflight["resource"]["line"] == "p, resource, @preflight, @anyone"
 
@@ -108,19 +110,19 @@ async def test_questions_of_reviewers_answer_about_other_services(house: Inside)
 
     bind = f"/api/resource/{made['id']}/buttons"
     dry = await house.data("PUT", f"{bind}?dryRun=true", {"menuIds": [code]})
-    gains = {one["roleCode"]: one["access"] for one in dry["gains"]}
+    gains = {gain["roleCode"]: gain["access"] for gain in dry["gains"]}
     assert gains["clerk"] == ["orders GET /orders/{id}"]
     bound = await house.data("PUT", bind, {"menuIds": [code]})
 
     who = await house.data("GET", f"/api/policy/who?{ROUTE}")
-    assert {"clerk"} <= {one["roleCode"] for one in who["items"]}
-    assert {one["endpoint"]["line"] for one in who["items"]} == {None}
+    assert {"clerk"} <= {entry["roleCode"] for entry in who["items"]}
+    assert {entry["endpoint"]["line"] for entry in who["items"]} == {None}
     assert (who["endpoint"], who["anyLogin"], who["visitors"]) == (None, False, False)
     what = await house.data("GET", "/api/policy/what?roleCode=clerk&size=200")
-    assert "orders GET /orders/{id}" in {one["object"] for one in what["items"]}
+    assert "orders GET /orders/{id}" in {access["object"] for access in what["items"]}
     matrix = await house.data("GET", "/api/policy/matrix?size=200")
-    rows = {one["object"]: one for one in matrix["items"]}
-    assert "clerk" in {one["roleCode"] for one in rows["orders GET /orders/{id}"]["roles"]}
+    rows = {row["object"]: row for row in matrix["items"]}
+    assert "clerk" in {entry["roleCode"] for entry in rows["orders GET /orders/{id}"]["roles"]}
     diff = f"/api/policy/diff?from={before}&to={bound['policyRevision']}&access=true"
     assert "orders GET /orders/{id}" in str(await house.data("GET", diff))
     past = {"permissions": ["orders:order:read"], "revision": before}
@@ -146,10 +148,10 @@ async def test_an_administrator_of_one_service_administers_no_other(
     others = READ | {"service": "bills", "resourceCode": "bills"}
     own = READ | {"service": "portcullis", "resourceCode": "own", "path": "/api/x/{id}"}
     foreign = (await house.data("POST", "/api/resource", others))["id"]
-    for wanted in (others | {"path": "/b"}, own):
-        refused = await orders_admin.ask("POST", "/api/resource", wanted | {"resourceCode": "more"})
+    for requested in (others | {"path": "/b"}, own):
+        refused = await orders_admin.ask("POST", "/api/resource", requested | {"resourceCode": "more"})
         assert (refused.status, refused.json["layer"]) == (403, "service")
-        assert f"service:{wanted['service']}:create" in refused.json["required"] or wanted is own
+        assert f"service:{requested['service']}:create" in refused.json["required"] or requested is own
     attempts: list[tuple[str, str, Any]] = [
         ("PUT", f"/api/resource/{foreign}/enabled", {"enabled": False}),
         ("PUT", f"/api/resource/{foreign}/buttons", {"menuIds": []}),
@@ -164,9 +166,9 @@ async def test_an_administrator_of_one_service_administers_no_other(
     for method, path, body in attempts:
         assert (await orders_admin.ask(method, path, body)).status == 403, (method, path)
     listed = (await orders_admin.ask("GET", "/api/resource/list")).json["data"]
-    assert {one["service"] for one in listed["items"]} == {"orders"}
+    assert {resource["service"] for resource in listed["items"]} == {"orders"}
     services = (await orders_admin.ask("GET", "/api/service/list")).json["data"]
-    assert [one["name"] for one in services["items"]] == ["orders"]
+    assert [service["name"] for service in services["items"]] == ["orders"]
 
     (read,) = await ids_of(house, "orders:order:read")
     (users,) = await ids_of(house, "system:user:list")
@@ -272,7 +274,7 @@ async def test_a_restore_brings_services_resources_and_openings_back(house: Insi
         "Shop",
     )
     opened = (await house.data("GET", "/api/opening/list"))["items"]
-    assert sorted((one["object"], one["code"]) for one in opened) == [
+    assert sorted((opening["object"], opening["code"]) for opening in opened) == [
         ("shop @unregistered", "@login"),
         ("shop GET /items/", "@anyone"),
     ]

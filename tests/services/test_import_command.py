@@ -34,8 +34,8 @@ async def test_an_import_registers_what_is_new_once(service: Inside, redis_url: 
         return portcullis(tmp_path, *named, *more, **stores)
 
     async def registered() -> list[tuple[str, str, bool]]:
-        found = await service.data("GET", "/api/resource/list?service=orders")
-        return [(one["method"], one["path"], one["enabled"]) for one in found["items"]]
+        page = await service.data("GET", "/api/resource/list?service=orders")
+        return [(resource["method"], resource["path"], resource["enabled"]) for resource in page["items"]]
 
     rehearsed = ended()
     assert rehearsed.status == 0, rehearsed.errors

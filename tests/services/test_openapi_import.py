@@ -17,7 +17,7 @@ def document(paths: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 
 def test_operations_become_resources_with_suggested_codes() -> None:
-    found = operations_of(
+    operations = operations_of(
         document(
             {
                 "/orders": {"get": {"summary": "List  orders"}, "post": {"operationId": "createOrder"}},
@@ -29,7 +29,7 @@ def test_operations_become_resources_with_suggested_codes() -> None:
         ORDERS,
     )
 
-    assert [(one.object, one.name, one.suggested) for one in found.imported] == [
+    assert [(operation.object, operation.name, operation.suggested) for operation in operations.imported] == [
         ("orders GET /orders", "List orders", "orders:order:list"),
         ("orders POST /orders", "createOrder", "orders:order:create"),
         ("orders GET /orders/{order_id}", "GET /orders/{order_id}", "orders:order:read"),
@@ -38,7 +38,7 @@ def test_operations_become_resources_with_suggested_codes() -> None:
         ("orders PUT /orders/{id}/entries/", "PUT /orders/{id}/entries/", "orders:entry:update"),
         ("orders GET /", "GET /", "orders:order:read"),
     ]
-    assert found.unusable == ()
+    assert operations.unusable == ()
 
 
 @pytest.mark.parametrize(
@@ -53,10 +53,10 @@ def test_operations_become_resources_with_suggested_codes() -> None:
     ],
 )
 def test_what_can_not_be_registered_is_listed_with_the_reason(path: str, method: str, reason: str) -> None:
-    found = operations_of(document({"/x/{a}": {"get": {}}, path: {method: {}}}), ORDERS)
+    operations = operations_of(document({"/x/{a}": {"get": {}}, path: {method: {}}}), ORDERS)
 
-    assert [one.object for one in found.imported] == ["orders GET /x/{a}"]
-    (bad,) = found.unusable
+    assert [operation.object for operation in operations.imported] == ["orders GET /x/{a}"]
+    (bad,) = operations.unusable
     assert bad.operation == f"{method.upper()} {path}"
     assert bad.reason.startswith(reason)
 
@@ -70,9 +70,9 @@ def test_what_can_not_be_registered_is_listed_with_the_reason(path: str, method:
     ],
 )
 def test_paths_begin_with_the_path_of_the_servers(more: dict[str, Any], base: str) -> None:
-    found = operations_of(document({"/a": {"get": {}}}, **more), ORDERS)
+    operations = operations_of(document({"/a": {"get": {}}}, **more), ORDERS)
 
-    assert (found.base, found.imported[0].path) == (base, f"{base}/a")
+    assert (operations.base, operations.imported[0].path) == (base, f"{base}/a")
 
 
 def test_the_base_path_of_swagger_2_counts_and_a_named_one_wins() -> None:
@@ -104,16 +104,16 @@ def test_other_documents_are_refused(broken: object) -> None:
 
 @pytest.mark.parametrize("servers", [7, "/v1", {"url": "/v1"}, [7, None], [{}]])
 def test_servers_that_are_none_give_no_path(servers: object) -> None:
-    found = operations_of(document({"/a": {"servers": servers, "get": {}}}, servers=servers), ORDERS)
+    operations = operations_of(document({"/a": {"servers": servers, "get": {}}}, servers=servers), ORDERS)
 
-    assert [one.object for one in found.imported] == ["orders GET /a"]
+    assert [operation.object for operation in operations.imported] == ["orders GET /a"]
 
 
 def test_a_name_has_no_characters_that_move_the_cursor_or_turn_the_text() -> None:
     summary = "List\x1b[2J \u202eorders\x9b\u2066"
-    found = operations_of(document({"/a": {"get": {"summary": summary}}}), ORDERS)
+    operations = operations_of(document({"/a": {"get": {"summary": summary}}}), ORDERS)
 
-    assert [one.name for one in found.imported] == ["List [2J orders"]
+    assert [operation.name for operation in operations.imported] == ["List [2J orders"]
 
 
 def test_an_operation_with_servers_of_its_own_is_listed() -> None:
@@ -122,17 +122,17 @@ def test_an_operation_with_servers_of_its_own_is_listed() -> None:
         "/b": {"get": {"servers": [{"url": "/v1"}]}},
         "/c": {"get": {"servers": [{"url": "https://[::1/v1"}]}},
     }
-    found = operations_of(document(paths, servers=[{"url": "/v1"}]), ORDERS)
+    operations = operations_of(document(paths, servers=[{"url": "/v1"}]), ORDERS)
 
-    assert [one.object for one in found.imported] == ["orders GET /v1/b"]
-    assert [one.operation for one in found.unusable] == ["GET /a", "GET /c"]
+    assert [operation.object for operation in operations.imported] == ["orders GET /v1/b"]
+    assert [entry.operation for entry in operations.unusable] == ["GET /a", "GET /c"]
 
 
 def test_a_router_that_ignores_case_gets_one_resource_for_two_spellings() -> None:
-    found = operations_of(
+    operations = operations_of(
         document({"/Orders/": {"get": {}}, "/orders": {"get": {}}}),
         Service("orders", ignore_case=True, ignore_trailing_slash=True),
     )
 
-    assert [one.object for one in found.imported] == ["orders GET /Orders/"]
-    assert len(found.unusable) == 1
+    assert [operation.object for operation in operations.imported] == ["orders GET /Orders/"]
+    assert len(operations.unusable) == 1

@@ -103,7 +103,7 @@ def test_two_policies_are_compared_exactly_for_other_services(
     changed: tuple[Rule, ...], names: list[str]
 ) -> None:
     before, after = Policy(TEXT, (*RULES, *ORDERS)), Policy(TEXT, (*RULES, *changed))
-    found = differing_requests(before, after)
+    differing = differing_requests(before, after)
 
-    assert [one.name for one in found] == names
-    assert found == compared_one_by_one(before, after)
+    assert [request.name for request in differing] == names
+    assert differing == compared_one_by_one(before, after)

@@ -41,7 +41,7 @@ def site_on(
     database_url: str, redis_url: str, folder: Path, algorithm: str, *options: str, **variables: str
 ) -> Iterator[Site]:
     """Run a service on a seeded database; ``variables`` are settings of the section ``auth``, or whole."""
-    said = {
+    environ = {
         name if "__" in name else f"PORTCULLIS_AUTH__{name}": value for name, value in variables.items()
     } | {
         "DATABASE_URL": database_url,
@@ -52,7 +52,7 @@ def site_on(
         "PORTCULLIS_THROTTLE__REFRESH_ADDRESS": "100000",
     }
     with (
-        running(folder, *(options or ("--workers", "1")), **said, **signing(folder, algorithm)) as service,
+        running(folder, *(options or ("--workers", "1")), **environ, **signing(folder, algorithm)) as service,
         psycopg.connect(database_url, autocommit=True) as database,
     ):
         yield Site(service, database, redis_url)
@@ -75,12 +75,12 @@ def site(
             "--workers",
             "2",
             **more,
-        ) as found,
+        ) as running_site,
     ):
-        found.execute(
+        running_site.execute(
             "ALTER TABLE sys.user ALTER COLUMN id RESTART WITH 1000"
         )  # low ids are for tests to choose
-        yield found
+        yield running_site
 
 
 @pytest.fixture
@@ -99,9 +99,9 @@ def cookie_site(
     with (
         database(stores, published_template, "sessions_cookie_site") as url,
         session_store(stores) as redis_url,
-        site_on(url, redis_url, tmp_path_factory.mktemp("site"), "ES256", **mode) as found,
+        site_on(url, redis_url, tmp_path_factory.mktemp("site"), "ES256", **mode) as running_site,
     ):
-        yield found
+        yield running_site
 
 
 @pytest.fixture(scope="package")
@@ -113,9 +113,9 @@ def unchecked_site(
     with (
         database(stores, published_template, "sessions_unchecked_site") as url,
         session_store(stores) as redis_url,
-        site_on(url, redis_url, tmp_path_factory.mktemp("site"), "EdDSA", **mode) as found,
+        site_on(url, redis_url, tmp_path_factory.mktemp("site"), "EdDSA", **mode) as running_site,
     ):
-        yield found
+        yield running_site
 
 
 @dataclass(frozen=True)

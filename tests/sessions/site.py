@@ -139,7 +139,7 @@ def devices(client: httpx.Client, session: Session) -> list[str]:
     """Return the devices on which the user of ``session`` is logged in, the latest first."""
     answer = client.get("/api/auth/sessions", headers=session.header)
     assert answer.status_code == 200, answer.text
-    return [one["device"] for one in answer.json()["data"]]
+    return [entry["device"] for entry in answer.json()["data"]]
 
 
 def code_of(answer: httpx.Response) -> tuple[int, str]:
@@ -150,9 +150,9 @@ def code_of(answer: httpx.Response) -> tuple[int, str]:
 def at_once(site: Site, count: int, work: Callable[[httpx.Client, int], _T]) -> Sequence[_T]:
     """Do ``work`` ``count`` times side by side, each over a connection of its own, numbered from 0."""
 
-    def one(number: int) -> _T:
+    def worked(number: int) -> _T:
         with site.client() as client:
             return work(client, number)
 
     with ThreadPoolExecutor(count) as threads:
-        return list(threads.map(one, range(count)))
+        return list(threads.map(worked, range(count)))

@@ -38,7 +38,7 @@ NO_DEVICES = {
 
 def test_fifty_parallel_refreshes_of_one_token_have_one_winner(site: Site, client: httpx.Client) -> None:
     session = log_in(client, site.user())
-    answers = at_once(site, 50, lambda one, _: renew(one, session))
+    answers = at_once(site, 50, lambda each_client, _: renew(each_client, session))
     winners = [answer for answer in answers if answer.status_code == 200]
     losers = [answer.json() for answer in answers if answer.status_code != 200]
 
@@ -59,7 +59,7 @@ def test_twenty_parallel_logins_leave_the_latest_of_as_many_devices_as_allowed(
     site: Site, client: httpx.Client
 ) -> None:
     user = site.user()
-    sessions = at_once(site, 20, lambda one, number: log_in(one, user, f"device-{number}"))
+    sessions = at_once(site, 20, lambda each_client, number: log_in(each_client, user, f"device-{number}"))
     working = [session for session in sessions if works(client, session)]
 
     assert len(working) == MOST
@@ -72,9 +72,9 @@ def test_with_concurrent_login_off_a_login_ends_all_others(cookie_site: Site) ->
     user = cookie_site.user()
     with cookie_site.client() as client:
 
-        def log_in_on(one: httpx.Client, number: int) -> str:
+        def log_in_on(each_client: httpx.Client, number: int) -> str:
             body = credentials(user, f"device-{number}")
-            token: str = one.post("/api/auth/login", json=body).json()["data"]["accessToken"]
+            token: str = each_client.post("/api/auth/login", json=body).json()["data"]["accessToken"]
             return token
 
         tokens = at_once(cookie_site, 8, log_in_on)
@@ -89,10 +89,12 @@ def test_with_concurrent_login_off_a_login_ends_all_others(cookie_site: Site) ->
 def test_a_replaced_session_loses_access_at_once_at_every_worker(site: Site, client: httpx.Client) -> None:
     user = site.user()
     first = log_in(client, user)
-    assert all(at_once(site, 8, lambda one, _: works(one, first)))  # each worker has verified it
+    assert all(
+        at_once(site, 8, lambda each_client, _: works(each_client, first))
+    )  # each worker has verified it
     second = log_in(client, user)
 
-    assert not any(at_once(site, 8, lambda one, _: works(one, first)))
+    assert not any(at_once(site, 8, lambda each_client, _: works(each_client, first)))
     assert renew(client, first).json()["reason"] == "ended"
     assert works(client, second)
 

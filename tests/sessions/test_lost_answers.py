@@ -73,7 +73,7 @@ def test_of_forty_refreshes_of_one_token_one_succeeds_and_the_others_are_superse
     site: Site, client: httpx.Client
 ) -> None:
     session = log_in(client, site.user())
-    answers = at_once(site, 40, lambda one, _number: renew(one, session))
+    answers = at_once(site, 40, lambda each_client, _number: renew(each_client, session))
     won = [answer for answer in answers if answer.status_code == 200]
     lost = [answer for answer in answers if answer.status_code != 200]
 

@@ -39,11 +39,11 @@ def ban(client: httpx.Client, admin: Session, user: User, **order: object) -> ht
 def test_kicking_login_id_1_leaves_10_alone(site: Site, client: httpx.Client, admin: Session) -> None:
     ten = log_in(client, site.user(id=10))
     site.execute("UPDATE sys.user SET password_hash = (SELECT password_hash FROM sys.user WHERE id = 10)")
-    one = log_in(client, User(1, "admin"))
+    session = log_in(client, User(1, "admin"))
     answer = client.delete("/api/online/1", headers=admin.header)
 
     assert answer.json() == {"data": {"ended": 1}}
-    assert not works(client, one)
+    assert not works(client, session)
     assert works(client, ten)
     assert code_of(client.delete("/api/online/1", headers=admin.header)) == (404, "not_found")
 

@@ -19,7 +19,9 @@ def check_signs(site: Site, algorithm: str) -> None:
         session = log_in(client, site.user())
         header = part_of(session.access, 0)
         assert part_of(session.refresh, 0) == header
-        published = [one["kid"] for one in client.get("/.well-known/jwks.json").json()["keys"]]
+        published = [
+            signing_key["kid"] for signing_key in client.get("/.well-known/jwks.json").json()["keys"]
+        ]
         kid = header["kid"]
         assert published == ([] if algorithm.startswith("HS") else [kid])
         assert header == {"alg": algorithm, "typ": "JWT", "kid": kid}

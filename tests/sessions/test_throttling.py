@@ -94,9 +94,9 @@ def test_only_a_trusted_proxy_tells_the_address_of_a_login(
     with site.client(local) as client:
         sent = {"X_Forwarded_For": forwarded} if forwarded else {}
         session = log_in(client, site.user(), **sent)
-        (one,) = client.get("/api/auth/sessions", headers=session.header).json()["data"]
+        (entry,) = client.get("/api/auth/sessions", headers=session.header).json()["data"]
 
-    assert one["loginIp"] == address
+    assert entry["loginIp"] == address
 
 
 def test_one_account_may_not_refresh_without_end(site: Site, client: httpx.Client) -> None:

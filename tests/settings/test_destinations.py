@@ -54,7 +54,7 @@ def test_the_file_has_a_table_for_each_and_secrets_by_reference(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("table", "said"),
+    ("table", "expected"),
     [
         ({}, "needs a url"),
         ({"url": 5}, "must have texts"),
@@ -87,12 +87,14 @@ def test_the_file_has_a_table_for_each_and_secrets_by_reference(tmp_path: Path) 
         ({"url": "file:///tmp/audit.jsonl", "ca_file": "/tmp"}, "only https and syslog+tls use"),
     ],
 )
-def test_a_member_that_does_not_fit_is_a_fault_without_its_value(table: dict[str, Any], said: str) -> None:
+def test_a_member_that_does_not_fit_is_a_fault_without_its_value(
+    table: dict[str, Any], expected: str
+) -> None:
     with pytest.raises(SettingsError) as faults:
         read(siem=table)
     ((name, message),) = faults.value.faults
     assert name == "export.destinations"
-    assert said in message
+    assert expected in message
     assert "siem" in message
     for secret in (SECRET, SECRET[6:], "password@", "whsec_short"):
         assert secret not in message
@@ -137,14 +139,14 @@ def test_a_file_with_a_secret_may_be_mounted_as_a_link_to_a_file_of_root(
     table = {"url": HOOK["url"], "secret_file": str(tmp_path / "secret")}
     file.chmod(0o600)
     assert read(siem=table)
-    found = os.stat_result((stat.S_IFREG | 0o440, 1, 1, 1, 0, 1, 1, 0, 0, 0))  # of root
+    status = os.stat_result((stat.S_IFREG | 0o440, 1, 1, 1, 0, 1, 1, 0, 0, 0))  # of root
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    assert not is_open_to_others(found)
+    assert not is_open_to_others(status)
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    assert is_open_to_others(found)
+    assert is_open_to_others(status)
 
 
 def test_no_repr_shows_a_secret() -> None:
-    (one,) = read(siem={**HOOK, "authorization": "Bearer hidden"})
-    assert SECRET not in repr(one)
-    assert "hidden" not in repr(one)
+    (destination,) = read(siem={**HOOK, "authorization": "Bearer hidden"})
+    assert SECRET not in repr(destination)
+    assert "hidden" not in repr(destination)

@@ -161,8 +161,8 @@ def test_a_previous_key_has_an_end_and_is_a_good_one(tmp_path: Path) -> None:
     assert "itself" in faults(own | same | until)["auth.jwt_previous_secret"]
     file = {"PORTCULLIS_AUTH__JWT_PREVIOUS_PRIVATE_KEY": str(tmp_path / "none.pem")}
     assert "no key of HS256" in faults(own | file)["auth.jwt_previous_private_key"]
-    found = faults({"PORTCULLIS_AUTH__JWT_ALGORITHM": "ES256", **file, **until})
-    assert "not an existing file" in found["auth.jwt_previous_private_key"]
+    messages = faults({"PORTCULLIS_AUTH__JWT_ALGORITHM": "ES256", **file, **until})
+    assert "not an existing file" in messages["auth.jwt_previous_private_key"]
 
 
 @pytest.mark.parametrize("text", ["tomorrow", "2026-11-30", "2026-11-30T12:00:00", "1793000000"])

@@ -65,10 +65,10 @@ def test_a_named_file_that_is_missing_is_a_fault() -> None:
 
 
 def test_a_file_that_is_not_toml_is_one_fault_beside_those_of_the_environment(tmp_path: Path) -> None:
-    found = faults(
+    messages = faults(
         {"PORTCULLIS_SERVER__PORT": "x", "DATABASE_URL": "postgresql://h/d"}, write(tmp_path, "[auth")
     )
-    assert sorted(found) == sorted([str(tmp_path / "portcullis.toml"), "server.port"])
+    assert sorted(messages) == sorted([str(tmp_path / "portcullis.toml"), "server.port"])
 
 
 def test_the_fixed_names_give_their_settings() -> None:
@@ -163,9 +163,9 @@ def test_a_line_break_is_refused_in_every_setting_by_each_of_its_variables() -> 
     ],
 )
 def test_a_value_of_the_wrong_form_is_a_fault_of_its_setting(variable: str, text: str, setting: str) -> None:
-    found = faults({variable: text})
-    assert setting in found
-    assert variable in found[setting]
+    messages = faults({variable: text})
+    assert setting in messages
+    assert variable in messages[setting]
 
 
 @pytest.mark.parametrize(
@@ -190,11 +190,11 @@ def test_a_store_behind_sentinel_may_have_any_list_of_hosts(hosts: str) -> None:
 
 
 def test_networks_are_read_from_a_list_in_the_file_and_from_commas_in_the_environment(tmp_path: Path) -> None:
-    wanted = (ip_network("10.0.0.0/8"), ip_network("::1/128"))
+    networks = (ip_network("10.0.0.0/8"), ip_network("::1/128"))
     file = write(tmp_path, '[server]\ntrusted_proxies = ["10.0.0.0/8", "::1"]\n')
-    assert load({}, file=file).server.trusted_proxies == wanted
+    assert load({}, file=file).server.trusted_proxies == networks
     given = {"PORTCULLIS_SERVER__TRUSTED_PROXIES": "10.0.0.0/8, ::1"}
-    assert load(given).server.trusted_proxies == wanted
+    assert load(given).server.trusted_proxies == networks
 
 
 def test_a_choice_from_the_environment_is_a_plain_text() -> None:
@@ -207,15 +207,15 @@ def test_origins_are_read_as_browsers_write_them(tmp_path: Path) -> None:
     )
     assert load({}, file=file).server.cors_origins == ("https://app.example.com", "http://[::1]:3000")
     given = "http://localhost:5173, https://a.example , https://A.example"
-    found = load({"PORTCULLIS_SERVER__CORS_ORIGINS": given}).server.cors_origins
-    assert found == ("http://localhost:5173", "https://a.example")
+    origins = load({"PORTCULLIS_SERVER__CORS_ORIGINS": given}).server.cors_origins
+    assert origins == ("http://localhost:5173", "https://a.example")
 
 
 def test_digests_are_read_from_a_list_in_the_file_and_from_commas_in_the_environment(tmp_path: Path) -> None:
-    wanted = ("0a" * 32, "f1" * 32)
-    file = write(tmp_path, f'[policy]\nown_digests = ["{wanted[0]}", "{wanted[1]}"]\n')
-    assert load({}, file=file).policy.own_digests == wanted
-    assert load({"PORTCULLIS_POLICY__OWN_DIGESTS": ", ".join(wanted)}).policy.own_digests == wanted
+    digests = ("0a" * 32, "f1" * 32)
+    file = write(tmp_path, f'[policy]\nown_digests = ["{digests[0]}", "{digests[1]}"]\n')
+    assert load({}, file=file).policy.own_digests == digests
+    assert load({"PORTCULLIS_POLICY__OWN_DIGESTS": ", ".join(digests)}).policy.own_digests == digests
     assert "policy.own_digests" in faults({"PORTCULLIS_POLICY__OWN_DIGESTS": "0A" * 32})
 
 
@@ -259,10 +259,10 @@ def test_a_number_without_bound_in_the_file_is_a_fault(tmp_path: Path) -> None:
 
 
 def test_unknown_sections_and_names_in_the_file_are_faults_with_a_suggestion(tmp_path: Path) -> None:
-    found = faults({}, write(tmp_path, "port = 1\n[auht]\na = 1\n[auth]\nmax_device = 3\n[log]\n"))
-    assert sorted(found) == ["auht", "auth.max_device", "port"]
-    assert "did you mean auth?" in found["auht"]
-    assert "did you mean max_devices?" in found["auth.max_device"]
+    messages = faults({}, write(tmp_path, "port = 1\n[auht]\na = 1\n[auth]\nmax_device = 3\n[log]\n"))
+    assert sorted(messages) == ["auht", "auth.max_device", "port"]
+    assert "did you mean auth?" in messages["auht"]
+    assert "did you mean max_devices?" in messages["auth.max_device"]
 
 
 @pytest.mark.parametrize(
@@ -310,8 +310,8 @@ def test_all_faults_are_reported_together_by_name(tmp_path: Path) -> None:
         "PORTCULLIS_PASSWORD__MAX_LENGTH": "64",
         "PORTCULLIS_AUTH__REFRESH_TIMEOUT": "60",
     }
-    found = faults(given, file)
-    assert set(found) == {
+    messages = faults(given, file)
+    assert set(messages) == {
         "auth.max_devices",
         "auth.nope",
         "auth.jwt_secret",

@@ -32,12 +32,16 @@ def sentences(path: Path) -> Iterator[str]:
     """Yield the texts of a module but its docstrings; ``{}`` stands for what is filled in."""
     tree = ast.parse(path.read_text("utf-8"))
     parts = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
-    told = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}  # docstrings
+    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}  # docstrings
     for node in ast.walk(tree):
         if isinstance(node, ast.JoinedStr):
             values = (part.value if isinstance(part, ast.Constant) else "{}" for part in node.values)
             yield "".join(map(str, values))
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in parts | told:
+        elif (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and id(node) not in parts | docstrings
+        ):
             yield node.value
 
 
@@ -51,11 +55,11 @@ def test_each_setting_that_a_message_names_is_one() -> None:
     wrong, named = [], set()
     for path in sorted((ROOT / "service").rglob("*.py")):
         for text in sentences(path):
-            found = set(_TITLE.findall(text)) - _FILES
-            named |= found
-            wrong += [(path.name, one) for one in found - TITLES]
-            wrong += [(path.name, one) for one in set(_VARIABLE.findall(text)) - VARIABLES]
-            wrong += [(path.name, one) for one in SECOND if one in text]
+            names = set(_TITLE.findall(text)) - _FILES
+            named |= names
+            wrong += [(path.name, name) for name in names - TITLES]
+            wrong += [(path.name, variable) for variable in set(_VARIABLE.findall(text)) - VARIABLES]
+            wrong += [(path.name, variable) for variable in SECOND if variable in text]
     assert wrong == []
     assert len(named) > 40  # else the pattern finds nothing any more
 
@@ -64,10 +68,10 @@ def test_each_variable_that_a_page_or_a_file_of_a_deployment_names_is_one() -> N
     wrong, named = [], set()
     for path in pages():
         place = str(path.relative_to(ROOT))
-        found = set(_VARIABLE.findall(path.read_text("utf-8", errors="replace")))
-        named |= found
-        wrong += [(place, one) for one in found - VARIABLES if _MADE_UP.get(one) != place]
+        variables = set(_VARIABLE.findall(path.read_text("utf-8", errors="replace")))
+        named |= variables
+        wrong += [(place, variable) for variable in variables - VARIABLES if _MADE_UP.get(variable) != place]
         if place != "docs/reference/settings.md":  # which shows both
-            wrong += [(place, one) for one in found & SECOND.keys()]
+            wrong += [(place, variable) for variable in variables & SECOND.keys()]
     assert wrong == []
     assert len(named) > 20

@@ -36,26 +36,26 @@ def installed_by(text: str) -> Iterator[str]:
     """Yield the names of the distributions that commands in ``text`` install from an index."""
     for command in _INSTALLS.findall(text):
         for word in command.replace("'", " ").replace('"', " ").split():
-            found = _NAME.match(word)
-            if found and not word.startswith(("-", ".", "/", "$", "{")):
-                yield re.sub(r"[-_.]+", "-", found[0]).lower()
+            match = _NAME.match(word)
+            if match and not word.startswith(("-", ".", "/", "$", "{")):
+                yield re.sub(r"[-_.]+", "-", match[0]).lower()
 
 
 def test_the_name_and_the_version_are_the_same_wherever_they_stand() -> None:
-    (locked,) = (one for one in _LOCKED if one["source"] == {"editable": "."})
+    (locked,) = (package for package in _LOCKED if package["source"] == {"editable": "."})
     assert {_PROJECT["name"], locked["name"]} == {DISTRIBUTION}
     assert {_PROJECT["version"], locked["version"]} == {service.__version__}
 
 
 def test_nothing_is_installed_by_a_name_that_is_not_ours() -> None:
-    known = _OTHERS | {one["name"] for one in _LOCKED}
+    known = _OTHERS | {package["name"] for package in _LOCKED}
     ours = {f"{DISTRIBUTION}[{extra}]" for extra in _PROJECT["optional-dependencies"]}
     strangers, named = [], set()
     for path in pages():
         text = path.read_text("utf-8", errors="replace")
         strangers += [(path.name, name) for name in installed_by(text) if name not in known]
         extras = {f"{name}[{extra}]" for name, extra in _EXTRA.findall(text) if name.startswith("portcullis")}
-        strangers += [(path.name, one) for one in extras - ours]
+        strangers += [(path.name, stranger) for stranger in extras - ours]
         named |= extras
     assert strangers == []
     assert named == ours

@@ -27,8 +27,8 @@ def editor_config() -> ConfigParser:
 def hooks() -> list[dict[str, Any]]:
     configured = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())
     assert [repository["repo"] for repository in configured["repos"]] == ["local"]
-    found: list[dict[str, Any]] = configured["repos"][0]["hooks"]
-    return found
+    listed: list[dict[str, Any]] = configured["repos"][0]["hooks"]
+    return listed
 
 
 @pytest.fixture(scope="module")

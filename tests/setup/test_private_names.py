@@ -49,26 +49,30 @@ def modules() -> Iterator[tuple[ModuleType, ast.Module]]:
 
 def names_of_bases(cls: type) -> dict[str, set[str]]:
     """Return the private names of the base classes of ``cls`` in each package."""
-    found: dict[str, set[str]] = defaultdict(set)
+    names: dict[str, set[str]] = defaultdict(set)
     for base in cls.__mro__[1:]:
         package = base.__module__.partition(".")[0]
         if package in BOUNDED:
-            found[package] |= {name for name in vars(base) if private(name)}
-            found[package] |= set(re.findall(r"\bself\.(_[a-z]\w*)", inspect.getsource(base)))
-    return found
+            names[package] |= {name for name in vars(base) if private(name)}
+            names[package] |= set(re.findall(r"\bself\.(_[a-z]\w*)", inspect.getsource(base)))
+    return names
 
 
 def test_the_private_names_of_base_classes_are_those_of_the_list() -> None:
-    found: dict[str, set[str]] = {package: set() for package in BOUNDED}
+    overridden: dict[str, set[str]] = {package: set() for package in BOUNDED}
     for module, tree in modules():
         for node in ast.walk(tree):
             if not isinstance(node, ast.ClassDef) or not isinstance(vars(module).get(node.name), type):
                 continue
-            named = {one.name for one in node.body if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)}
-            named |= {one.attr for one in ast.walk(node) if isinstance(one, ast.Attribute)}
+            named = {
+                member.name
+                for member in node.body
+                if isinstance(member, ast.FunctionDef | ast.AsyncFunctionDef)
+            }
+            named |= {part.attr for part in ast.walk(node) if isinstance(part, ast.Attribute)}
             for package, names in names_of_bases(vars(module)[node.name]).items():
-                found[package] |= {name for name in named & names if private(name)}
-    assert found == OVERRIDDEN
+                overridden[package] |= {name for name in named & names if private(name)}
+    assert overridden == OVERRIDDEN
 
 
 def test_the_private_names_of_objects_of_others_are_those_of_the_list() -> None:
@@ -87,11 +91,11 @@ def read_of_others(path: Path) -> set[str]:
             (own if is_own else read).add(node.attr)
         elif isinstance(node, ast.AnnAssign | ast.Assign):
             targets = [node.target] if isinstance(node, ast.AnnAssign) else node.targets
-            own |= {one.id for one in targets if isinstance(one, ast.Name)}
+            own |= {target.id for target in targets if isinstance(target, ast.Name)}
     return read - own
 
 
 def test_what_is_relied_on_has_an_upper_bound() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    bounds = {re.split(r"[<>=\[;]", one)[0]: one for one in project["dependencies"]}
-    assert [one for one in BOUNDED.values() if "<" not in bounds[one]] == []
+    bounds = {re.split(r"[<>=\[;]", requirement)[0]: requirement for requirement in project["dependencies"]}
+    assert [package for package in BOUNDED.values() if "<" not in bounds[package]] == []

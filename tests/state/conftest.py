@@ -47,13 +47,13 @@ class Ground:
         async with self.database.snapshot() as connection:
             return (await stored_state.read(connection)).state
 
-    async def plan(self, wanted: State, *, prune: bool = False) -> Plan:
-        """Return what applying ``wanted`` would do."""
-        return await plan(self.database, SHIPPED, wanted, prune=prune)
+    async def plan(self, state: State, *, prune: bool = False) -> Plan:
+        """Return what applying ``state`` would do."""
+        return await plan(self.database, SHIPPED, state, prune=prune)
 
-    async def apply(self, caller: Caller, wanted: State, *, prune: bool = False) -> Applied:
-        """Apply ``wanted`` under the rights of ``caller``."""
-        return await StateChanges(self.units).apply(caller, wanted, prune=prune, cause="test")
+    async def apply(self, caller: Caller, state: State, *, prune: bool = False) -> Applied:
+        """Apply ``state`` under the rights of ``caller``."""
+        return await StateChanges(self.units).apply(caller, state, prune=prune, cause="test")
 
     async def is_marked(self, caller: Caller) -> bool:
         """Whether the tokens of the caller must be refreshed."""
@@ -73,8 +73,8 @@ NewGround = Callable[[], AbstractAsyncContextManager[Ground]]
 
 
 async def _caller(connection: Connection, user_id: int, name: str) -> Caller:
-    found = await role_rights.of(connection, user_id)
-    return Caller(user_id, str(user_id), name, name, "", found.roles, HeldCodes(found.permissions), 0.0)
+    rights = await role_rights.of(connection, user_id)
+    return Caller(user_id, str(user_id), name, name, "", rights.roles, HeldCodes(rights.permissions), 0.0)
 
 
 @asynccontextmanager

@@ -65,24 +65,24 @@ def changed(state: State, chance: Random) -> State:
 
 
 def changed_resources(chance: Random, codes: list[str]) -> dict[str, ResourceState]:
-    found = {}
+    resources = {}
     for request, number in zip(REQUESTS, chance.sample(range(5), 5), strict=True):
         bound = tuple(sorted(chance.sample(codes, chance.randrange(3))))
         enabled = chance.random() < 0.8
         if chance.random() < 0.6:
-            found[request] = ResourceState(code=f"m{number}", name="M", buttons=bound, enabled=enabled)
-    return found
+            resources[request] = ResourceState(code=f"m{number}", name="M", buttons=bound, enabled=enabled)
+    return resources
 
 
 def changed_roles(chance: Random, codes: list[str], pages: list[str]) -> dict[str, RoleState]:
-    found = {}
+    roles = {}
     for role, number in zip(ROLES, chance.sample(range(3), 3), strict=True):
         given = tuple(sorted(chance.sample(codes, 3)))
         menus = tuple(ordered("menu", chance.sample(pages, len(pages) // 2)))
         enabled = chance.random() < 0.8
         if role == "auditor" or chance.random() < 0.6:
-            found[role] = RoleState(name=f"M{number}", menus=menus, buttons=given, enabled=enabled)
-    return found
+            roles[role] = RoleState(name=f"M{number}", menus=menus, buttons=given, enabled=enabled)
+    return roles
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -98,28 +98,28 @@ async def test_random_edits_do_what_their_plan_and_a_dry_run_tell(ground: Ground
         )
     concerned = 0
     for _ in range(3):
-        wanted = changed(await ground.state(), chance)
+        target = changed(await ground.state(), chance)
         prune = chance.random() < 0.7
-        told = await ground.plan(wanted, prune=prune)
-        if told.refused:  # what is left has a name that an object of the file is to get
+        planned = await ground.plan(target, prune=prune)
+        if planned.refused:  # what is left has a name that an object of the file is to get
             with pytest.raises(EditRefusedError):
-                await ground.apply(caller, wanted)
+                await ground.apply(caller, target)
             prune = True
-            told = await ground.plan(wanted, prune=prune)
-        assert told.refused == ()
+            planned = await ground.plan(target, prune=prune)
+        assert planned.refused == ()
 
-        impact = await ground.dry_runs.impact_of(caller, partial(ground.apply, caller, wanted, prune=prune))
-        done = await ground.apply(caller, wanted, prune=prune)
+        impact = await ground.dry_runs.impact_of(caller, partial(ground.apply, caller, target, prune=prune))
+        done = await ground.apply(caller, target, prune=prune)
 
-        assert told.impact is not None
-        assert (told.impact.gains, told.impact.loses) == (impact.gains, impact.loses)
-        assert told.kept_out == impact.kept_out
-        concerned += told.kept_out.users
-        assert done.edits == told.edits
-        left = await ground.plan(wanted, prune=prune)
+        assert planned.impact is not None
+        assert (planned.impact.gains, planned.impact.loses) == (impact.gains, impact.loses)
+        assert planned.kept_out == impact.kept_out
+        concerned += planned.kept_out.users
+        assert done.edits == planned.edits
+        left = await ground.plan(target, prune=prune)
         assert (left.edits.edits, left.impact) == ((), Differences((), ()))
         if prune:
-            assert await ground.state() == wanted
+            assert await ground.state() == target
     assert concerned
 
 
@@ -150,10 +150,10 @@ async def test_a_file_gives_an_empty_installation_the_same_lines_and_the_same_fi
 
 async def test_a_second_apply_changes_nothing(ground: Ground) -> None:
     caller = await ground.administrator()
-    wanted = changed(await ground.state(), Random(7))
+    target = changed(await ground.state(), Random(7))
 
-    first = await ground.apply(caller, wanted)
-    second = await ground.apply(caller, wanted)
+    first = await ground.apply(caller, target)
+    second = await ground.apply(caller, target)
 
     assert first.edits
     assert not second.edits
@@ -170,11 +170,11 @@ async def test_names_and_codes_can_be_swapped(ground: Ground) -> None:
     roles = {**state.roles}
     roles["auditor"] = replace(roles["auditor"], name=state.roles["user"].name)
     roles["user"] = replace(roles["user"], name=state.roles["auditor"].name)
-    wanted = replace(state, resources=resources, roles=roles)
+    target = replace(state, resources=resources, roles=roles)
 
-    await ground.apply(caller, wanted)
+    await ground.apply(caller, target)
 
-    assert await ground.state() == wanted
+    assert await ground.state() == target
 
 
 async def test_a_resource_may_get_the_code_of_one_that_is_deleted(ground: Ground) -> None:
@@ -182,13 +182,13 @@ async def test_a_resource_may_get_the_code_of_one_that_is_deleted(ground: Ground
     state = await ground.state()
     resources = {**state.resources}
     resources["GET /api/user/list/all"] = resources.pop("GET /api/user/list")
-    wanted = replace(state, resources=resources)
+    target = replace(state, resources=resources)
 
     with pytest.raises(EditRefusedError, match="resource GET /api/user/list/all: The resource code belongs"):
-        await ground.apply(caller, wanted)
-    await ground.apply(caller, wanted, prune=True)
+        await ground.apply(caller, target)
+    await ground.apply(caller, target, prune=True)
 
-    assert await ground.state() == wanted
+    assert await ground.state() == target
 
 
 async def everything(ground: Ground) -> list[Any]:
@@ -219,9 +219,9 @@ async def test_what_the_caller_lacks_is_refused_and_leaves_nothing(ground: Groun
         ),
     ]
 
-    for wanted, message in refused:
+    for target, message in refused:
         with pytest.raises(Exception, match=message):
-            await ground.apply(caller, wanted)
+            await ground.apply(caller, target)
         assert await everything(ground) == before
 
     await ground.apply(caller, fine)
@@ -238,7 +238,7 @@ async def test_each_edit_needs_what_the_request_would_need_that_does_the_same(gr
     before = await everything(ground)
     made = with_role(state, "new", RoleState(name="New"))
 
-    for wanted, request in (
+    for target, request in (
         (
             with_role(state, "new", RoleState(name="New", buttons=("system:role:list",))),
             "PUT /api/role/.*/permissions",
@@ -260,7 +260,7 @@ async def test_each_edit_needs_what_the_request_would_need_that_does_the_same(gr
         ),
     ):
         with pytest.raises(EditRefusedError, match=f"It includes {request}"):
-            await ground.apply(caller, wanted)
+            await ground.apply(caller, target)
         assert await everything(ground) == before
 
     await ground.apply(caller, made)
@@ -308,11 +308,11 @@ async def test_users_whose_rights_change_must_refresh(ground: Ground) -> None:
 async def test_two_applies_at_once_follow_one_another(ground: Ground) -> None:
     caller = await ground.administrator()
     state = await ground.state()
-    one = with_role(state, "made", RoleState(name="One", buttons=("system:user:list",)))
+    first = with_role(state, "made", RoleState(name="One", buttons=("system:user:list",)))
     two = with_role(state, "made", RoleState(name="Two", buttons=("system:role:list",)))
 
-    results = await asyncio.gather(ground.apply(caller, one), ground.apply(caller, two))
+    results = await asyncio.gather(ground.apply(caller, first), ground.apply(caller, two))
 
     stored = (await ground.state()).roles["made"]
-    assert stored in (one.roles["made"], two.roles["made"])
+    assert stored in (first.roles["made"], two.roles["made"])
     assert sorted(edit.action for done in results for edit in done.edits.edits) == ["create", "update"]

@@ -138,14 +138,16 @@ def test_what_a_user_lacks_is_refused_in_words_and_recorded(
         command("apply", "state.yaml", "--as", name) for name in ("wanda", "otto", "nobody")
     )
 
-    assert [one[0] for one in (as_wanda, as_otto, as_nobody)] == [1, 1, 1]
+    assert [outcome[0] for outcome in (as_wanda, as_otto, as_nobody)] == [1, 1, 1]
     assert "portcullis: role reporter: Among the Buttons are permissions that you do not hold" in as_wanda[2]
     assert "required: *" in as_wanda[2]
     assert "It includes POST /api/role, which you may not send" in as_otto[2]
     assert "There is no user nobody" in as_nobody[2]
     assert len(rows(variables, "SELECT id FROM sys.role")) == 4
     entries = rows(variables, "SELECT * FROM sys.operation_log WHERE module = 'state' ORDER BY create_time")
-    assert [(one["user_name"], one["status"], one["error"], one["decision"]) for one in entries] == [
+    assert [
+        (entry["user_name"], entry["status"], entry["error"], entry["decision"]) for entry in entries
+    ] == [
         ("wanda", 403, "permission_denied", "deny"),
         ("otto", 403, "permission_denied", "deny"),
     ]
@@ -215,8 +217,8 @@ def test_of_processes_that_apply_at_once_one_does_the_work_and_the_others_find_i
     with ThreadPoolExecutor(4) as processes:
         done = list(processes.map(lambda _: apply(settings, order), range(4)))
 
-    assert sorted(len(one.edits.edits) for one in done) == [0, 0, 0, 2]
-    assert {one.revision for one in done} == {2}
+    assert sorted(len(applied.edits.edits) for applied in done) == [0, 0, 0, 2]
+    assert {applied.revision for applied in done} == {2}
     assert len(rows(variables, "SELECT id FROM sys.role WHERE role_code = 'made'")) == 1
 
 

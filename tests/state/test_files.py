@@ -232,9 +232,9 @@ more: {}
 
 
 def test_all_faults_of_a_file_are_named_together_by_line_and_place(tmp_path: Path) -> None:
-    found = faults(tmp_path, FAULTY)
+    messages = faults(tmp_path, FAULTY)
 
-    assert found == [
+    assert messages == [
         "5: menus.a.color: there is no such field",
         "7: menus.b/c: there is no Menu b above it",
         "9: menus.a/d#2: there is no a/d before it",
@@ -276,9 +276,9 @@ def test_all_faults_of_a_file_are_named_together_by_line_and_place(tmp_path: Pat
     ],
 )
 def test_a_file_of_another_form_is_refused(tmp_path: Path, text: str, fault: str) -> None:
-    (found, *_) = faults(tmp_path, text)
+    (message, *_) = faults(tmp_path, text)
 
-    assert fault in found
+    assert fault in message
 
 
 def test_a_tree_of_more_than_ten_levels_is_refused(tmp_path: Path) -> None:

@@ -70,10 +70,10 @@ async def test_a_tree_that_no_file_can_describe_is_refused(ground: Ground) -> No
 
 
 async def test_what_is_stored_gives_an_empty_plan(ground: Ground) -> None:
-    found = await ground.plan(await ground.state(), prune=True)
+    planned = await ground.plan(await ground.state(), prune=True)
 
-    assert (found.edits.edits, found.edits.left, found.refused) == ((), (), ())
-    assert as_lines(found) == ["What is stored is what the file says.", "Nobody gains or loses anything."]
+    assert (planned.edits.edits, planned.edits.left, planned.refused) == ((), (), ())
+    assert as_lines(planned) == ["What is stored is what the file says.", "Nobody gains or loses anything."]
 
 
 async def test_a_plan_tells_the_edits_and_who_gains_and_loses_what(ground: Ground) -> None:
@@ -98,13 +98,13 @@ async def test_a_plan_tells_the_edits_and_who_gains_and_loses_what(ground: Groun
         },
     )
 
-    found = await ground.plan(changed)
+    planned = await ground.plan(changed)
 
-    shown_lines = "\n".join(as_lines(found))
+    shown_lines = "\n".join(as_lines(planned))
     shown = between((ROOT / "docs/guides/state.md").read_text("utf-8"), "plan").partition("-->\n\n")[2]
     assert f"```text\n{shown_lines}\n```\n" == shown
-    assert found.refused == ()
-    markdown = as_markdown(found)
+    assert planned.refused == ()
+    markdown = as_markdown(planned)
     assert '  - description: `"May read' in markdown
     assert '-> `` "Reads `all`\\n" ``' in markdown
 
@@ -119,13 +119,13 @@ async def test_a_plan_names_users_for_whom_it_has_no_effect(ground: Ground) -> N
     state = await ground.state()
     roles = {**state.roles, "auditor": replace(state.roles["auditor"], buttons=())}
 
-    found = await ground.plan(replace(state, roles=roles))
+    planned = await ground.plan(replace(state, roles=roles))
 
     names = [f"out-{number:02}" for number in range(20)]
-    told = f"Without effect for 22 users disabled or banned: {', '.join(names)} and 2 more."
-    assert told in as_lines(found)
+    message = f"Without effect for 22 users disabled or banned: {', '.join(names)} and 2 more."
+    assert message in as_lines(planned)
     marked = ", ".join(f"`{name}`" for name in names)
-    assert f"\n\nWithout effect for 22 users disabled or banned: {marked} and 2 more." in as_markdown(found)
+    assert f"\n\nWithout effect for 22 users disabled or banned: {marked} and 2 more." in as_markdown(planned)
     same = await ground.plan(state)
     assert not any("Without effect" in line for line in as_lines(same))
 
@@ -140,9 +140,9 @@ async def test_a_service_account_is_no_administrator_who_could_remain(ground: Gr
     roles = {**state.roles, "super": replace(state.roles["super"], buttons=())}
     roles["admin"] = replace(roles["admin"], buttons=tuple(sorted({*buttons, *roles["admin"].buttons})))
 
-    found = await ground.plan(replace(state, roles=roles))
+    planned = await ground.plan(replace(state, roles=roles))
 
-    assert found.refused == ("This would leave no enabled user who may do everything",)
+    assert planned.refused == ("This would leave no enabled user who may do everything",)
 
 
 async def test_a_plan_tells_what_nobody_could_apply(ground: Ground) -> None:
@@ -157,10 +157,10 @@ async def test_a_plan_tells_what_nobody_could_apply(ground: Ground) -> None:
     }
     buttons = {**state.buttons, "a:b": replace(state.buttons["*"], enabled=False)}
 
-    found = await ground.plan(replace(state, roles=roles, resources=resources, buttons=buttons))
+    planned = await ground.plan(replace(state, roles=roles, resources=resources, buttons=buttons))
     pruning = await ground.plan(replace(state, roles=roles), prune=True)
 
-    assert found.refused == (
+    assert planned.refused == (
         "GET /api/a and GET /api/user/list have the same code, user.list",
         "The roles admin and other have the same name, ADMINISTRATOR",
         "This would leave no enabled user who may do everything",
@@ -176,8 +176,10 @@ async def test_a_plan_tells_which_invariant_it_would_break(ground: Ground) -> No
     shipped = replace(SHIPPED, invariants=Invariants((only,)))
     roles = {**state.roles, "reader": RoleState(name="Reader", buttons=("system:role:list",))}
 
-    found = await plan(ground.database, shipped, replace(state, roles=roles), prune=False)
+    planned = await plan(ground.database, shipped, replace(state, roles=roles), prune=False)
     same = await plan(ground.database, shipped, state, prune=False)
 
-    assert [one.partition(":")[0] for one in found.refused] == ["This would break the invariant readers"]
+    assert [refusal.partition(":")[0] for refusal in planned.refused] == [
+        "This would break the invariant readers"
+    ]
     assert same.refused == ()

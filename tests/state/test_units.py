@@ -111,7 +111,7 @@ async def test_what_was_committed_is_told_to_the_log_though_what_follows_fails(
 
     assert context.recorded is not None
     assert context.recorded.targets == ("role:reporter",)
-    assert [(one.field, one.before, one.after) for one in context.recorded.changes] == [
+    assert [(change.field, change.before, change.after) for change in context.recorded.changes] == [
         ("roleName", None, "Reporter"),
         ("enabled", None, True),
     ]

@@ -49,9 +49,9 @@ class Collector:
         """Take one request."""
         self.headers.append(headers)
         self.bodies.append(body)
-        for one in ExportTraceServiceRequest.FromString(body).resource_spans:
-            self.resources.append(_attributes(one.resource.attributes))
-            self.spans += [_span(span) for scope in one.scope_spans for span in scope.spans]
+        for resource_span in ExportTraceServiceRequest.FromString(body).resource_spans:
+            self.resources.append(_attributes(resource_span.resource.attributes))
+            self.spans += [_span(span) for scope in resource_span.scope_spans for span in scope.spans]
 
 
 def tree(spans: Sequence[Span], parent: str | None = None) -> list[Any]:
@@ -65,8 +65,8 @@ def tree(spans: Sequence[Span], parent: str | None = None) -> list[Any]:
 
 def named(spans: Sequence[Span], name: str) -> Span:
     """Return the only span of that name."""
-    (found,) = [span for span in spans if span.name == name]
-    return found
+    (match,) = [span for span in spans if span.name == name]
+    return match
 
 
 def _span(span: ProtocolSpan) -> Span:
@@ -89,24 +89,24 @@ def _attributes(pairs: Sequence[KeyValue]) -> dict[str, Any]:
 @contextmanager
 def collecting() -> Iterator[Collector]:
     """Run a collector; ``status`` is what it answers."""
-    found = Collector()
+    collector = Collector()
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            found.followed += 1
+            collector.followed += 1
             self.send_response(200)
             self.send_header("Content-Length", "0")
             self.end_headers()
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
-            if found.status == 200:
-                found.take(
+            if collector.status == 200:
+                collector.take(
                     {name.lower(): value for name, value in self.headers.items()}, gzip.decompress(body)
                 )
-            self.send_response(found.status)
-            if found.status in range(300, 400):
-                self.send_header("Location", f"{found.url}/elsewhere")
+            self.send_response(collector.status)
+            if collector.status in range(300, 400):
+                self.send_header("Location", f"{collector.url}/elsewhere")
             self.send_header("Content-Length", "0")
             self.end_headers()
 
@@ -116,9 +116,9 @@ def collecting() -> Iterator[Collector]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
-    found.url = f"http://127.0.0.1:{server.server_port}"
+    collector.url = f"http://127.0.0.1:{server.server_port}"
     try:
-        yield found
+        yield collector
     finally:
         server.shutdown()
         server.server_close()

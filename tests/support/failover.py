@@ -64,8 +64,8 @@ class Writers:
     def next_success(self, *, after: float) -> float:
         """Return the moment of the first success after ``after`` (both monotonic); AssertionError if none."""
         while time.monotonic() < after + PATIENCE:
-            if found := [moment for moment in list(self._successes) if moment > after]:
-                return min(found)
+            if later := [moment for moment in list(self._successes) if moment > after]:
+                return min(later)
             time.sleep(0.01)
         raise AssertionError(f"no write succeeds any more: {self.statuses}")
 

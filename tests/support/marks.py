@@ -36,30 +36,34 @@ def needs_stores(item: pytest.Function) -> bool:
 
 @cache
 def _reaches_starter(start: Callable[..., Any]) -> bool:
-    return any(one in STARTERS for one in _called(inspect.unwrap(start)))
+    return any(definition in STARTERS for definition in _called(inspect.unwrap(start)))
 
 
 @cache
 def _called(start: Any) -> frozenset[Any]:
     """Return the starters and the functions and classes of the tests that ``start`` leads to."""
-    found: set[Any] = set()
+    reached: set[Any] = set()
     open_ends = [start]
     while open_ends:
-        for one in _named_by(open_ends.pop()):
-            if one not in found:
-                found.add(one)
-                open_ends.append(one)
-    return frozenset(found)
+        for definition in _named_by(open_ends.pop()):
+            if definition not in reached:
+                reached.add(definition)
+                open_ends.append(definition)
+    return frozenset(reached)
 
 
 @cache
-def _named_by(one: Any) -> tuple[Any, ...]:
-    return tuple(_names_of_tests(one))
+def _named_by(definition: Any) -> tuple[Any, ...]:
+    return tuple(_names_of_tests(definition))
 
 
-def _names_of_tests(one: Any) -> Iterator[Any]:
+def _names_of_tests(definition: Any) -> Iterator[Any]:
     functions = (
-        [one] if isinstance(one, FunctionType) else [*vars(one).values()] if isinstance(one, type) else []
+        [definition]
+        if isinstance(definition, FunctionType)
+        else [*vars(definition).values()]
+        if isinstance(definition, type)
+        else []
     )
     for function in functions:
         if isinstance(function, FunctionType):

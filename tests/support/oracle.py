@@ -12,7 +12,7 @@ def covers(held: Iterable[str], code: str) -> bool:
 
     A ``*`` at the end of a held code stands for one segment or more, any other for exactly one.
     """
-    return any(_pattern(one).fullmatch(code) for one in held)
+    return any(_pattern(held_code).fullmatch(code) for held_code in held)
 
 
 @cache

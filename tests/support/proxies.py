@@ -178,7 +178,7 @@ async def front(
             line for line in file_of_guide(name).splitlines() if not any(word in line for word in without)
         ]
         text = "\n".join([*lines, ""]).replace("pck_…", key).replace(f"/etc/{kind}/", f"{folder}/")
-        (folder / name).write_text(re.sub(r"\b(8000|8080|9000)\b", lambda found: str(ports[found[1]]), text))
+        (folder / name).write_text(re.sub(r"\b(8000|8080|9000)\b", lambda match: str(ports[match[1]]), text))
     (folder / "logs").mkdir(exist_ok=True)  # where nginx logs requests
     log = folder / "proxy.log"
     with log.open("wb") as out:

@@ -24,8 +24,8 @@ def rows_of(connection: Connection, table: str) -> bytes:
 def stamps_of(connection: Connection, tables: Iterable[str]) -> Stamps:
     """Return the stamps of tables as they are now."""
     query = " UNION ALL ".join(_STAMP.format(table) for table in tables)
-    found = connection.execute(query.encode()).fetchall() if query else []
-    return {table: (count, stamp) for table, count, stamp in found}
+    rows = connection.execute(query.encode()).fetchall() if query else []
+    return {table: (count, stamp) for table, count, stamp in rows}
 
 
 def put_back(connection: Connection, rows: Mapping[str, bytes], stamps: Stamps) -> list[str]:

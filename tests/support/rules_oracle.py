@@ -64,9 +64,9 @@ class World:
             for button in self.roles[role]
             if self.buttons[button].enabled
         }
-        found = self.resource_for(method, path)
-        if found is not None and found.buttons:
-            codes = {self.buttons[button].code for button in found.buttons if self.buttons[button].enabled}
+        resource = self.resource_for(method, path)
+        if resource is not None and resource.buttons:
+            codes = {self.buttons[button].code for button in resource.buttons if self.buttons[button].enabled}
             if not opens(codes, held):
                 return Verdict("resource", frozenset(codes))
         codes = self.endpoints[f"{method} {template}"]
@@ -77,12 +77,14 @@ class World:
     def resource_for(self, method: str, path: str) -> Resource | None:
         """Return the most specific enabled resource: literal before parameter, from left to right."""
         fitting = [
-            one
-            for one in self.resources.values()
-            if one.enabled and one.method == method and fits(one.path, path)
+            resource
+            for resource in self.resources.values()
+            if resource.enabled and resource.method == method and fits(resource.path, path)
         ]
         return min(
-            fitting, key=lambda one: [is_parameter(part) for part in one.path.split("/")], default=None
+            fitting,
+            key=lambda resource: [is_parameter(part) for part in resource.path.split("/")],
+            default=None,
         )
 
 
@@ -95,7 +97,7 @@ def fits(registered: str, path: str) -> bool:
     """Tell whether a registered path stands for a path."""
     pattern, parts = registered.split("/"), path.split("/")
     return len(pattern) == len(parts) and all(
-        is_parameter(one) or one == other for one, other in zip(pattern, parts, strict=True)
+        is_parameter(segment) or segment == other for segment, other in zip(pattern, parts, strict=True)
     )
 
 
@@ -109,12 +111,12 @@ def covers(held: str, code: str) -> bool:
 
     A ``*`` at the end is one segment or more, another exactly one.
     """
-    mine, wanted = held.split(":"), code.split(":")
+    mine, required = held.split(":"), code.split(":")
     if mine[-1] == "*":
         mine = mine[:-1]
-        if len(wanted) <= len(mine):
+        if len(required) <= len(mine):
             return False
-        wanted = wanted[: len(mine)]
-    return len(mine) == len(wanted) and all(
-        one in ("*", other) for one, other in zip(mine, wanted, strict=True)
+        required = required[: len(mine)]
+    return len(mine) == len(required) and all(
+        segment in ("*", other) for segment, other in zip(mine, required, strict=True)
     )

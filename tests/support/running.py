@@ -139,18 +139,18 @@ class Running:
 
     def line_of(self, request_id: str) -> dict[str, Any]:
         """Return the log line of a request that has been answered."""
-        found: list[dict[str, Any]] = []
+        lines: list[dict[str, Any]] = []
 
         def is_there() -> bool:
-            found.extend(
+            lines.extend(
                 line
                 for line in self.log
                 if (line["event"], line.get("request_id")) == ("request", request_id)
             )
-            return bool(found)
+            return bool(lines)
 
         assert eventually(is_there)
-        return found[0]
+        return lines[0]
 
     @property
     def url(self) -> str:
@@ -165,8 +165,8 @@ class Running:
     @property
     def password(self) -> str | None:
         """What the banner says of the first administrator's password; None when it says nothing."""
-        found = _PASSWORD.search(self.errors)
-        return found and found[1].split("   ")[0]
+        match = _PASSWORD.search(self.errors)
+        return match and match[1].split("   ")[0]
 
     @property
     def workers(self) -> list[int]:
@@ -209,9 +209,9 @@ class Running:
 
     @property
     def _listening(self) -> re.Match[str]:
-        found = _LISTENING.search(self.errors)
-        assert found is not None, self.errors
-        return found
+        match = _LISTENING.search(self.errors)
+        assert match is not None, self.errors
+        return match
 
 
 class RunningAnew(Running):
@@ -246,10 +246,10 @@ def _until_stopped(service: Running) -> Iterator[Running]:
 def descendants(pid: int) -> list[int]:
     """Return the ids of all processes below ``pid`` that have not ended."""
     parents = _parents()
-    found, level = [], [pid]
+    pids, level = [], [pid]
     while level := [child for child, parent in parents.items() if parent in level]:
-        found += level
-    return sorted(found)
+        pids += level
+    return sorted(pids)
 
 
 def children(pid: int) -> list[int]:
@@ -276,9 +276,9 @@ def lives(pid: int) -> bool:
 
 def kilobytes(pid: int, name: str) -> int:
     """Return a figure of a process's memory in kB: ``Rss`` or ``Pss``."""
-    found = re.search(rf"^{name}: +(\d+) kB$".encode(), _read(pid, "smaps_rollup"), re.MULTILINE)
-    assert found is not None
-    return int(found[1])
+    match = re.search(rf"^{name}: +(\d+) kB$".encode(), _read(pid, "smaps_rollup"), re.MULTILINE)
+    assert match is not None
+    return int(match[1])
 
 
 def _read(pid: int, name: str) -> bytes:

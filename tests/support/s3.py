@@ -87,8 +87,8 @@ class S3Server:
     def keys(self) -> list[str]:
         """Return the keys of all objects; parts that belong to none, which no list shows, are left out."""
         bucket = self.root / BUCKET
-        found = (one for one in bucket.rglob("*") if one.is_file() and not one.name.startswith(_PARTS))
-        return sorted(str(one.relative_to(bucket)) for one in found)
+        files = (path for path in bucket.rglob("*") if path.is_file() and not path.name.startswith(_PARTS))
+        return sorted(str(path.relative_to(bucket)) for path in files)
 
     def _answers(self) -> bool:
         with socket.socket() as probe:

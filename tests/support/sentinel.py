@@ -49,8 +49,8 @@ class SentinelGroup:
     def primary(self) -> int:
         """The port of the primary, as a Sentinel names it."""
         with self.client(self.sentinels[-1]) as sentinel:
-            found = sentinel.execute_command("SENTINEL GET-MASTER-ADDR-BY-NAME", GROUP)
-        return int(found[1])
+            address = sentinel.execute_command("SENTINEL GET-MASTER-ADDR-BY-NAME", GROUP)
+        return int(address[1])
 
     @property
     def replicas(self) -> list[int]:

@@ -169,6 +169,6 @@ class Clocks:
 @pytest.fixture
 def clocks(monkeypatch: pytest.MonkeyPatch, redis_url: str) -> Iterator[Clocks]:
     """The clocks of ``redis_url`` and of this machine, to be set; ask for it before a store is opened."""
-    found = Clocks(monkeypatch, redis_url)
-    yield found
-    found.close()
+    shifted = Clocks(monkeypatch, redis_url)
+    yield shifted
+    shifted.close()

@@ -59,21 +59,21 @@ async def test_no_table_stores_it(shared: Inside) -> None:
 
 
 def test_no_state_file_holds_it(tmp_path: Path) -> None:
-    told = '"us\\u202Eers"'
+    escaped = '"us\\u202Eers"'
     path = tmp_path / "state.yaml"
     path.write_text(
         f"""format: 1
 menus:
-  reports: {{title: {told}, icon: {told}}}
-  {told}: {{title: Others}}
+  reports: {{title: {escaped}, icon: {escaped}}}
+  {escaped}: {{title: Others}}
 buttons:
-  report:read: {{title: {told}}}
+  report:read: {{title: {escaped}}}
 services:
-  orders: {{description: {told}}}
+  orders: {{description: {escaped}}}
 resources:
-  orders GET /a: {{code: a, name: {told}, buttons: [], description: {told}}}
+  orders GET /a: {{code: a, name: {escaped}, buttons: [], description: {escaped}}}
 roles:
-  audit: {{name: {told}, description: {told}}}
+  audit: {{name: {escaped}, description: {escaped}}}
 """
     )
     with pytest.raises(YamlError) as raised:
@@ -86,12 +86,12 @@ def test_each_text_of_a_record_has_a_rule_that_refuses_it() -> None:
     for module in pkgutil.walk_packages(service.records.__path__, "service.records."):
         if ".migrations" not in module.name:  # Alembic runs these
             importlib.import_module(module.name)
-    found = 0
+    count = 0
     for kind, declared in fields._DECLARED.items():
         for name, hint in get_type_hints(kind).items():
             rule = declared[name].rule
             if str not in (hint, *get_args(hint)) or rule in (ITS_EDIT, ITS_TYPE):
                 continue
-            found += 1
+            count += 1
             assert rule(TURNED) is not None, f"{kind.__name__}.{name}"
-    assert found > 15
+    assert count > 15

@@ -24,7 +24,7 @@ async def of_request(collector: Collector, request_id: str) -> list[Span]:
     while True:
         for span in collector.spans:
             if span.attributes.get("portcullis.request_id") == request_id:
-                return [one for one in collector.spans if one.trace == span.trace]
+                return [related for related in collector.spans if related.trace == span.trace]
         await asyncio.sleep(0.01)
 
 
@@ -46,8 +46,8 @@ def _soon() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def collector() -> Iterator[Collector]:
-    with collecting() as found:
-        yield found
+    with collecting() as running_collector:
+        yield running_collector
 
 
 @pytest.fixture(scope="module")

@@ -127,9 +127,9 @@ async def test_what_was_never_started_ends_at_once(fake: Fake) -> None:
 
 @pytest.fixture
 def busy() -> Iterator[collectors.Collector]:
-    with collectors.collecting() as found:
-        found.status = 400
-        yield found
+    with collectors.collecting() as running_collector:
+        running_collector.status = 400
+        yield running_collector
 
 
 def test_a_collector_that_refuses_says_why_and_one_that_is_away_too(busy: collectors.Collector) -> None:

@@ -35,8 +35,8 @@ def test_a_start_without_the_packages_is_refused_and_names_the_extra() -> None:
 
 @pytest.mark.usefixtures("_not_installed")
 async def test_the_doctor_names_the_extra_too() -> None:
-    found = await collector(Installation({}, traced("http://127.0.0.1:4318"), no_routes))
-    assert (found.state, found.remedy) == ("fault", HOW)
+    finding = await collector(Installation({}, traced("http://127.0.0.1:4318"), no_routes))
+    assert (finding.state, finding.remedy) == ("fault", HOW)
 
 
 async def test_the_doctor_tries_the_collector() -> None:
@@ -51,14 +51,14 @@ async def test_the_doctor_tries_the_collector() -> None:
 def test_headers_come_from_the_setting_and_from_a_file(tmp_path: Path) -> None:
     file = tmp_path / "headers"
     file.write_text("x-tenant=7\nauthorization=Basic a2V5OnNlY3JldA==\n")
-    found = load(
+    tracing = load(
         {
             "PORTCULLIS_CONFIG": "",
             "PORTCULLIS_TRACING__HEADERS": "api-key=k=1, x-more=y",
             "PORTCULLIS_TRACING__HEADERS_FILE": str(file),
         }
     ).tracing
-    assert found.all_headers() == {
+    assert tracing.all_headers() == {
         "api-key": "k=1",
         "x-more": "y",
         "x-tenant": "7",
@@ -79,9 +79,9 @@ def test_headers_come_from_the_setting_and_from_a_file(tmp_path: Path) -> None:
     ],
 )
 def test_a_setting_that_can_not_be_used_is_a_fault_by_its_name(name: str, given: str) -> None:
-    with pytest.raises(SettingsError) as found:
+    with pytest.raises(SettingsError) as raised:
         load({"PORTCULLIS_CONFIG": "", f"PORTCULLIS_TRACING__{name}": given})
-    (fault,) = found.value.faults
+    (fault,) = raised.value.faults
     assert fault.name == f"tracing.{name.lower()}"
 
 

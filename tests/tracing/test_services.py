@@ -65,7 +65,7 @@ async def test_the_decision_log_and_problems_name_the_trace(
     async with inside_published(published_database_url, redis_url, **variables) as service:
         refused = await service.ask("GET", "/api/user/x", None, ("X-Request-Id", "logged-1"))
     events = [json.loads(line) for line in path.read_text().splitlines()]
-    (event,) = [one for one in events if one["request_id"] == "logged-1"]
+    (event,) = [entry for entry in events if entry["request_id"] == "logged-1"]
     assert event["trace_id"] == refused.json["traceId"]
     assert all(span.trace != event["trace_id"] for span in collector.spans)  # the ratio is 0
 
@@ -102,8 +102,8 @@ def test_a_worker_sends_its_last_spans_when_it_stops_and_its_log_names_the_trace
     }
     with running(tmp_path, "--workers", "1", **variables) as service, service.client() as client:
         ids = [f"process-{number}" for number in range(6)]
-        for one in ids:
-            assert client.get("/api/user/info", headers={"X-Request-Id": one}).status_code == 401
-        traces = {one: service.line_of(one)["trace_id"] for one in ids}
-    found = {span.attributes.get("portcullis.request_id"): span.trace for span in collector.spans}
-    assert traces.items() <= found.items()
+        for request_id in ids:
+            assert client.get("/api/user/info", headers={"X-Request-Id": request_id}).status_code == 401
+        traces = {request_id: service.line_of(request_id)["trace_id"] for request_id in ids}
+    exported = {span.attributes.get("portcullis.request_id"): span.trace for span in collector.spans}
+    assert traces.items() <= exported.items()

@@ -54,13 +54,13 @@ async def test_both_logs_name_the_trace_and_are_searched_by_it(traced: Inside, c
     traced.token = answer.json["data"]["accessToken"]
     trace = (await of_request(collector, "login-2"))[-1].trace
     for log in ("operation-log", "login-log"):
-        found: list[dict[str, str]] = []
+        entries: list[dict[str, str]] = []
         for _ in range(200):
             listed = await traced.ask("GET", f"/api/{log}/list?traceId={trace}")
-            if found := listed.json["data"]["items"]:
+            if entries := listed.json["data"]["items"]:
                 break
             await asyncio.sleep(0.05)
-        assert {(one["requestId"], one["traceId"]) for one in found} == {("login-2", trace)}, log
+        assert {(entry["requestId"], entry["traceId"]) for entry in entries} == {("login-2", trace)}, log
     assert (await traced.ask("GET", "/api/login-log/list?traceId=everything")).status == 422
 
 
@@ -126,9 +126,9 @@ async def test_a_denial_tells_the_decision_by_the_id_that_the_problem_has(
 
 async def test_requests_at_the_same_time_do_not_mix_their_spans(traced: Inside, collector: Collector) -> None:
     names = [f"together-{number}" for number in range(12)]
-    found = await asyncio.gather(*(asked(traced, collector, name, "/api/user/1") for name in names))
-    assert len({spans[0].trace for _, spans in found}) == len(names)
-    for _, spans in found:
+    answered = await asyncio.gather(*(asked(traced, collector, name, "/api/user/1") for name in names))
+    assert len({spans[0].trace for _, spans in answered}) == len(names)
+    for _, spans in answered:
         (request,) = tree(spans)
         assert sorted(step[0] for step in request[1:]) == sorted(
             ["MGET", "decide resource", "decide endpoint", "transaction"]
@@ -159,7 +159,9 @@ async def test_the_trace_of_a_trusted_peer_is_continued(
     headers = [("Traceparent", sent.decode()), ("X-Request-Id", f"trusted-{flags}")]
     await ask(traced._app, "GET", "/api/user/info", *headers, client=(TRUSTED, 5000))
     spans = await of_request(collector, f"trusted-{flags}")
-    request = next(one for one in spans if one.attributes.get("portcullis.request_id") == f"trusted-{flags}")
+    request = next(
+        span for span in spans if span.attributes.get("portcullis.request_id") == f"trusted-{flags}"
+    )
     assert (request.trace, request.parent) == (TRACE, PARENT)
 
 

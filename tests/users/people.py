@@ -42,8 +42,8 @@ def new_role(service: Inside, code: str, *codes: str) -> int:
 
 def role_id(service: Inside, code: str) -> int:
     """Return the id of a role."""
-    ((found,),) = execute(service, "SELECT id FROM sys.role WHERE role_code = %s", code)
-    return int(found)
+    ((number,),) = execute(service, "SELECT id FROM sys.role WHERE role_code = %s", code)
+    return int(number)
 
 
 async def made(service: Inside, name: str = "heron", *role_ids: int, **changes: Any) -> Any:

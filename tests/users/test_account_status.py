@@ -118,8 +118,8 @@ async def test_of_two_administrators_who_disable_each_other_at_once_one_stays(
     for _ in range(10):
         done = await asyncio.gather(
             *(
-                accounts.set_status(caller("*", user_id=one), other, "disabled")
-                for one, other in permutations(both)
+                accounts.set_status(caller("*", user_id=user_id), other, "disabled")
+                for user_id, other in permutations(both)
             ),
             return_exceptions=True,
         )

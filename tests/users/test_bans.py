@@ -51,15 +51,15 @@ async def test_a_user_shows_the_ban_in_force_and_the_list_finds_it(house: Inside
 
     shown = await house.data("GET", f"/api/user/{banned['id']}")
     ban = shown.pop("ban")
-    found = await house.data("GET", "/api/user/list?banned=true")
+    page = await house.data("GET", "/api/user/list?banned=true")
     others = await house.data("GET", "/api/user/list?banned=false&size=200")
 
     assert (ban["until"], ban["reason"], ban["bannedBy"]) == (until, "shared", "rail")
     assert ban["createTime"] < until
     assert shown == {name: value for name, value in banned.items() if name != "ban"}  # its version, too
-    assert [(one["userName"], one["ban"]) for one in found["items"]] == [("heron", ban)]
-    assert {"stork", "egret"} <= {one["userName"] for one in others["items"]}
-    assert not [one for one in others["items"] if one["ban"] or one["userName"] == "heron"]
+    assert [(user["userName"], user["ban"]) for user in page["items"]] == [("heron", ban)]
+    assert {"stork", "egret"} <= {user["userName"] for user in others["items"]}
+    assert not [user for user in others["items"] if user["ban"] or user["userName"] == "heron"]
     assert other["ban"] is None
 
 

@@ -74,13 +74,17 @@ class House:
 
     def _ways_in(self) -> Iterator[tuple[Any, ...]]:
         for table in metadata.sorted_tables:
-            owners = [one.parent.name for one in table.foreign_keys if one.column.table is user]
+            owners = [
+                foreign_key.parent.name
+                for foreign_key in table.foreign_keys
+                if foreign_key.column.table is user
+            ]
             if table.name in HARMLESS_TABLES or not (owners or table is user):
                 continue
             harmless = HARMLESS_COLUMNS.get(table.name, set())
-            told = [column.name for column in table.columns if column.name not in harmless]
+            names = [column.name for column in table.columns if column.name not in harmless]
             of = "id" if table is user else owners[0]
-            columns = ", ".join(f'one."{name}"::text' for name in told)
+            columns = ", ".join(f'one."{name}"::text' for name in names)
             for row in execute(
                 self.service,
                 f'SELECT {columns} FROM sys."{table.name}" one JOIN sys."user" who ON who.id = one."{of}"'
@@ -195,9 +199,13 @@ async def test_what_it_creates_is_a_service_account_of_the_same_service(
     assert stored == [("service", SERVICE, "enabled")] * (2 if status == 201 else 0)
     if status == 403:
         (fault,) = table.json["errors"]
-        for told in (single.json, fault):
-            assert (told["code"], told["layer"], told["required"]) == ("permission_denied", "account", [])
-            assert (told["field"], "decisionId" in told) == ("service", True)
+        for refusal in (single.json, fault):
+            assert (refusal["code"], refusal["layer"], refusal["required"]) == (
+                "permission_denied",
+                "account",
+                [],
+            )
+            assert (refusal["field"], "decisionId" in refusal) == ("service", True)
 
 
 async def test_all_denied_rows_of_a_table_are_told_and_none_is_saved(bound: House) -> None:
@@ -211,8 +219,8 @@ async def test_all_denied_rows_of_a_table_are_told_and_none_is_saved(bound: Hous
 
     answer = await bound.ask(("POST", "/api/user/import", {"users": rows}))
 
-    told = [(one["row"], one["field"], one["layer"]) for one in answer.json["errors"]]
-    assert told == [(1, "service", "account"), (3, "email", "account"), (4, "service", "account")]
+    denials = [(error["row"], error["field"], error["layer"]) for error in answer.json["errors"]]
+    assert denials == [(1, "service", "account"), (3, "email", "account"), (4, "service", "account")]
     assert execute(bound.service, "SELECT 1 FROM sys.user WHERE user_name IN ('new', 'fine')") == []
     assert (await bound.service.data("GET", f"/api/user/{people['person']}"))["email"] is None
 

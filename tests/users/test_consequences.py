@@ -39,20 +39,20 @@ async def test_roles_given_and_taken_are_felt_by_the_next_request(house: Inside)
 
 
 @pytest.mark.parametrize(
-    ("change", "told"), [({"nickName": "Egret"}, 200), ({"userName": "egret"}, "refresh_required")]
+    ("change", "expected"), [({"nickName": "Egret"}, 200), ({"userName": "egret"}, "refresh_required")]
 )
 async def test_new_names_stand_in_the_tokens_after_a_refresh_which_only_user_names_require(
-    house: Inside, change: dict[str, str], told: str | int
+    house: Inside, change: dict[str, str], expected: str | int
 ) -> None:
     heron = await made(house)
     pair = await pair_of(house)
 
     await house.data("PATCH", f"/api/user/{heron['id']}", change)
 
-    assert await code_of(house, pair["accessToken"]) == told
+    assert await code_of(house, pair["accessToken"]) == expected
     await house.data("POST", "/api/auth/refresh", {"refreshToken": pair["refreshToken"]})
     online = await house.data("GET", "/api/online/list?size=200")
-    assert any(one.items() >= change.items() for one in online["items"])
+    assert any(session.items() >= change.items() for session in online["items"])
 
 
 async def test_what_no_token_says_leaves_the_tokens_alone(house: Inside) -> None:

@@ -96,8 +96,8 @@ async def test_nobody_changes_their_own_roles(house: Inside) -> None:
 
     for roles in ([], [mine, role_id(house, "user")], [role_id(house, "super")]):
         answer = await house.ask("PATCH", f"/api/user/{me}", {"roleIds": roles}, token=token)
-        told = (answer.status, answer.json["layer"], answer.json["required"], answer.json["field"])
-        assert told == (409, "account", [], "roles")
+        refusal = (answer.status, answer.json["layer"], answer.json["required"], answer.json["field"])
+        assert refusal == (409, "account", [], "roles")
 
     same = await house.ask("PATCH", f"/api/user/{me}", {"roleIds": [mine, mine], "phone": "123"}, token=token)
     assert [role["id"] for role in same.json["data"]["roles"]] == [mine]

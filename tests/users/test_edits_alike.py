@@ -71,9 +71,9 @@ async def test_a_post_tells_where_the_new_record_is(shared: Inside, noun: str) -
 
     where = answer.header("location")
     assert where == f"/api/{noun}/{answer.json['data']['id']}"
-    found = await shared.ask("GET", where)
-    assert values_of(found.json["data"]) == values_of(answer.json["data"])
-    assert found.header("etag") == answer.header("etag")
+    reply = await shared.ask("GET", where)
+    assert values_of(reply.json["data"]) == values_of(answer.json["data"])
+    assert reply.header("etag") == answer.header("etag")
     await shared.data("DELETE", where)
     dry = await shared.ask("POST", f"/api/{noun}?dryRun=true", other)
     assert (dry.status, dry.header("location")) == (200, None)
@@ -112,9 +112,9 @@ async def test_both_are_refused_for_a_record_that_has_changed_since_it_was_read(
     old, body = read.header("etag") or "", body_of(noun, read.json["data"])
     await shared.data("PATCH", path, PATCH[noun], ("If-Match", old))
 
-    for method, said in (("PUT", body), ("PATCH", PATCH[noun])):
+    for method, edit in (("PUT", body), ("PATCH", PATCH[noun])):
         for query in ("", "?dryRun=true"):
-            late = await shared.ask(method, path + query, said, ("If-Match", old))
+            late = await shared.ask(method, path + query, edit, ("If-Match", old))
             assert (late.status, late.code) == (412, "precondition_failed")
     status = await shared.ask("PUT", f"{path}/status", {"status": "enabled"}, ("If-Match", old))
     assert status.status == (412 if noun == "user" else 404)
@@ -124,5 +124,5 @@ async def test_both_are_refused_for_a_record_that_has_changed_since_it_was_read(
 async def test_what_never_changes_is_refused_in_both(shared: Inside, noun: str, path: str) -> None:
     body = body_of(noun, await shared.data("GET", path))
 
-    for method, said in (("PUT", body), ("PATCH", {})):
-        assert (await shared.ask(method, path, said | FIXED[noun])).fields == [*FIXED[noun]]
+    for method, edit in (("PUT", body), ("PATCH", {})):
+        assert (await shared.ask(method, path, edit | FIXED[noun])).fields == [*FIXED[noun]]

@@ -30,8 +30,8 @@ async def logged(house: Inside, request_id: str) -> Any:
     """Return the entry of a request in the operation log, which is written a moment later."""
     for _ in range(500):
         entries = await house.data("GET", "/api/operation-log/list?size=200")
-        if found := [one for one in entries["items"] if one["requestId"] == request_id]:
-            return found[0]
+        if matches := [entry for entry in entries["items"] if entry["requestId"] == request_id]:
+            return matches[0]
         await asyncio.sleep(0.02)
     raise AssertionError(f"{request_id} is not in the operation log")
 
@@ -145,9 +145,13 @@ async def test_what_nobody_does_to_themselves_is_a_denial_that_the_policy_explai
     detail = await house.data("GET", f"/api/operation-log/{entry['id']}")
     assert (entry["decision"], detail["decisionId"]) == ("deny", answer.json["decisionId"])
     question = {"permissions": ["*"], "layer": "account", "object": act}
-    found = await house.data("POST", "/api/policy/explain", question)
-    assert found["asked"]["decisionId"] == answer.json["decisionId"]
-    assert (found["allowed"], found["asked"]["reason"], found["asked"]["lines"]) == (False, "no_line", [])
+    explanation = await house.data("POST", "/api/policy/explain", question)
+    assert explanation["asked"]["decisionId"] == answer.json["decisionId"]
+    assert (explanation["allowed"], explanation["asked"]["reason"], explanation["asked"]["lines"]) == (
+        False,
+        "no_line",
+        [],
+    )
 
 
 @pytest.fixture
@@ -168,8 +172,8 @@ async def test_a_worker_behind_the_newest_revision_waits_for_it_before_it_decide
 
     async def check() -> None:
         async with parts.database.transaction() as connection:
-            found = await Delegation(live).check(connection, ROOT)
-            await found.require(["system:user:list"], "never")
+            delegation = await Delegation(live).check(connection, ROOT)
+            await delegation.require(["system:user:list"], "never")
 
     waiting = asyncio.create_task(check())
     await asyncio.sleep(0.1)

@@ -63,9 +63,9 @@ async def listed(aviary: Inside, **query: Any) -> Any:
 
 
 async def names(aviary: Inside, **query: Any) -> list[str]:
-    found = await listed(aviary, **query)
-    assert found["total"] == len(found["items"])
-    return [one["userName"] for one in found["items"]]
+    page = await listed(aviary, **query)
+    assert page["total"] == len(page["items"])
+    return [user["userName"] for user in page["items"]]
 
 
 def birds(*numbers: int) -> list[str]:
@@ -107,13 +107,13 @@ async def test_users_are_found_by_the_id_of_a_role(aviary: Inside) -> None:
 
 
 async def test_each_user_is_listed_with_all_roles_given(aviary: Inside) -> None:
-    found = await listed(aviary, userName="bird1")
+    page = await listed(aviary, userName="bird1")
 
-    roles = {one["userName"]: [role["roleCode"] for role in one["roles"]] for one in found["items"]}
+    roles = {user["userName"]: [role["roleCode"] for role in user["roles"]] for user in page["items"]}
     assert roles.pop("bird15") == ["auditor", "user"]
     assert set(map(tuple, roles.values())) == {()}
-    (one,) = [one for one in found["items"] if one["userName"] == "bird15"]
-    assert one == await aviary.data("GET", f"/api/user/{one['id']}")
+    (user,) = [user for user in page["items"] if user["userName"] == "bird15"]
+    assert user == await aviary.data("GET", f"/api/user/{user['id']}")
 
 
 @pytest.mark.parametrize("sort", [*SORTS, *(f"-{field}" for field in SORTS)])
@@ -122,18 +122,18 @@ async def test_the_pages_of_each_sort_hold_every_user_once_and_in_order(aviary: 
     pages = [await listed(aviary, sort=sort, size=7, page=number) for number in range(1, 11)]
 
     assert whole["total"] == MANY + 2 == len(whole["items"])
-    assert [one for page in pages for one in page["items"]] == whole["items"]
+    assert [user for page in pages for user in page["items"]] == whole["items"]
     assert {page["total"] for page in pages} == {whole["total"]}
     field = sort.removeprefix("-")
-    values = [one[field] for one in whole["items"] if one[field] is not None]
+    values = [user[field] for user in whole["items"] if user[field] is not None]
     if field != "id":
         values = [value.lower() for value in values]
     assert values == sorted(values, reverse=sort.startswith("-"))
 
 
 async def test_a_page_beyond_the_last_is_empty_and_still_counts(aviary: Inside) -> None:
-    found = await listed(aviary, page=100)
-    assert (found["items"], found["total"]) == ([], MANY + 2)
+    page = await listed(aviary, page=100)
+    assert (page["items"], page["total"]) == ([], MANY + 2)
 
 
 @pytest.mark.parametrize(

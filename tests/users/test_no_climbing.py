@@ -116,13 +116,13 @@ def test_every_write_of_the_route_table_is_walked_or_said_to_act_on_nobody_else(
 @pytest.mark.parametrize("write", WRITES, ids=str)
 async def test_a_write_needs_its_own_code_and_those_of_what_it_touches(stage: Stage, write: Write) -> None:
     before = stage.world.stored()
-    for one in stage.attempts[write]:
-        if not one.allowed:
-            answer = await stage.callers[one.caller].ask(*one.request)
-            assert answer.status in REFUSED.get(write.endpoint, (403,)), (one, answer.body)
+    for attempt in stage.attempts[write]:
+        if not attempt.allowed:
+            answer = await stage.callers[attempt.caller].ask(*attempt.request)
+            assert answer.status in REFUSED.get(write.endpoint, (403,)), (attempt, answer.body)
     assert stage.world.stored() == before
 
-    for one in stage.attempts[write]:
-        if one.allowed:
-            answer = await stage.callers[one.caller].ask(*one.request)
-            assert answer.status in ALLOWED.get(write.endpoint, (200, 201)), (one, answer.body)
+    for attempt in stage.attempts[write]:
+        if attempt.allowed:
+            answer = await stage.callers[attempt.caller].ask(*attempt.request)
+            assert answer.status in ALLOWED.get(write.endpoint, (200, 201)), (attempt, answer.body)

@@ -99,8 +99,8 @@ class Gang:
 
     def held(self) -> dict[str, set[str]]:
         """Return what each of them holds, by the rows of the database."""
-        found = self.connection.execute(HELD.encode(), [list(self.tokens)]).fetchall()
-        return {name: {probe for probe in PROBES if covers(codes, probe)} for name, codes in found}
+        rows = self.connection.execute(HELD.encode(), [list(self.tokens)]).fetchall()
+        return {name: {probe for probe in PROBES if covers(codes, probe)} for name, codes in rows}
 
     def user(self, name: str) -> int:
         """Return the id of a user, or of the newest one."""
@@ -117,15 +117,15 @@ class Gang:
     def name_of(self, path: str) -> str:
         """Return the name of the user whom a path is about; any for other paths."""
         number = next(filter(str.isdecimal, path.split("/")), "0")
-        found = self.connection.execute(b'SELECT user_name FROM sys."user" WHERE id = %s', [int(number)])
-        return str((found.fetchone() or ("",))[0])
+        selected = self.connection.execute(b'SELECT user_name FROM sys."user" WHERE id = %s', [int(number)])
+        return str((selected.fetchone() or ("",))[0])
 
     def _id(self, table: str, column: str, name: str, other: str) -> int:
         """Return an id that may be there no more; of ``other`` if there never was such a name."""
         if name == "newest":
             chosen = "SELECT max(id) FROM sys."
-            ((found,),) = self.connection.execute(f"{chosen}{table}".encode()).fetchall()
-            return int(found)
+            ((number,),) = self.connection.execute(f"{chosen}{table}".encode()).fetchall()
+            return int(number)
         statement = f"SELECT id FROM sys.{table} WHERE {column} = %s"
         row = self.connection.execute(statement.encode(), [name]).fetchone()
         return int(row[0]) if row else 4711 if name == other else self._id(table, column, other, other)

@@ -48,12 +48,12 @@ def having(names: Iterable[str]) -> Iterator[tuple[str, list[ast.AST]]]:
 
 def called(*names: str) -> dict[str, set[str]]:
     """Return the modules that call each function, or method with the name of what it is called on."""
-    found: dict[str, set[str]] = {name: set() for name in names}
+    callers: dict[str, set[str]] = {name: set() for name in names}
     for module, inside in having(names):
         for node in inside:
-            if isinstance(node, ast.Call) and (name := name_of(node.func)) in found:
-                found[name].add(module)
-    return found
+            if isinstance(node, ast.Call) and (name := name_of(node.func)) in callers:
+                callers[name].add(module)
+    return callers
 
 
 def name_of(called: ast.AST) -> str:
@@ -76,9 +76,9 @@ def test_only_the_delegation_check_and_the_operator_say_which_accounts_are_creat
     tree = ast.parse((SERVICE / "records/users/account_writes.py").read_text())
     takes = {
         node.name: [
-            ast.unparse(one.annotation)
-            for one in ast.walk(node)
-            if isinstance(one, ast.arg) and one.annotation
+            ast.unparse(argument.annotation)
+            for argument in ast.walk(node)
+            if isinstance(argument, ast.arg) and argument.annotation
         ]
         for node in ast.walk(tree)
         if isinstance(node, ast.AsyncFunctionDef) and node.name in {"create", "create_all"}
@@ -123,18 +123,18 @@ COMPARING = {
 
 
 def test_nothing_outside_the_engine_compares_held_codes() -> None:
-    found: dict[str, set[str]] = defaultdict(set)
+    comparisons: dict[str, set[str]] = defaultdict(set)
     for module, inside in having([*COMPARING, "held"]):
         for node in inside:
             name = getattr(node, "attr", None) or getattr(node, "id", None) or getattr(node, "name", None)
             if name in COMPARING:
-                found[module].add(str(name))
+                comparisons[module].add(str(name))
             if isinstance(node, ast.Compare) and any(
-                name_of(one).startswith("held.") for one in ast.walk(node)
+                name_of(part).startswith("held.") for part in ast.walk(node)
             ):
-                found[module].add(ast.unparse(node))
+                comparisons[module].add(ast.unparse(node))
 
-    assert {module for module in found if not module.startswith(("authz/", "laboratory/"))} == {
+    assert {module for module in comparisons if not module.startswith(("authz/", "laboratory/"))} == {
         "kernel/codes",
         "web/observability/decision_events",  # writes both sets if they differ, and opens nothing
     }
@@ -214,7 +214,9 @@ def test_the_services_that_act_on_users_take_a_target_in_place_of_an_id() -> Non
     }.items():
         tree = ast.parse((SERVICE / f"{module}.py").read_text())
         takes = {
-            node.name: [ast.unparse(one.annotation) for one in node.args.args if one.annotation]
+            node.name: [
+                ast.unparse(argument.annotation) for argument in node.args.args if argument.annotation
+            ]
             for node in ast.walk(tree)
             if isinstance(node, ast.AsyncFunctionDef) and node.name in names
         }

@@ -15,8 +15,8 @@ PATH = "/api/user/operations"
 NOWHERE = "9007199254740991"
 
 
-async def listed(one: Member) -> set[str]:
-    answer = await one.ask("GET", PATH)
+async def listed(user: Member) -> set[str]:
+    answer = await user.ask("GET", PATH)
     assert answer.status == 200, answer.body
     data = answer.json["data"]
     assert str(data["revision"]) == answer.header("x-policy-revision")

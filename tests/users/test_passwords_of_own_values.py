@@ -18,7 +18,7 @@ def refused(answer: Answer, field: str) -> bool:
     """Whether the request was refused for the password alone, whose text is not repeated."""
     return (
         answer.status == 422
-        and [(one["field"], one["message"]) for one in answer.json["errors"]] == [(field, REASON)]
+        and [(error["field"], error["message"]) for error in answer.json["errors"]] == [(field, REASON)]
         and PHONE not in answer.body.decode()
     )
 
@@ -28,7 +28,7 @@ async def test_the_own_phone_number_is_no_password_of_a_new_user(house: Inside) 
 
     assert refused(await house.ask("POST", "/api/user", heron), "password")
     imported = await house.ask("POST", "/api/user/import", {"users": [heron]})
-    assert [(one["field"], one["message"]) for one in imported.json["errors"]] == [("password", REASON)]
+    assert [(error["field"], error["message"]) for error in imported.json["errors"]] == [("password", REASON)]
 
 
 async def test_nor_can_a_user_or_an_administrator_set_it_later(house: Inside) -> None:

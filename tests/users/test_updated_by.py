@@ -39,30 +39,30 @@ async def test_a_record_names_who_made_it_and_who_edited_it_last(
     house: Inside, path: str, body: dict[str, Any], change: dict[str, Any] | None
 ) -> None:
     made = await house.data("POST", path, body)
-    one = f"{path}/{made['id']}"
-    assert (made["updatedBy"], await who(house, one)) == ("admin", "admin")
+    target = f"{path}/{made['id']}"
+    assert (made["updatedBy"], await who(house, target)) == ("admin", "admin")
     if change is None:
         return
     other = await editor(house)
-    saved = await other.ask("PATCH", one, change)
+    saved = await other.ask("PATCH", target, change)
     assert saved.status == 200, saved.body
-    assert await who(house, one) == "editor"
+    assert await who(house, target) == "editor"
     listed = (await house.data("GET", f"{path}/list?sort=-id"))["items"]
     assert [entry["updatedBy"] for entry in listed if entry["id"] == made["id"]] == ["editor"]
 
 
 async def test_what_a_role_gives_names_who_gave_it_and_leaves_the_version(house: Inside) -> None:
     made = await house.data("POST", "/api/role", ROLE)
-    one = f"/api/role/{made['id']}"
+    target = f"/api/role/{made['id']}"
     other = await editor(house)
-    given = await other.ask("PUT", f"{one}/permissions", {"permissions": ["system:role:list"]})
+    given = await other.ask("PUT", f"{target}/permissions", {"permissions": ["system:role:list"]})
     assert given.status == 200, given.body
-    found = await house.data("GET", one)
-    assert (found["updatedBy"], found["version"]) == ("editor", made["version"])
-    assert found["updateTime"] > made["updateTime"]
+    role = await house.data("GET", target)
+    assert (role["updatedBy"], role["version"]) == ("editor", made["version"])
+    assert role["updateTime"] > made["updateTime"]
     table = {"roles": [{"roleCode": "clerk", "roleName": "Clerk", "permissions": []}]}
     assert (await house.ask("POST", "/api/role/import", table)).status == 200
-    assert await who(house, one) == "admin"
+    assert await who(house, target) == "admin"
 
 
 async def test_an_import_names_who_imported(house: Inside) -> None:
@@ -70,8 +70,8 @@ async def test_an_import_names_who_imported(house: Inside) -> None:
     table = {"users": [{"userName": "imported", "nickName": "Imported", "password": "three wary otters"}]}
     done = await other.ask("POST", "/api/user/import", table)
     assert done.status == 200, done.body
-    (found,) = (await house.data("GET", "/api/user/list?userName=imported"))["items"]
-    assert found["updatedBy"] == "editor"
+    (user,) = (await house.data("GET", "/api/user/list?userName=imported"))["items"]
+    assert user["updatedBy"] == "editor"
 
 
 async def test_what_a_start_has_seeded_names_nobody_and_a_login_is_no_edit(house: Inside) -> None:

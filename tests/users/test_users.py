@@ -265,7 +265,7 @@ async def test_each_operation_needs_its_code(house: Inside) -> None:
         "delete": [("DELETE", "/api/user/1", None)],
     }
     for action, asked in operations.items():
-        others = [f"system:user:{one}" for one in actions if one != action]
+        others = [f"system:user:{other}" for other in actions if other != action]
         token = await caller(house, f"all-but-{action}", *others)
         for method, path, body in asked:
             answer = await house.ask(method, path, body, token=token)

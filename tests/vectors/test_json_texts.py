@@ -17,30 +17,30 @@ forms = pytest.mark.parametrize("form", [b"%s", b'{"roleName": "A role", "roleCo
 
 async def refusals(service: Inside, kind: str, form: bytes) -> dict[str, str | None]:
     """Send each text of a kind, put into ``form``, as a new role; return the code of each refusal by name."""
-    found = {}
+    codes = {}
     for name, text in json_texts(kind).items():
         answer = await service.ask_raw("POST", "/api/role", form.replace(b"%s", text), JSON)
-        found[name] = None if answer.status == 201 else answer.code
-    return found
+        codes[name] = None if answer.status == 201 else answer.code
+    return codes
 
 
 @forms
 async def test_what_is_no_json_is_a_bad_request(shared: Inside, form: bytes) -> None:
-    found = await refusals(shared, "n", form)
-    assert len(found) == 188
-    assert {name: code for name, code in found.items() if code != "bad_request"} == {}
+    codes = await refusals(shared, "n", form)
+    assert len(codes) == 188
+    assert {name: code for name, code in codes.items() if code != "bad_request"} == {}
 
 
 @forms
 async def test_json_is_read_and_judged_by_its_type(shared: Inside, form: bytes) -> None:
-    found = await refusals(shared, "y", form)
-    assert len(found) == 95
-    assert {name for name, code in found.items() if code == "bad_request"} == DUPLICATES
-    assert set(found.values()) <= {"bad_request", "validation_failed", None}
+    codes = await refusals(shared, "y", form)
+    assert len(codes) == 95
+    assert {name for name, code in codes.items() if code == "bad_request"} == DUPLICATES
+    assert set(codes.values()) <= {"bad_request", "validation_failed", None}
 
 
 @forms
 async def test_what_a_parser_may_treat_either_way_is_refused_in_words(shared: Inside, form: bytes) -> None:
-    found = await refusals(shared, "i", form)
-    assert len(found) == 35
-    assert set(found.values()) <= {"bad_request", "validation_failed"}
+    codes = await refusals(shared, "i", form)
+    assert len(codes) == 35
+    assert set(codes.values()) <= {"bad_request", "validation_failed"}

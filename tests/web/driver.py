@@ -22,9 +22,9 @@ class Answer:
     body: bytes
 
     def header(self, name: str) -> str | None:
-        found = [value for header, value in self.headers if header == name.lower()]
-        assert len(found) < 2, f"{name} is there twice: {found}"
-        return found[0] if found else None
+        values = [value for header, value in self.headers if header == name.lower()]
+        assert len(values) < 2, f"{name} is there twice: {values}"
+        return values[0] if values else None
 
     @property
     def json(self) -> Any:

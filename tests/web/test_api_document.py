@@ -60,15 +60,19 @@ def problems_of(operation: dict[str, Any]) -> list[str]:
         for answer in operation["responses"].values()
         if "application/problem+json" in answer.get("content", {})
     ]
-    return [one["$ref"].rpartition("/")[2] for schema in schemas for one in schema.get("oneOf", [schema])]
+    return [
+        alternative["$ref"].rpartition("/")[2]
+        for schema in schemas
+        for alternative in schema.get("oneOf", [schema])
+    ]
 
 
 def test_every_operation_has_a_name_that_starts_with_a_verb(document: Document) -> None:
     names = [operation["operationId"] for _, operation in operations(document)]
     assert len(set(names)) == len(names)
     assert {"logIn", "listUsers", "createUser", "setRolePermissions", "listLoginLogs"} <= set(names)
-    wanted = re.compile(rf"(?:{VERBS})(?:[A-Z][a-z]+)+")
-    assert [name for name in names if not wanted.fullmatch(name)] == []
+    pattern = re.compile(rf"(?:{VERBS})(?:[A-Z][a-z]+)+")
+    assert [name for name in names if not pattern.fullmatch(name)] == []
 
 
 def test_every_tag_is_described(document: Document) -> None:
@@ -78,14 +82,14 @@ def test_every_tag_is_described(document: Document) -> None:
 def test_no_name_of_an_operation_is_derived_from_its_path(
     served: list[Operation], document: Document
 ) -> None:
-    shown = {one["operationId"] for _, one in operations(document)}
-    assert shown - {one.mark.operation_id for one in served} == set()
+    shown = {operation["operationId"] for _, operation in operations(document)}
+    assert shown - {operation.mark.operation_id for operation in served} == set()
 
 
 def test_path_parameters_are_camel_case(document: Document) -> None:
     for name, operation in operations(document):
-        told = {one["name"] for one in operation.get("parameters", ()) if one["in"] == "path"}
-        assert told == set(re.findall(r"\{([a-zA-Z]+)\}", name)), name
+        declared = {entry["name"] for entry in operation.get("parameters", ()) if entry["in"] == "path"}
+        assert declared == set(re.findall(r"\{([a-zA-Z]+)\}", name)), name
         assert "_" not in name
     assert "/api/online/{loginId}" in document["paths"]
 
@@ -119,10 +123,10 @@ def test_every_reference_leads_to_a_component_and_none_is_unused(document: Docum
     known = {
         f"#/components/{kind}/{name}" for kind, named in document["components"].items() for name in named
     }
-    found = set(references(document))
-    assert len(found) > 200
+    referenced = set(references(document))
+    assert len(referenced) > 200
     schemes = {f"#/components/securitySchemes/{name}" for name in document["components"]["securitySchemes"]}
-    assert found == known - schemes
+    assert referenced == known - schemes
 
 
 def unnamed(part: Any) -> Iterator[list[Any]]:
@@ -145,8 +149,8 @@ def test_every_enumeration_is_a_named_component(document: Document) -> None:
 
 def parameter(document: Document, operation_id: str, name: str) -> Any:
     """Return the schema of a parameter."""
-    (found,) = [one for _, one in operations(document) if one["operationId"] == operation_id]
-    (schema,) = [one["schema"] for one in found["parameters"] if one["name"] == name]
+    (operation,) = [entry for _, entry in operations(document) if entry["operationId"] == operation_id]
+    (schema,) = [entry["schema"] for entry in operation["parameters"] if entry["name"] == name]
     return schema
 
 
@@ -154,13 +158,13 @@ def test_parameters_have_the_patterns_that_the_service_checks(document: Document
     device = parameter(document, "endOwnSession", "device")["pattern"]
     assert (bool(re.search(device, "web")), re.search(device, "Web!")) == (True, None)
     tag = parameter(document, "updateUser", "If-Match")["pattern"]
-    assert all(re.search(tag, one) for one in ("*", '"3"', 'W/"3", "4"'))
+    assert all(re.search(tag, example) for example in ("*", '"3"', 'W/"3", "4"'))
     assert not re.search(tag, "3")
     assert parameter(document, "listUsers", "sort")["$ref"].endswith("/UserSort")
 
 
 def test_files_are_sent_and_received_as_binary(document: Document) -> None:
-    bodies = {one["operationId"]: one for _, one in operations(document)}
+    bodies = {operation["operationId"]: operation for _, operation in operations(document)}
     form = bodies["uploadFile"]["requestBody"]["content"]["multipart/form-data"]["schema"]["$ref"]
     file = document["components"]["schemas"][form.rpartition("/")[2]]["properties"]["file"]
     assert file["format"] == "binary"
@@ -172,12 +176,17 @@ def test_files_are_sent_and_received_as_binary(document: Document) -> None:
 
 
 def test_an_operation_says_in_words_whom_it_serves(document: Document) -> None:
-    said = {one["operationId"]: one["description"] for _, one in operations(document)}
-    assert said["listUsers"].endswith("Needs the permission `system:user:list` (List users).")
-    assert "Needs any one of the permissions `system:role:list` (List and read roles), " in said["listRoles"]
-    assert said["logIn"].endswith("Needs no login.")
-    assert said["logOut"].endswith("Needs a login, and no permission.")
-    assert [name for name, text in said.items() if "Needs " not in text] == []
+    descriptions = {
+        operation["operationId"]: operation["description"] for _, operation in operations(document)
+    }
+    assert descriptions["listUsers"].endswith("Needs the permission `system:user:list` (List users).")
+    assert (
+        "Needs any one of the permissions `system:role:list` (List and read roles), "
+        in descriptions["listRoles"]
+    )
+    assert descriptions["logIn"].endswith("Needs no login.")
+    assert descriptions["logOut"].endswith("Needs a login, and no permission.")
+    assert [name for name, text in descriptions.items() if "Needs " not in text] == []
 
 
 def test_every_tag_has_a_description(document: Document) -> None:
@@ -208,28 +217,30 @@ def test_answers_name_their_headers(document: Document) -> None:
     known = document["components"]["headers"]
     # A file elsewhere is not a new record, so its `Location` has another description.
     assert set().union(*headers.values()) == known.keys() - {"FileLocation"}
-    found = {"downloadFile 307", "downloadPublicFile 307"}
-    made = {name for name, names in headers.items() if "Location" in names} - found
+    redirects = {"downloadFile 307", "downloadPublicFile 307"}
+    made = {name for name, names in headers.items() if "Location" in names} - redirects
     assert made == {f"{name} 201" for name in CREATING}
 
 
 def test_each_operation_says_whether_it_takes_an_idempotency_key(document: Document) -> None:
     takes = {
-        one["operationId"]
-        for _, one in operations(document)
-        if any(parameter["name"] == "Idempotency-Key" for parameter in one.get("parameters", ()))
+        operation["operationId"]
+        for _, operation in operations(document)
+        if any(parameter["name"] == "Idempotency-Key" for parameter in operation.get("parameters", ()))
     }
     replays = {
-        one["operationId"]
-        for _, one in operations(document)
-        if "Idempotency-Replayed" in one["responses"].get("201", {"headers": ()})["headers"]
+        operation["operationId"]
+        for _, operation in operations(document)
+        if "Idempotency-Replayed" in operation["responses"].get("201", {"headers": ()})["headers"]
     }
     refuses = {
-        one["operationId"]: one["description"]
-        for _, one in operations(document)
-        if "Refuses an `Idempotency-Key`: " in one["description"]
+        operation["operationId"]: operation["description"]
+        for _, operation in operations(document)
+        if "Refuses an `Idempotency-Key`: " in operation["description"]
     }
-    creates = {one["operationId"] for _, one in operations(document) if "201" in one["responses"]}
+    creates = {
+        operation["operationId"] for _, operation in operations(document) if "201" in operation["responses"]
+    }
     assert takes == replays == creates - refuses.keys()
     assert "tokens, which are never kept." in refuses["logIn"]
 
@@ -256,7 +267,8 @@ def test_operations_that_answer_a_tag_are_marked_so_and_no_others() -> None:
         for node in ast.walk(tree):
             if isinstance(node, ast.AsyncFunctionDef) and node.name.startswith("on_"):
                 has_mark = any(
-                    isinstance(one, ast.Name) and one.id == "tagged" for one in node.decorator_list
+                    isinstance(decorator, ast.Name) and decorator.id == "tagged"
+                    for decorator in node.decorator_list
                 )
                 assert has_mark == bool(called(node) & known), f"{source}, line {node.lineno}"
                 marked += [node.name] * has_mark
@@ -268,7 +280,7 @@ def test_what_if_match_asks_for_is_answered_by_the_same_path(document: Document)
         asks = [
             operation["operationId"]
             for operation in methods.values()
-            if any(one["name"] == "If-Match" for one in operation.get("parameters", ()))
+            if any(entry["name"] == "If-Match" for entry in operation.get("parameters", ()))
         ]
         answers = [
             method
@@ -286,8 +298,8 @@ def test_no_member_of_a_component_has_a_default(document: Document) -> None:
     defaults = [
         f"{name}.{member}"
         for name, schema in schemas.items()
-        for member, told in schema.get("properties", {}).items()
-        if "default" in told
+        for member, described in schema.get("properties", {}).items()
+        if "default" in described
     ]
     assert defaults == []
 
@@ -322,7 +334,7 @@ def test_a_problem_has_the_members_of_its_code(document: Document) -> None:
     assert "until" not in schemas["AccountBannedProblem"]["required"]
 
 
-def told() -> Iterator[tuple[type[Refusal], str]]:
+def told_members() -> Iterator[tuple[type[Refusal], str]]:
     """Yield the further members that the code of the service gives to refusals, with the refusal."""
     kinds = {kind.__name__: kind for kind in refusals()}
     calls = re.compile(rf"\b(?:{'|'.join(kinds)})\(")
@@ -341,9 +353,9 @@ def test_every_member_that_a_refusal_is_given_is_in_its_schema(document: Documen
         for name, schema in document["components"]["schemas"].items()
         if name.endswith("Problem")
     }
-    found = set(told())
-    assert len(found) > 10
-    assert [member for kind, member in found if member not in known[kind.code]] == []
+    matches = set(told_members())
+    assert len(matches) > 10
+    assert [member for kind, member in matches if member not in known[kind.code]] == []
 
 
 def test_every_filter_by_an_enumeration_takes_several_values_and_every_sort_is_one(

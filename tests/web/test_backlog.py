@@ -28,11 +28,11 @@ class Taker:
     def take(self) -> float | None:
         self.calls += 1
         if self.again is None:
-            found = [*self.backlog.waiting]
+            pending = [*self.backlog.waiting]
             self.backlog.waiting.clear()
             self.begun.set()
             self.free.wait(10)
-            self.taken += found
+            self.taken += pending
         return self.again
 
 

@@ -41,18 +41,18 @@ def folder(tmp_path: Path) -> Path:
 
 async def script_of(app: RequestMiddleware) -> str:
     page = (await ask(app, "GET", "/console")).body.decode()
-    found = re.search(r'src="(/console/[0-9a-f]{16}/main\.js)"', page)
-    assert found is not None, page
-    return found[1]
+    match = re.search(r'src="(/console/[0-9a-f]{16}/main\.js)"', page)
+    assert match is not None, page
+    return match[1]
 
 
 async def test_the_page_of_the_package_leads_to_files_that_are_served() -> None:
     app = served()
     page = await ask(app, "GET", "/console")
     assert (page.status, page.header("content-type")) == (200, "text/html; charset=utf-8")
-    found = re.findall(r' (?:src|href)="([^"]+)"', page.body.decode())
-    assert len(found) >= 2
-    for path in found:
+    paths = re.findall(r' (?:src|href)="([^"]+)"', page.body.decode())
+    assert len(paths) >= 2
+    for path in paths:
         assert (await ask(app, "GET", path)).status == 200, path
 
 

@@ -134,12 +134,12 @@ async def test_without_listed_origins_nothing_is_different() -> None:
 async def test_a_preflight_request_needs_no_token() -> None:
     answer = await preflight("/api/thing", "POST")
     assert (answer.status, answer.body) == (204, b"")
-    told = cross_origin(answer)
-    assert told["access-control-allow-origin"] == OURS
-    assert told["access-control-allow-methods"] == "GET, POST"
-    headers = told["access-control-allow-headers"].split(", ")
+    cors_headers = cross_origin(answer)
+    assert cors_headers["access-control-allow-origin"] == OURS
+    assert cors_headers["access-control-allow-methods"] == "GET, POST"
+    headers = cors_headers["access-control-allow-headers"].split(", ")
     assert {"Authorization", "Content-Type", "If-Match", "X-Policy-Min-Revision"} <= set(headers)
-    assert int(told["access-control-max-age"]) <= 7200  # what Chromium takes at most
+    assert int(cors_headers["access-control-max-age"]) <= 7200  # what Chromium takes at most
 
 
 @pytest.mark.parametrize(
@@ -177,10 +177,10 @@ async def test_a_preflight_request_reaches_neither_guard_nor_responder() -> None
 @pytest.mark.parametrize("method", ["GET", "OPTIONS"])
 async def test_credentials_are_never_allowed_and_no_origin_stands_for_all(method: str) -> None:
     answer = await ask(APP, method, "/api/thing", ORIGIN, ("Access-Control-Request-Method", "GET"))
-    told = cross_origin(answer)
-    assert told
-    assert "access-control-allow-credentials" not in told
-    assert "*" not in told.values()
+    cors_headers = cross_origin(answer)
+    assert cors_headers
+    assert "access-control-allow-credentials" not in cors_headers
+    assert "*" not in cors_headers.values()
 
 
 async def test_the_header_of_the_token_is_the_configured_one() -> None:

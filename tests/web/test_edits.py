@@ -74,8 +74,8 @@ def test_a_replacement_has_every_value() -> None:
         "wild": True,
     }
     for name in WHOLE:
-        said = {key: value for key, value in WHOLE.items() if key != name}
-        assert fault(BirdReplacement, **said) == f"Object missing required field `{name}`"
+        fields = {key: value for key, value in WHOLE.items() if key != name}
+        assert fault(BirdReplacement, **fields) == f"Object missing required field `{name}`"
 
 
 def test_what_never_changes_may_be_left_out_of_a_replacement() -> None:
@@ -100,7 +100,7 @@ def test_constraints_and_unknown_members_are_refused_as_in_a_new_record(kind: ty
 
 def test_both_have_a_name_and_a_description_of_their_own() -> None:
     _, components = msgspec.json.schema_components([BirdReplacement, BirdPatch])
-    assert [(name, one["description"]) for name, one in components.items()] == [
+    assert [(name, component["description"]) for name, component in components.items()] == [
         ("BirdReplacement", "All values of a bird."),
         ("BirdPatch", "Some values of a bird."),
     ]
@@ -157,4 +157,6 @@ async def test_the_document_names_both_media_types_of_a_patch() -> None:
     asked = made["paths"]["/api/bird"]["patch"]["requestBody"]
     assert (asked["required"], not is_optional(BirdPatch)) == (True, True)
     assert [*asked["content"]] == ["application/json", "application/merge-patch+json"]
-    assert {one["schema"]["$ref"] for one in asked["content"].values()} == {"#/components/schemas/BirdPatch"}
+    assert {media_type["schema"]["$ref"] for media_type in asked["content"].values()} == {
+        "#/components/schemas/BirdPatch"
+    }

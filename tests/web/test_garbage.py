@@ -48,7 +48,7 @@ class Transport:
 
 def garbage_of(app: RequestMiddleware, request: bytes, status: bytes, times: int = 20) -> list[Any]:
     """Return what the garbage collector finds after ``request`` was served some times by one connection."""
-    found: list[Any] = []
+    garbage: list[Any] = []
 
     async def serve() -> None:
         config = uvicorn.Config(app, ws="none", lifespan="off", log_config=None, access_log=False)
@@ -73,14 +73,14 @@ def garbage_of(app: RequestMiddleware, request: bytes, status: bytes, times: int
             for _ in range(times):
                 await ask()
             gc.collect()
-            found.extend(gc.garbage)
+            garbage.extend(gc.garbage)
         finally:
             gc.set_debug(0)
             gc.garbage.clear()
             gc.enable()
 
     asyncio.run(serve())
-    return found
+    return garbage
 
 
 @pytest.mark.parametrize(

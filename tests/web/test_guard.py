@@ -300,11 +300,11 @@ class NeverAsked(PublishedRevisions):
 async def test_strangers_and_public_routes_wait_for_no_revision(revision: str) -> None:
     live = live_policy([*OPENINGS, *ENDPOINTS])
     app, _ = example(AuthorizationGuard(HeaderToken("Authorization", "Bearer "), Table(), live, NeverAsked()))
-    wanted = ("X-Policy-Min-Revision", revision)
+    header = ("X-Policy-Min-Revision", revision)
     for token, code in ((None, "unauthenticated"), ("unknown", "token_invalid"), ("down", "unavailable")):
         headers = [] if token is None else [("Authorization", f"Bearer {token}")]
-        assert (await ask(app, "GET", "/api/thing", *headers, wanted)).code == code
-    assert (await ask(app, "GET", "/api/open", wanted)).status == 200
+        assert (await ask(app, "GET", "/api/thing", *headers, header)).code == code
+    assert (await ask(app, "GET", "/api/open", header)).status == 200
 
 
 async def test_a_request_that_asks_for_a_newer_revision_is_decided_by_it() -> None:

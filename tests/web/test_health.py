@@ -23,7 +23,7 @@ pytestmark = pytest.mark.anyio
 TOKEN = "mX3-" * 8
 
 
-def found(state: State, **details: Any) -> Check:
+def check_of(state: State, **details: Any) -> Check:
     async def check() -> Health:
         return Health(state, details)
 
@@ -65,7 +65,7 @@ async def test_a_live_process_says_so_whatever_its_parts_do() -> None:
 
 
 async def test_ready_names_the_state_of_each_part_and_nothing_else() -> None:
-    answer = await get("/health/ready", database=found("up", version="18.1"), files=found("up"))
+    answer = await get("/health/ready", database=check_of("up", version="18.1"), files=check_of("up"))
     assert (answer.status, answer.json["data"]) == (
         200,
         {"status": "ready", "parts": {"database": "up", "files": "up"}},
@@ -74,10 +74,15 @@ async def test_ready_names_the_state_of_each_part_and_nothing_else() -> None:
 
 @pytest.mark.parametrize(
     ("check", "state"),
-    [(found("degraded"), "degraded"), (found("read_only"), "read_only"), (down, "down"), (hanging, "down")],
+    [
+        (check_of("degraded"), "degraded"),
+        (check_of("read_only"), "read_only"),
+        (down, "down"),
+        (hanging, "down"),
+    ],
 )
 async def test_a_part_that_requests_can_do_without_degrades(check: Check, state: str) -> None:
-    answer = await get("/health/ready", database=found("up"), files=check)
+    answer = await get("/health/ready", database=check_of("up"), files=check)
     assert (answer.status, answer.json["data"]) == (
         200,
         {"status": "degraded", "parts": {"database": "up", "files": state}},
@@ -85,12 +90,12 @@ async def test_a_part_that_requests_can_do_without_degrades(check: Check, state:
 
 
 @pytest.mark.parametrize(
-    ("check", "state"), [(found("read_only"), "read_only"), (down, "down"), (hanging, "down")]
+    ("check", "state"), [(check_of("read_only"), "read_only"), (down, "down"), (hanging, "down")]
 )
 async def test_a_vital_part_that_is_down_hangs_or_refuses_writes_makes_it_not_ready(
     check: Check, state: str
 ) -> None:
-    answer = await get("/health/ready", database=check, files=found("up", version="18.1"))
+    answer = await get("/health/ready", database=check, files=check_of("up", version="18.1"))
     assert (answer.status, answer.code) == (503, "unavailable")
     assert answer.json["parts"] == {"database": state, "files": "up"}
     assert answer.header("retry-after") == "1"
@@ -99,14 +104,14 @@ async def test_a_vital_part_that_is_down_hangs_or_refuses_writes_makes_it_not_re
 
 
 async def test_a_vital_part_that_works_with_a_loss_leaves_it_ready() -> None:
-    answer = await get("/health/ready", database=found("degraded"))
+    answer = await get("/health/ready", database=check_of("degraded"))
     assert (answer.status, answer.json["data"]["status"]) == (200, "degraded")
 
 
 @pytest.mark.parametrize("state", ["up", "read_only"])
 async def test_the_operators_token_shows_the_details_ready_or_not(state: State) -> None:
     headers = ("Authorization", f"Bearer {TOKEN}"), ("X-Real-IP", "198.51.100.1"), ("X-Other", "1")
-    answer = await get("/health/ready", *headers, database=found(state, version="18.1"))
+    answer = await get("/health/ready", *headers, database=check_of(state, version="18.1"))
     document = answer.json["data"] if state == "up" else answer.json
     arrived = {"address": "192.0.2.7", "peer": "192.0.2.7", "headers": {"x-real-ip": "198.51.100.1"}}
     assert document["details"] == {"version": "1.2.3", "request": arrived, "database": {"version": "18.1"}}
@@ -114,7 +119,7 @@ async def test_the_operators_token_shows_the_details_ready_or_not(state: State) 
 
 @pytest.mark.parametrize(("sent", "token"), [(f"Bearer {TOKEN}x", TOKEN), ("Bearer ", ""), ("", "")])
 async def test_another_token_shows_no_more_than_none(sent: str, token: str) -> None:
-    answer = await get("/health/ready", ("Authorization", sent), token=token, database=found("up"))
+    answer = await get("/health/ready", ("Authorization", sent), token=token, database=check_of("up"))
     assert (answer.status, answer.json["data"]) == (200, {"status": "ready", "parts": {"database": "up"}})
 
 
@@ -134,7 +139,7 @@ async def test_all_who_ask_at_once_or_soon_after_share_one_look_even_if_one_goes
     asked[0].cancel()
     await asyncio.sleep(0)
     release.set()
-    assert [one["database"].state for one in await asyncio.gather(*asked[1:])] == ["up"] * 9
+    assert [report["database"].state for report in await asyncio.gather(*asked[1:])] == ["up"] * 9
     assert (await checks.look())["database"].state == "up"
     assert looks == 1
 
@@ -171,7 +176,7 @@ async def test_a_look_is_taken_again_when_the_last_one_is_old() -> None:
 
 
 async def test_a_worker_that_is_withdrawn_is_not_ready_however_its_parts_fare() -> None:
-    checks = ReadinessChecks({"database": found("up")}, {"database"})
+    checks = ReadinessChecks({"database": check_of("up")}, {"database"})
     app = service(checks)
     assert (await ask(app, "GET", "/health/ready")).status == 200
     checks.withdraw("The service is stopping")

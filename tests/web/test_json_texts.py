@@ -152,12 +152,12 @@ WELL_FORMED = [
 
 async def answered_otherwise(texts: list[bytes], status: int, code: str) -> list[tuple[bytes, int, str]]:
     """Send each text alone and within an object; return the beginnings of those answered otherwise."""
-    found = []
+    deviations = []
     for body in [body for text in texts for body in (text, b'{"surplus":' + text + b"}")]:
         answer = await ask(APP, "POST", "/api/thing", JSON, body=body)
         if (answer.status, answer.code) != (status, code):
-            found.append((body[:60], answer.status, answer.code))
-    return found
+            deviations.append((body[:60], answer.status, answer.code))
+    return deviations
 
 
 async def test_what_is_no_json_text_is_a_bad_request_whatever_its_type() -> None:

@@ -44,40 +44,44 @@ PARTS = re.compile("_(bucket|sum|count)$")
 @pytest.fixture(scope="module")
 def samples() -> dict[str, list[Sample]]:
     """Return the samples of a worker that was never started, by metric."""
-    found = defaultdict(list)
+    by_name = defaultdict(list)
     with unstarted() as container:
         for sample in worker_samples(container):
             name = sample.name if sample.name in FAMILIES else PARTS.sub("", sample.name)
-            found[name].append(sample)
+            by_name[name].append(sample)
     for sample in (*samples_of_database(FOUND), *samples_of_store(4, LogQueue(2, 300, 1.5), 1_000)):
-        found[sample.name].append(sample)
-    return found
+        by_name[sample.name].append(sample)
+    return by_name
 
 
 def test_every_metric_of_the_installation_is_told(samples: dict[str, list[Sample]]) -> None:
     assert samples.keys() >= OF_ALL.keys()
-    told = {(one.name, *one.labels.values()): one.value for name in OF_ALL for one in samples[name]}
+    values = {
+        (sample.name, *sample.labels.values()): sample.value for name in OF_ALL for sample in samples[name]
+    }
     prefix = "portcullis_"
-    assert told[prefix + "policy_workers",] == 3
-    assert told[prefix + "policy_workers_behind",] == 1
-    assert told[prefix + "log_queue_oldest_seconds",] == 1.5
-    assert told[prefix + "log_verification_faulty_days", "operation_log"] == 1
-    assert told[prefix + "backup_overdue_seconds",] == 60
+    assert values[prefix + "policy_workers",] == 3
+    assert values[prefix + "policy_workers_behind",] == 1
+    assert values[prefix + "log_queue_oldest_seconds",] == 1.5
+    assert values[prefix + "log_verification_faulty_days", "operation_log"] == 1
+    assert values[prefix + "backup_overdue_seconds",] == 60
     # The third worker is of a version that reports none, and no settings.
-    assert told[prefix + "node_variants", "version"] == told[prefix + "node_variants", "settings"] == 2
+    assert values[prefix + "node_variants", "version"] == values[prefix + "node_variants", "settings"] == 2
     # A paused job is neither late nor failing: somebody has decided so.
-    assert told[prefix + "job_overdue_seconds", "late"] == 30
-    assert told[prefix + "job_overdue_seconds", "held"] == 0
-    assert told[prefix + "job_failing", "held"] == 0
+    assert values[prefix + "job_overdue_seconds", "late"] == 30
+    assert values[prefix + "job_overdue_seconds", "held"] == 0
+    assert values[prefix + "job_failing", "held"] == 0
 
 
 def test_what_has_never_happened_is_there_at_0(samples: dict[str, list[Sample]]) -> None:
-    told = {(one.name, *one.labels.values()): one.value for name in OF_ALL for one in samples[name]}
+    values = {
+        (sample.name, *sample.labels.values()): sample.value for name in OF_ALL for sample in samples[name]
+    }
     prefix = "portcullis_"
-    assert told[prefix + "job_success_timestamp_seconds", "late"] == 0
-    assert told[prefix + "backup_timestamp_seconds",] == 0
+    assert values[prefix + "job_success_timestamp_seconds", "late"] == 0
+    assert values[prefix + "backup_timestamp_seconds",] == 0
     for name in ("timestamp_seconds", "days", "faulty_days"):
-        assert told[f"{prefix}log_verification_{name}", "login_log"] == 0
+        assert values[f"{prefix}log_verification_{name}", "login_log"] == 0
 
 
 def test_every_counter_and_histogram_is_there_at_0_before_its_first_event(
@@ -90,8 +94,8 @@ def test_every_counter_and_histogram_is_there_at_0_before_its_first_event(
 
 
 def test_every_sample_has_the_labels_of_its_metric(samples: dict[str, list[Sample]]) -> None:
-    for name, found in samples.items():
-        for sample in found:
+    for name, group in samples.items():
+        for sample in group:
             assert set(sample.labels) - {"le"} == set(FAMILIES[name].labels), sample
 
 
@@ -105,9 +109,9 @@ def test_names_follow_the_conventions() -> None:
 
 
 def test_denials_and_statuses_are_counted_from_the_start(samples: dict[str, list[Sample]]) -> None:
-    layers = {one.labels["layer"] for one in samples["portcullis_denials_total"]}
+    layers = {sample.labels["layer"] for sample in samples["portcullis_denials_total"]}
     assert layers == {"resource", "endpoint", "grant", "service", "account"}
-    statuses = {one.labels["status"] for one in samples["portcullis_http_responses_total"]}
+    statuses = {sample.labels["status"] for sample in samples["portcullis_http_responses_total"]}
     assert {"0", "200", "401", "403", "429", "500", "503"} <= statuses
 
 
@@ -115,6 +119,6 @@ def test_a_duration_is_in_its_bucket_and_in_all_larger_ones() -> None:
     durations = Durations()
     for seconds in (0.001, 0.0011, 9.0):
         durations.observe(seconds)
-    found = {one.labels.get("le", one.name): one.value for one in durations.samples("d", {})}
-    assert (found["0.001"], found["0.0025"], found["2.5"], found["+Inf"]) == (1, 2, 2, 3)
-    assert (found["d_count"], round(found["d_sum"], 4)) == (3, 9.0021)
+    buckets = {sample.labels.get("le", sample.name): sample.value for sample in durations.samples("d", {})}
+    assert (buckets["0.001"], buckets["0.0025"], buckets["2.5"], buckets["+Inf"]) == (1, 2, 2, 3)
+    assert (buckets["d_count"], round(buckets["d_sum"], 4)) == (3, 9.0021)

@@ -20,10 +20,10 @@ TOKEN = "mX3-" * 8
 
 def value(text: str, name: str, **labels: str) -> float:
     """Return the one number of a metric whose labels include ``labels``."""
-    wanted = [f'{label}="{value}"' for label, value in labels.items()]
+    required = [f'{label}="{value}"' for label, value in labels.items()]
     lines = [line for line in text.splitlines() if re.match(rf"{name}[{{ ]", line)]
-    (found,) = [line for line in lines if all(label in line for label in wanted)]
-    return float(found.rsplit(" ", 1)[1])
+    (match,) = [line for line in lines if all(label in line for label in required)]
+    return float(match.rsplit(" ", 1)[1])
 
 
 async def test_requests_denials_and_durations_are_counted_by_route_and_unknown_paths_as_one(

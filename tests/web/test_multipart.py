@@ -31,7 +31,7 @@ FRAGMENTS = [
 CONTENT = (
     st.lists(st.sampled_from(FRAGMENTS), max_size=30)
     .map(b"".join)
-    .filter(lambda one: b"\r\n--x-y" not in one)
+    .filter(lambda candidate: b"\r\n--x-y" not in candidate)
 )
 CUTS = st.lists(st.integers(0, 400), max_size=20)
 

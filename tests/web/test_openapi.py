@@ -144,7 +144,9 @@ async def test_parameters_have_their_types_defaults_and_descriptions(document: A
 
 async def test_headers_that_an_operation_reads_are_named(document: Any) -> None:
     named = {
-        name: [one["name"] for one in operation.get("parameters", ()) if one["in"] == "header"]
+        name: [
+            parameter["name"] for parameter in operation.get("parameters", ()) if parameter["in"] == "header"
+        ]
         for name, operation in operations(document)
     }
     assert named["DELETE /api/thing/{id}"] == ["If-Match", "X-Policy-Min-Revision"]

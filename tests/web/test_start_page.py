@@ -95,8 +95,8 @@ async def test_a_client_that_asks_for_json_gets_json(accept: str | None, media_t
 
 
 async def test_json_has_the_same_links() -> None:
-    told = (await start("application/json")).json["data"]
-    assert (told["name"], told["role"], told["links"]) == ("Portcullis", ROLE, LINKS)
+    body = (await start("application/json")).json["data"]
+    assert (body["name"], body["role"], body["links"]) == ("Portcullis", ROLE, LINKS)
 
 
 @pytest.mark.parametrize("accept", [BROWSER, "application/json"])

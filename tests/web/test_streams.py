@@ -88,13 +88,13 @@ async def test_only_an_answer_that_is_cut_off_is_told_to_the_log() -> None:
     whole, _ = app_of(Download(2))
     broken, _ = app_of(Download(2, Unavailable()))
 
-    with capture_logs() as told:
+    with capture_logs() as lines:
         await ask(whole, "GET", "/api/download")
-        assert [line["event"] for line in told if line["log_level"] == "warning"] == []
+        assert [line["event"] for line in lines if line["log_level"] == "warning"] == []
         with pytest.raises(Unavailable):
             await ask(broken, "GET", "/api/download")
 
-    assert [line["event"] for line in told if line["log_level"] == "warning"] == ["answer cut off"]
+    assert [line["event"] for line in lines if line["log_level"] == "warning"] == ["answer cut off"]
 
 
 async def test_a_stream_may_know_its_length_and_have_a_status_of_its_own() -> None:

@@ -75,7 +75,7 @@ async def append(connection: Connection, chain: Chain, log: Log, rows: Sequence[
     heads = await log_chain.heads_of(connection, log, chain.key_id, days)
     for day in sorted(days - heads.keys()):
         stored = await log_chain.day_before(connection, log, day)
-        earlier = [one for one in (stored, *heads) if one is not None and one < day]
+        earlier = [other_day for other_day in (stored, *heads) if other_day is not None and other_day < day]
         prior = max(earlier, default=None)
         heads[day] = Head(
             log=log, day=day, key_id=chain.key_id, number=0, hash=chain.begin(log, day), prior_day=prior
@@ -83,7 +83,7 @@ async def append(connection: Connection, chain: Chain, log: Log, rows: Sequence[
     before = dict(heads)
     lines = _linked(chain, rows, heads)
     await inserts.insert_all(connection, log, lines, _as_json(map(chain.sealed, heads.values())))
-    return [Grown(heads[day], one.number, one.hash) for day, one in before.items()]
+    return [Grown(heads[day], head.number, head.hash) for day, head in before.items()]
 
 
 def _as_json(heads: Iterable[Head]) -> str:

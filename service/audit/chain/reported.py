@@ -39,7 +39,7 @@ def told_lines(lines: Iterable[str]) -> list[ReportedHead]:
 
     Those of versions before timelines were kept are of the first one.
     """
-    found = []
+    heads = []
     for line in lines:
         if HEAD_EVENT not in line:
             continue
@@ -48,10 +48,10 @@ def told_lines(lines: Iterable[str]) -> list[ReportedHead]:
             if head["event"] == HEAD_EVENT:
                 day, number = date.fromisoformat(head["day"]), int(head["number"])
                 facts = (head["log"], day, head["key_id"], number, head["hash"])
-                found.append(ReportedHead(head.get("timeline", FIRST), *facts))
+                heads.append(ReportedHead(head.get("timeline", FIRST), *facts))
         except (ValueError, KeyError, TypeError, OverflowError):
             continue
-    return found
+    return heads
 
 
 def place_of(timeline: str, log: str, day: date, key_id: str) -> str:
@@ -61,15 +61,15 @@ def place_of(timeline: str, log: str, day: date, key_id: str) -> str:
 
 def told_store(kept: Mapping[str, str]) -> list[ReportedHead]:
     """Read what the session store keeps; entries of another form are skipped."""
-    found = []
+    heads = []
     for place, value in kept.items():
         try:
             timeline, log, day, key_id = place.removesuffix(f" {_LOST}").split(" ")
             number, link = value.split(" ")
-            found.append(ReportedHead(timeline, log, date.fromisoformat(day), key_id, int(number), link))
+            heads.append(ReportedHead(timeline, log, date.fromisoformat(day), key_id, int(number), link))
         except ValueError:
             continue
-    return found
+    return heads
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,14 +85,14 @@ class Lineage:
     faults: Sequence[str] = ()
 
 
-def lineage_of(begun: Sequence[Timeline], keys: Sequence[Chain], told: Iterable[ReportedHead]) -> Lineage:
-    """Return which of the heads ``told`` must be in a database with the timelines ``begun``."""
+def lineage_of(begun: Sequence[Timeline], keys: Sequence[Chain], heads: Iterable[ReportedHead]) -> Lineage:
+    """Return which of the heads ``heads`` must be in a database with the timelines ``begun``."""
     reported = ReportedHeads()
     lost: dict[tuple[int, Place], int] = {}
     strange: dict[str, int] = {}
-    numbers = {one.name: place for place, one in enumerate(begun)}
-    by_restore = {name: place for place, one in enumerate(begun) for name in one.ended}
-    for head in told:
+    numbers = {timeline.name: place for place, timeline in enumerate(begun)}
+    by_restore = {name: place for place, timeline in enumerate(begun) for name in timeline.ended}
+    for head in heads:
         end = numbers[head.timeline] + 1 if head.timeline in numbers else by_restore.get(head.timeline)
         if end is None:
             strange[head.timeline] = strange.get(head.timeline, 0) + 1
@@ -103,10 +103,14 @@ def lineage_of(begun: Sequence[Timeline], keys: Sequence[Chain], told: Iterable[
         else:
             gone = (end, head.place)
             lost[gone] = max(lost.get(gone, 0), head.number - kept)
-    notes = [_told(one) for one in begun[1:]]
+    notes = [_told(timeline) for timeline in begun[1:]]
     for (end, (log, day, _)), count in sorted(lost.items()):
         notes.append(f"{log} {day}: {count} entries were lost by restore {begun[end].number}")
-    faults = [f"restore {one.number}: its record was changed" for one in begun if not is_sealed(keys, one)]
+    faults = [
+        f"restore {timeline.number}: its record was changed"
+        for timeline in begun
+        if not is_sealed(keys, timeline)
+    ]
     for name, count in sorted(strange.items()):
         faults.append(
             f"timeline {name or '(first)'}: {count} heads were told of it, and it is not of this database"
@@ -116,13 +120,14 @@ def lineage_of(begun: Sequence[Timeline], keys: Sequence[Chain], told: Iterable[
 
 def _kept(cut: Timeline, place: Place) -> int:
     """Return how many entries of a chain the backup had that has begun ``cut``."""
-    numbers = (one.number for one in cut.heads if (one.log, one.day, one.key_id) == place)
+    numbers = (head.number for head in cut.heads if (head.log, head.day, head.key_id) == place)
     return max(numbers, default=0)
 
 
-def _told(one: Timeline) -> str:
+def _told(timeline: Timeline) -> str:
     begun, of = (
         "" if moment is None else moment.astimezone(UTC).isoformat(timespec="seconds")
-        for moment in (one.begin_time, one.snapshot_time)
+        for moment in (timeline.begin_time, timeline.snapshot_time)
     )
-    return f"restore {one.number}: {begun}, by {one.operator}, from the backup {one.backup_id} of {of}"
+    source = f"from the backup {timeline.backup_id} of {of}"
+    return f"restore {timeline.number}: {begun}, by {timeline.operator}, {source}"

@@ -18,17 +18,17 @@ from service.records.policy.revisions import PolicyRevision
 
 def told_revisions(lines: Iterable[str]) -> dict[int, str]:
     """Read JSON lines of the log on standard output that tell revisions: the hash of each, by number."""
-    found: dict[int, str] = {}
+    hashes: dict[int, str] = {}
     for line in lines:
         if REVISION_EVENT not in line:
             continue
         try:
-            told = json.loads(line)
-            if told["event"] == REVISION_EVENT:
-                found[int(told["revision"])] = str(told["hash"])
+            entry = json.loads(line)
+            if entry["event"] == REVISION_EVENT:
+                hashes[int(entry["revision"])] = str(entry["hash"])
         except (ValueError, KeyError, TypeError):
             continue
-    return found
+    return hashes
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,49 +63,49 @@ class _Walk:
     faults: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
-    def add(self, one: PolicyRevision, judgement: Judgement) -> None:
+    def add(self, revision: PolicyRevision, judgement: Judgement) -> None:
         """Take note of the next older revision."""
-        self.known[one.revision] = _Known(
-            hash_of(one),
-            one.prior_revision,
-            one.prior_hash,
-            one.cause,
-            one.lines_digest,
-            one.create_time,
+        self.known[revision.revision] = _Known(
+            hash_of(revision),
+            revision.prior_revision,
+            revision.prior_hash,
+            revision.cause,
+            revision.lines_digest,
+            revision.create_time,
             judgement,
         )
         if not judgement.is_trusted:
-            self.faults.append(f"revision {one.revision}: {judgement.reason}")
+            self.faults.append(f"revision {revision.revision}: {judgement.reason}")
 
     def chain(self) -> list[int]:
         """Return the revisions of the chain, the newest first; compares each with the one before it."""
-        trusted = [number for number, one in self.known.items() if one.judgement.is_trusted]
+        trusted = [number for number, revision in self.known.items() if revision.judgement.is_trusted]
         chain: list[int] = []
         at = trusted[0] if trusted else None
         while at is not None:
             chain.append(at)
-            one = self.known[at]
-            if one.prior is None:
+            revision = self.known[at]
+            if revision.prior is None:
                 # Of a version that kept none, or the first one.
                 at = max((number for number in trusted if number < at), default=None)
                 continue
-            before = self.known.get(one.prior)
+            before = self.known.get(revision.prior)
             if before is None:
-                self.faults.append(f"revision {one.prior} was removed; {at} was made from it")
-            elif before.hash != one.prior_hash and before.judgement.is_trusted:
-                self.faults.append(f"revision {one.prior} was changed after {at} was made from it")
-            below = one.prior if before is not None else at - 1
+                self.faults.append(f"revision {revision.prior} was removed; {at} was made from it")
+            elif before.hash != revision.prior_hash and before.judgement.is_trusted:
+                self.faults.append(f"revision {revision.prior} was changed after {at} was made from it")
+            below = revision.prior if before is not None else at - 1
             at = max((number for number in trusted if number <= below and number < at), default=None)
         for number in sorted(set(trusted).difference(chain)):
             self.faults.append(f"revision {number} is not in the chain: it was put there past the service")
         return chain
 
-    def compare(self, told: Mapping[int, str]) -> None:
+    def compare(self, hashes: Mapping[int, str]) -> None:
         """Compare with revisions that were told elsewhere; what a restore has left behind is no fault."""
         lost = 0
-        for number, hash_ in sorted(told.items()):
-            if (one := self.known.get(number)) is not None:
-                if one.hash != hash_:
+        for number, hash_ in sorted(hashes.items()):
+            if (revision := self.known.get(number)) is not None:
+                if revision.hash != hash_:
                     self.faults.append(f"revision {number} differs from what was reported earlier")
             elif self._is_left_behind(number):
                 lost += 1
@@ -116,35 +116,35 @@ class _Walk:
 
     def _is_left_behind(self, number: int) -> bool:
         return any(
-            one.cause.startswith(RESTORED) and (one.prior or 0) < number < restored
-            for restored, one in self.known.items()
-            if one.judgement.is_trusted
+            revision.cause.startswith(RESTORED) and (revision.prior or 0) < number < restored
+            for restored, revision in self.known.items()
+            if revision.judgement.is_trusted
         )
 
 
 async def audit_revisions(
     database: Database,
     seals: RevisionSeals,
-    told: Mapping[int, str],
-    wanted: Callable[[int, datetime], bool] = lambda _number, _time: True,
+    hashes: Mapping[int, str],
+    is_chosen: Callable[[int, datetime], bool] = lambda _number, _time: True,
 ) -> RevisionAudit:
-    """Verify all revisions, and the kept lines of those that are ``wanted``, by number and time.
+    """Verify all revisions, and the kept lines of those that are ``is_chosen``, by number and time.
 
-    ``seals`` has all keys that were in use. ``told`` are revisions that were kept elsewhere, as hashes by
+    ``seals`` has all keys that were in use. ``hashes`` are revisions that were kept elsewhere, as hashes by
     number. Raises Unavailable.
     """
     walk = _Walk()
     async with database.snapshot(within=WITHIN) as connection:
         await seals.learn(connection)
-        async for one in revisions.older(connection):
-            walk.add(one, seals.judge(one))
+        async for revision in revisions.older(connection):
+            walk.add(revision, seals.judge(revision))
         chain = walk.chain()
-        walk.compare(told)
+        walk.compare(hashes)
         for number in chain:
             known = walk.known[number]
-            if known.lines_digest is not None and wanted(number, known.time):
+            if known.lines_digest is not None and is_chosen(number, known.time):
                 walk.faults += await _line_faults(connection, number, known.lines_digest)
-    unsealed = sum(one.judgement.authenticity == "unsealed" for one in walk.known.values())
+    unsealed = sum(revision.judgement.authenticity == "unsealed" for revision in walk.known.values())
     return RevisionAudit(
         len(walk.known),
         unsealed if seals.key_ids else 0,

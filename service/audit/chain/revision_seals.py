@@ -134,9 +134,9 @@ class RevisionSeals:
         Raises RevisionUntrusted. Numbers without a revision are left to the caller.
         """
         for number in numbers:
-            found = await revisions.read(connection, number)
-            if found is not None:
-                judgement = await self.judged_with_lines(connection, found)
+            revision = await revisions.read(connection, number)
+            if revision is not None:
+                judgement = await self.judged_with_lines(connection, revision)
                 if not judgement.is_trusted:
                     raise RevisionUntrusted(
                         f"Revision {number} is not as it was published: {judgement.reason}"
@@ -146,15 +146,15 @@ class RevisionSeals:
         """Read from which revision on each must have a seal; it costs one statement for a process."""
         if self._learned or not self.key_ids:
             return
-        async for one in self._with_seals(connection):
-            if self.judge(one) is SEALED:
+        async for revision in self._with_seals(connection):
+            if self.judge(revision) is SEALED:
                 break
         self._learned = True
 
     def can_all_seal(self, workers: Iterable[PolicyWorker]) -> bool:
         """Return whether this process has a key, and each of ``workers`` has one of its keys."""
         mine = set(self.key_ids)
-        return bool(mine) and all(not mine.isdisjoint(one.seal_keys) for one in workers)
+        return bool(mine) and all(not mine.isdisjoint(worker.seal_keys) for worker in workers)
 
     async def renew(self, connection: Connection) -> int:
         """Seal by all keys the revisions that are rightly sealed by some; return how many there were.
@@ -163,9 +163,9 @@ class RevisionSeals:
         """
         made = {}
         if len(self.key_ids) > 1:
-            async for one in self._with_seals(connection):
-                if self.judge(one) is SEALED and not one.seals.keys() >= set(self.key_ids):
-                    made[one.revision] = one.seals | self.made_for(one)
+            async for revision in self._with_seals(connection):
+                if self.judge(revision) is SEALED and not revision.seals.keys() >= set(self.key_ids):
+                    made[revision.revision] = revision.seals | self.made_for(revision)
             await revisions.seal(connection, made)
         return len(made)
 

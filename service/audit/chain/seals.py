@@ -27,6 +27,6 @@ def _seal(chain: Chain, timeline: Timeline) -> bytes:
         moment and moment.astimezone(UTC).isoformat()
         for moment in (timeline.begin_time, timeline.snapshot_time)
     ]
-    heads = [(one.log, str(one.day), one.key_id, one.number) for one in timeline.heads]
+    heads = [(head.log, str(head.day), head.key_id, head.number) for head in timeline.heads]
     facts = (timeline.number, timeline.name, timeline.backup_id, timeline.operator, timeline.ended)
     return chain.seal(f"timeline {(*facts, *moments, heads)}")

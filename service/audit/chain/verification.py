@@ -38,15 +38,16 @@ async def verify_again(
     settings: Oplog,
     today: date | None = None,
     *,
-    told: Sequence[ReportedHead] = (),
+    reported: Sequence[ReportedHead] = (),
     told_revisions: Mapping[int, str] = MappingProxyType({}),
 ) -> str:
     """Verify the last days of the logs, and one older day: another one each day, so that each has its turn.
 
     The same of the lines that history keeps of policy revisions; the seals of all of them are verified.
-    ``told`` are heads that were kept elsewhere, and ``told_revisions`` hashes by number. Days whose chain was
-    made with a key that is no longer set can't be verified, and are left out. Records when each log was
-    verified, and with what result. Returns what was verified, in words. Raises TamperedError and Unavailable.
+    ``reported`` are heads that were kept elsewhere, and ``told_revisions`` hashes by number. Days whose
+    chain was made with a key that is no longer set can't be verified, and are left out. Records when each
+    log was verified, and with what result. Returns what was verified, in words. Raises TamperedError and
+    Unavailable.
     """
     today = today or datetime.now(UTC).date()
     keys = [Chain(settings.chain_key), Chain(), *map(Chain, filter(None, [settings.chain_previous_key]))]
@@ -58,12 +59,12 @@ async def verify_again(
     verified = dict.fromkeys(TABLES, 0)
     tampered: dict[Log, list[str]] = {log: [] for log in TABLES}
     for begin, end in turns:
-        audit = Audit(database=database, keys=keys, told=told, begin=begin, end=end)
-        async for one in audit.days():
-            if (one.log, one.day) not in unknown:
-                verified[one.log] += 1
-                if one.faults:
-                    tampered[one.log].append(f"{one.log} {one.day}")
+        audit = Audit(database=database, keys=keys, checkpoints=reported, begin=begin, end=end)
+        async for log_day in audit.days():
+            if (log_day.log, log_day.day) not in unknown:
+                verified[log_day.log] += 1
+                if log_day.faults:
+                    tampered[log_day.log].append(f"{log_day.log} {log_day.day}")
     async with database.transaction() as connection:
         await verifications.save(connection, {log: (verified[log], len(tampered[log])) for log in TABLES})
     revisions = await _verify_revisions(database, settings, told_revisions, today)
@@ -81,17 +82,17 @@ async def verify_again(
 
 
 async def _verify_revisions(
-    database: Database, settings: Oplog, told: Mapping[int, str], today: date
+    database: Database, settings: Oplog, hashes: Mapping[int, str], today: date
 ) -> RevisionAudit:
     def has_turn(revision: int, time: datetime) -> bool:
         return time.date() >= today - LATEST or revision % _TURNS == today.toordinal() % _TURNS
 
-    found = await audit_revisions(database, seals_of(settings), told, has_turn)
-    if found.faults:
+    audit = await audit_revisions(database, seals_of(settings), hashes, has_turn)
+    if audit.faults:
         _log.error(
-            "policy revisions are not as they were published", event_type="security", faults=found.faults
+            "policy revisions are not as they were published", event_type="security", faults=audit.faults
         )
-    return found
+    return audit
 
 
 async def _days_before(

@@ -56,7 +56,7 @@ class Audit:
 
     database: Database
     keys: Sequence[Chain]
-    told: Sequence[ReportedHead] = ()
+    checkpoints: Sequence[ReportedHead] = ()
     begin: date = date.min
     end: date = date.max
 
@@ -64,7 +64,7 @@ class Audit:
         """Return the restores of the database, and what they account for of the heads that were told."""
         async with self.database.snapshot() as connection:
             begun = await restore_epochs.every(connection)
-        return lineage_of(begun, self.keys, self.told)
+        return lineage_of(begun, self.keys, self.checkpoints)
 
     async def days(self) -> AsyncIterator[Day]:
         """Yield each day of each log after reading it; raises Unavailable.
@@ -95,8 +95,8 @@ class Audit:
         of_heads = [*whole.faults, *self._heads(day, heads, whole.heads)]
         keyless = "" in heads and self.keys[0].key_id != ""
         dropped = bool(heads) and all(head.dropped for head in heads.values())
-        found, count = [*of_heads, *walk.faults], len(of_heads) + walk.fault_count
-        return Day(log, day, walk.count, found, count, dropped=dropped, keyless=keyless)
+        faults, count = [*of_heads, *walk.faults], len(of_heads) + walk.fault_count
+        return Day(log, day, walk.count, faults, count, dropped=dropped, keyless=keyless)
 
     def _heads(self, day: date, heads: Mapping[str, Head], all_heads: Sequence[Head]) -> list[str]:
         chains = {chain.key_id: chain for chain in self.keys}

@@ -108,10 +108,10 @@ class Writing:
 
     def _note(self, timeline: str | None, grown: Iterable[Grown]) -> None:
         """Note what was committed; a chain that grew twice began where it began at first."""
-        for one in grown:
-            head = one.head
+        for growth in grown:
+            head = growth.head
             place = place_of(timeline or FIRST, head.log, head.day, head.key_id)
-            before = one.before, one.before_hash.hex()
+            before = growth.before, growth.before_hash.hex()
             if (known := self._grown.get(place)) is not None:
                 before = known.before, known.before_hash
             self._grown[place] = KeptHead(place, *before, head.number, head.hash.hex())

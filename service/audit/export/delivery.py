@@ -91,12 +91,12 @@ class Delivery:
             if position is None:
                 continue
             try:
-                found = await self._deliver(log, position, state)
+                outcome = await self._deliver(log, position, state)
             except _TakenOver:
                 return self._look_every
             except _Later as later:
                 return min(later.seconds, self._look_every)
-            sent, more = sent or found != "none", more or found == "more"
+            sent, more = sent or outcome != "none", more or outcome == "more"
         if state.failures or (not sent and state.waiting_time):
             await self._settle()
         return 0.0 if more else POLL_EVERY
@@ -161,25 +161,25 @@ class Delivery:
     ) -> Literal["none", "all", "more"]:
         """Send the next batch of ``log``; tell what was found of it. Raises _Later and _TakenOver."""
         async with self._database.transaction() as connection:
-            found = await export_entries.after(connection, log, position, self.destination.batch + 1)
-        if not found:
+            stored_entries = await export_entries.after(connection, log, position, self.destination.batch + 1)
+        if not stored_entries:
             return "none"
         try:
-            waiting = await _read(log, found)
+            waiting = await _read(log, stored_entries)
             batch = _fitting(waiting, self.destination.batch)
             refused = await self._sent(log, batch, state)
         except Failed as failure:
-            raise await self._note(failure, found[0], state) from None
+            raise await self._note(failure, stored_entries[0], state) from None
         except (_TakenOver, Unavailable):
             raise
         except Exception as error:  # noqa: BLE001 - told where operators look, and not in the log alone
             _log.exception("the export failed", destination=self.destination.name)
             fault = Failed(f"a fault of the service, which its log has: {type(error).__name__}")
-            raise await self._note(fault, found[0], state) from None
+            raise await self._note(fault, stored_entries[0], state) from None
         rest = waiting[len(batch)].create_time if len(waiting) > len(batch) else None
         async with self._database.transaction() as connection:
-            for one, reason in refused:
-                await self._bury(connection, log, one, reason)
+            for pending, reason in refused:
+                await self._bury(connection, log, pending, reason)
             if not await export_destinations.advance(
                 connection,
                 self.destination.name,
@@ -196,12 +196,12 @@ class Delivery:
         self.counts["dead"] += len(refused)
         return "all" if rest is None else "more"
 
-    async def _bury(self, connection: Connection, log: ExportLog, one: Waiting, reason: str) -> None:
-        text = encoded(one.entry).decode()
+    async def _bury(self, connection: Connection, log: ExportLog, pending: Waiting, reason: str) -> None:
+        text = encoded(pending.entry).decode()
         name = self.destination.name
-        letter = NewDeadLetter(name, log, UUID(one.entry.id), reason, text)
+        letter = NewDeadLetter(name, log, UUID(pending.entry.id), reason, text)
         await export_dead_letters.add(connection, letter)
-        _log.error("an entry is a dead letter", destination=name, log=log, id=one.entry.id, reason=reason)
+        _log.error("an entry is a dead letter", destination=name, log=log, id=pending.entry.id, reason=reason)
 
     async def _sent(
         self, log: ExportLog, batch: Sequence[Waiting], state: StoredDestination
@@ -248,15 +248,15 @@ class Delivery:
         if len(batch) == 1:
             return [(batch[0], str(failure))]
         middle = len(batch) // 2
-        found = []
+        refused = []
         for part in (batch[:middle], batch[middle:]):
             try:
                 await self._attempt(part)
             except Failed as cause:
                 if not _is_of_one(cause, failures):
                     raise
-                found += await self._refused(part, cause, failures)
-        return found
+                refused += await self._refused(part, cause, failures)
+        return refused
 
     async def _attempt(self, batch: Sequence[Waiting]) -> None:
         if self._leased_until - monotonic() < self.destination.timeout + _LEASE_MARGIN / 2:
@@ -265,7 +265,7 @@ class Delivery:
                     raise _TakenOver
         if self._receiver is None:
             self._receiver = receiver_of(self.destination)
-        await self._receiver.send([one.entry for one in batch])
+        await self._receiver.send([pending.entry for pending in batch])
 
     async def _note(self, failure: Failed, first: StoredEntry, state: StoredDestination) -> Exception:
         """Record a failed attempt; return what ``_deliver`` raises."""
@@ -303,10 +303,10 @@ def _is_of_one(failure: Failed, failures: int) -> bool:
     return isinstance(failure, Refused) or (failure.internal and failures >= ISOLATE_AFTER)
 
 
-async def _read(log: ExportLog, found: Sequence[StoredEntry]) -> list[Waiting]:
+async def _read(log: ExportLog, stored_entries: Sequence[StoredEntry]) -> list[Waiting]:
     """Return the entries of ``log`` as they are exported; gives way to others every few entries."""
     waiting, pauses = [], CooperativeYield()
-    for place, stored in enumerate(found):
+    for place, stored in enumerate(stored_entries):
         entry = entry_of(log, stored)
         waiting.append(Waiting(stored.id, stored.create_time, entry, len(encoded(entry))))
         if place % _PART == _PART - 1:
@@ -317,8 +317,8 @@ async def _read(log: ExportLog, found: Sequence[StoredEntry]) -> list[Waiting]:
 def _fitting(waiting: Sequence[Waiting], most: int) -> Sequence[Waiting]:
     """Return the first entries, for one batch: at most ``most`` of at most ``MOST_BYTES``; at least one."""
     length = 0
-    for place, one in enumerate(waiting[:most]):
-        length += one.length
+    for place, pending in enumerate(waiting[:most]):
+        length += pending.length
         if length > MOST_BYTES:
             return waiting[: max(1, place)]
     return waiting[:most]

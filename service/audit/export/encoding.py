@@ -23,13 +23,13 @@ async def encoded_all(entries: Sequence[Entry], encoding: Encoding) -> list[byte
 
     Raises Refused for an entry that can't be written so: it must not hold up the others.
     """
-    found, pauses = [], CooperativeYield()
-    for place, one in enumerate(entries):
+    encoded, pauses = [], CooperativeYield()
+    for place, entry in enumerate(entries):
         try:
-            found.append(encoding(one))
+            encoded.append(encoding(entry))
         except Exception as error:  # noqa: BLE001 - a fault of ours in one of many forms
-            _log.exception("an entry can't be encoded", log=one.log, id=one.id)
+            _log.exception("an entry can't be encoded", log=entry.log, id=entry.id)
             raise Refused(f"the entry can't be encoded: {type(error).__name__}") from None
         if place % _PART == _PART - 1:
             await pauses.give_way()
-    return found
+    return encoded

@@ -35,16 +35,16 @@ class Exporter:
 
     def __init__(self, settings: Export, database: Database, worker: str) -> None:
         self._database = database
-        self.deliveries = [Delivery(one, database, worker) for one in settings.destinations]
-        wanted = any("decisions" in one.logs for one in settings.destinations)
-        self.outbox = DecisionOutbox(database, settings.decision_limit) if wanted else None
+        self.deliveries = [Delivery(destination, database, worker) for destination in settings.destinations]
+        exports_decisions = any("decisions" in destination.logs for destination in settings.destinations)
+        self.outbox = DecisionOutbox(database, settings.decision_limit) if exports_decisions else None
         """Where events of the decision log go; None if no destination wants them."""
 
     async def run(self) -> None:
         """Send until cancelled."""
         async with asyncio.TaskGroup() as group:  # it ends when all have ended: gather ends with the first
-            for one in self.deliveries:
-                group.create_task(one.run())
+            for delivery in self.deliveries:
+                group.create_task(delivery.run())
             if self.outbox is not None:
                 group.create_task(self.outbox.run())
 
@@ -52,15 +52,17 @@ class Exporter:
         """Write the last events, let other workers send, and disconnect."""
         if self.outbox is not None:
             await self.outbox.finish()
-        await asyncio.gather(*(one.close() for one in self.deliveries))
+        await asyncio.gather(*(delivery.close() for delivery in self.deliveries))
         await self._database.close()
 
     def measured(self) -> Iterator[Measured]:
         """Yield what is known of each destination; a destination that no look has found yet has no lag."""
-        for one in self.deliveries:
-            counts = dict(one.counts)
-            if "decisions" in one.destination.logs and self.outbox is not None:
+        for delivery in self.deliveries:
+            counts = dict(delivery.counts)
+            if "decisions" in delivery.destination.logs and self.outbox is not None:
                 counts["dropped"] = self.outbox.dropped
-            since = None if one.state is None else one.state.waiting_time
+            since = None if delivery.state is None else delivery.state.waiting_time
             lag = 0.0 if since is None else max(0.0, (now() - since).total_seconds())
-            yield Measured(one.destination.name, counts, lag, one.state.dead_letters if one.state else 0)
+            yield Measured(
+                delivery.destination.name, counts, lag, delivery.state.dead_letters if delivery.state else 0
+            )

@@ -74,78 +74,78 @@ def ocsf_event(entry: Entry) -> bytes:
 
 def _login(entry: Entry) -> dict[str, Any]:
     """Authentication (3002), or Account Change (3001)."""
-    told = _Members(entry.entry)
-    event = told.take("event")
+    members = _Members(entry.entry)
+    event = members.take("event")
     kind, activity = _EVENTS.get(event, (_AUTHENTICATION, _OTHER))
-    failed = told.take("outcome") == "failure"
+    failed = members.take("outcome") == "failure"
     severity = _SEVERITIES.get(event, _LOW if failed else _INFORMATIONAL)
-    user = _user(told.take("userId"), told.take("userName"))
+    user = _user(members.take("userId"), members.take("userName"))
     made = {
         **_common(entry, kind, activity, event, severity, failed=failed),
         "user": user,
-        **_given(status_detail=told.take("reason")),
-        **_endpoint(told.take("loginIp")),
-        **_agent(told.take("userAgent"), entry),
+        **_given(status_detail=members.take("reason")),
+        **_endpoint(members.take("loginIp")),
+        **_agent(members.take("userAgent"), entry),
     }
     if kind is _AUTHENTICATION:
         made["service"] = {"name": "Portcullis"}
         made["is_remote"] = True
-    return _finished(made, entry, told)
+    return _finished(made, entry, members)
 
 
 def _operation(entry: Entry) -> dict[str, Any]:
     """API Activity (6003)."""
-    told = _Members(entry.entry)
-    kind, status = told.take("kind"), told.take("status")
+    members = _Members(entry.entry)
+    kind, status = members.take("kind"), members.take("status")
     activity = _READ if entry.entry.get("dryRun") else _KINDS.get(kind, _OTHER)
     failed = status >= _CLIENT_ERRORS
-    error = told.take("error")
+    error = members.take("error")
     severity = _MEDIUM if status >= _SERVER_ERRORS else _LOW if failed else _INFORMATIONAL
-    method = told.take("method")
-    path = told.take("url")
-    query = told.take("query")
-    actor: dict[str, Any] = {"user": _user(told.take("userId"), told.take("userName"))}
-    decision = told.take("decision")
+    method = members.take("method")
+    path = members.take("url")
+    query = members.take("query")
+    actor: dict[str, Any] = {"user": _user(members.take("userId"), members.take("userName"))}
+    decision = members.take("decision")
     if decision is not None:
         actor["authorizations"] = [
-            _authorization(decision, told.take("decisionId"), told.take("policyRevision"))
+            _authorization(decision, members.take("decisionId"), members.take("policyRevision"))
         ]
-    request = {"uid": entry.entry.get("requestId") or entry.id, **_given(data=told.object("params"))}
-    response = {"code": status, **_given(error=error, data=told.object("response"))}
+    request = {"uid": entry.entry.get("requestId") or entry.id, **_given(data=members.object("params"))}
+    response = {"code": status, **_given(error=error, data=members.object("response"))}
     made = {
         **_common(entry, _API_ACTIVITY, activity, kind, severity, failed=failed),
-        **_given(count=told.take("repetitions")),
+        **_given(count=members.take("repetitions")),
         "actor": actor,
         "api": {
-            "operation": told.take("action"),
-            "group": {"name": told.take("module")},
+            "operation": members.take("action"),
+            "group": {"name": members.take("module")},
             "request": request,
             "response": response,
             "service": {"name": "Portcullis"},
         },
         "status_code": str(status),
         **_given(status_detail=error),
-        "duration": round(told.take("elapsedMs")),
-        "src_endpoint": _endpoint(told.take("clientIp")).get("src_endpoint", {"name": "unknown"}),
+        "duration": round(members.take("elapsedMs")),
+        "src_endpoint": _endpoint(members.take("clientIp")).get("src_endpoint", {"name": "unknown"}),
         "http_request": {
             "http_method": method,
             "url": {"path": path, **_given(query_string=query)},
-            **_given(uid=entry.entry.get("requestId"), user_agent=told.take("userAgent")),
+            **_given(uid=entry.entry.get("requestId"), user_agent=members.take("userAgent")),
         },
         "http_response": {"code": status},
     }
-    if targets := told.take("targets"):
-        made["resources"] = [{"type": one.partition(":")[0], "name": one} for one in targets]
-    return _finished(made, entry, told)
+    if targets := members.take("targets"):
+        made["resources"] = [{"type": target.partition(":")[0], "name": target} for target in targets]
+    return _finished(made, entry, members)
 
 
 def _decision(entry: Entry) -> dict[str, Any]:
     """API Activity (6003) of the request that was decided about, or of the question of another service."""
-    told = _Members(entry.entry)
-    event, denied = told.take("event"), told.take("outcome") == "deny"
-    method = told.take("method")
-    route = told.take("route")
-    path = told.take("path")
+    members = _Members(entry.entry)
+    event, denied = members.take("event"), members.take("outcome") == "deny"
+    method = members.take("method")
+    route = members.take("route")
+    path = members.take("path")
     activity = _READ if entry.entry.get("dry_run") else _METHODS.get(method, _OTHER)
     made = {
         **_common(
@@ -157,10 +157,10 @@ def _decision(entry: Entry) -> dict[str, Any]:
             failed=denied,
         ),
         "actor": {
-            "user": _user(told.take("user_id"), None),
+            "user": _user(members.take("user_id"), None),
             "authorizations": [
                 _authorization(
-                    "deny" if denied else "allow", told.take("decision") or None, told.take("revision")
+                    "deny" if denied else "allow", members.take("decision") or None, members.take("revision")
                 )
             ],
         },
@@ -170,7 +170,7 @@ def _decision(entry: Entry) -> dict[str, Any]:
             "service": {"name": "Portcullis"},
         },
         "src_endpoint": {"name": "unknown"},
-        **_given(status_detail=told.take("reason")),
+        **_given(status_detail=members.take("reason")),
     }
     if method is not None:
         made["http_request"] = {
@@ -178,7 +178,7 @@ def _decision(entry: Entry) -> dict[str, Any]:
             "uid": entry.entry["request_id"],
             "url": {"path": path or route},
         }
-    return _finished(made, entry, told)
+    return _finished(made, entry, members)
 
 
 class _Members:
@@ -229,11 +229,11 @@ def _common(
     }
 
 
-def _finished(made: dict[str, Any], entry: Entry, told: _Members) -> dict[str, Any]:
-    told.left.pop("requestId", None)
-    told.left.pop("request_id", None)
-    told.left.pop("time", None)
-    left = {**told.left, **_given(chain=entry.chain)}
+def _finished(made: dict[str, Any], entry: Entry, members: _Members) -> dict[str, Any]:
+    members.left.pop("requestId", None)
+    members.left.pop("request_id", None)
+    members.left.pop("time", None)
+    left = {**members.left, **_given(chain=entry.chain)}
     return {**made, "unmapped": left} if left else made
 
 

@@ -39,25 +39,27 @@ async def resend(database: Database, destination: Destination) -> Resent:
     try:
         while True:
             async with database.transaction() as connection:
-                found = await export_dead_letters.after(connection, destination.name, position, _AT_ONCE)
-            if not found:
+                dead_letters = await export_dead_letters.after(
+                    connection, destination.name, position, _AT_ONCE
+                )
+            if not dead_letters:
                 return done
-            await _send(database, receiver, found, done)
-            position = found[-1].id
+            await _send(database, receiver, dead_letters, done)
+            position = dead_letters[-1].id
     finally:
         await receiver.close()
 
 
-async def _send(database: Database, receiver: Receiver, found: Sequence[DeadLetter], done: Resent) -> None:
-    for one in found:
+async def _send(database: Database, receiver: Receiver, letters: Sequence[DeadLetter], done: Resent) -> None:
+    for letter in letters:
         try:
-            await receiver.send([_entry(one)])
+            await receiver.send([_entry(letter)])
         except Refused as refusal:
             done.refused += 1
             done.reason = str(refusal)
             continue
         async with database.transaction() as connection:
-            await export_dead_letters.delete_all(connection, [one.id])
+            await export_dead_letters.delete_all(connection, [letter.id])
         done.sent += 1
 
 

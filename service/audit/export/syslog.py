@@ -86,8 +86,8 @@ class Syslog:
             with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as datagrams:
                 datagrams.settimeout(self._timeout)
                 datagrams.connect(self._path)
-                for one in messages:
-                    datagrams.send(one)
+                for payload in messages:
+                    datagrams.send(payload)
         except OSError as error:
             if error.errno == errno.EMSGSIZE:
                 raise Refused("the socket takes no message of this length") from None
@@ -155,10 +155,10 @@ def has_failed(entry: Entry) -> bool:
 
 def host_name(name: str) -> str:
     """Return ``name`` as HOSTNAME of a message: visible ASCII, at most 255 characters; ``-`` without one."""
-    visible = "".join(one for one in name if "!" <= one <= "~")
+    visible = "".join(character for character in name if "!" <= character <= "~")
     return visible[:255] or "-"
 
 
 def _framed(messages: Sequence[bytes]) -> bytes:
     """Return ``messages``, each after its length in bytes (RFC 6587 §3.4.1)."""
-    return b"".join(b"%d %b" % (len(one), one) for one in messages)
+    return b"".join(b"%d %b" % (len(payload), payload) for payload in messages)

@@ -89,7 +89,7 @@ def _trusted(destination: Destination) -> ssl.SSLContext:
 
 def message_id(entries: Sequence[Entry]) -> str:
     """Return the id of a batch: the same for the same entries, so that receivers recognise a repetition."""
-    return f"msg_{hashlib.sha256(' '.join(one.id for one in entries).encode()).hexdigest()[:32]}"
+    return f"msg_{hashlib.sha256(' '.join(entry.id for entry in entries).encode()).hexdigest()[:32]}"
 
 
 def signed_headers(keys: Sequence[bytes], message: str, timestamp: int, body: bytes) -> dict[str, str]:
@@ -120,12 +120,12 @@ def _secret(text: str, file: Path | None) -> str:
     """Return a secret of the settings, or that of its file, which may be another one since the start."""
     if file is None:
         return text
-    found, complaint = mounted_text(file)
-    if complaint is None and not found:
+    secret, complaint = mounted_text(file)
+    if complaint is None and not secret:
         complaint = "is empty"  # nothing goes out unsigned
     if complaint:
         raise Failed(f"the file of a secret {complaint}")
-    return found
+    return secret
 
 
 def _signing_keys(text: str) -> list[bytes]:
@@ -148,9 +148,13 @@ def _judge(status: int, retry_after: str | None) -> None:
         return
     if status in _REFUSALS:
         raise Refused(f"the receiver answers {status}")
-    said = "which is a redirect, and not followed" if status in _REDIRECTS else "and will be asked again"
+    explanation = (
+        "which is a redirect, and not followed" if status in _REDIRECTS else "and will be asked again"
+    )
     after = seconds_of(retry_after, datetime.now(UTC))
-    raise Failed(f"the receiver answers {status}, {said}", retry_after=after, internal=status == _INTERNAL)
+    raise Failed(
+        f"the receiver answers {status}, {explanation}", retry_after=after, internal=status == _INTERNAL
+    )
 
 
 def _words(error: Exception) -> str:

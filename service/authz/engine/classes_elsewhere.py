@@ -44,18 +44,18 @@ def compared_classes_elsewhere(before: Policy, after: Policy) -> Iterator[Compar
         # Where paths are read in another way, resources of both policies may get requests from one another.
         varied = readings[0] != readings[1]
         routes = [of_policy.get(service, {}) for of_policy in registered]
-        for one in (_rest(service), *_classes(service, *routes, varied=varied)):
-            old, new = (None if reading is None else one for reading in readings)
+        for request_class in (_rest(service), *_classes(service, *routes, varied=varied)):
+            old, new = (None if reading is None else request_class for reading in readings)
             yield old, new
 
 
 def _by_shape(policy: Policy) -> dict[str, dict[str, str]]:
     """Return the routes that are registered of each other service, by their shapes."""
-    found: dict[str, dict[str, str]] = {}
+    routes: dict[str, dict[str, str]] = {}
     for name in policy.registered_elsewhere:
         service, route = split_object(name)
-        found.setdefault(service, {})[shape(route)] = route
-    return found
+        routes.setdefault(service, {})[shape(route)] = route
+    return routes
 
 
 def _classes(
@@ -66,22 +66,22 @@ def _classes(
     beside = MeetingShapes(whole if varied else before.keys() ^ after.keys())
     seen: set[str] = set()
     for shaped in whole:
-        for one in _variants(shaped) if varied else (shaped,):
-            segments = one.split("/")
+        for variant in _variants(shaped) if varied else (shaped,):
+            segments = variant.split("/")
             for met in (segments, *(narrower for _, narrower in beside.meeting(segments))):
                 if (name := "/".join(met)) not in seen:
                     seen.add(name)
                     method, _, path = name.partition(" ")
-                    told = object_of(service, whole.get(name, name))
-                    yield RequestClass(method, path.replace(PARAMETER, ANY), told, service)
+                    object_name = object_of(service, whole.get(name, name))
+                    yield RequestClass(method, path.replace(PARAMETER, ANY), object_name, service)
 
 
 def _variants(shaped: str) -> Iterable[str]:
     """Return a shape with its letters and its slash at the end as other requests may have them."""
     method, _, path = shaped.partition(" ")
     other = path[:-1] if path.endswith("/") and len(path) > 1 else f"{path}/"
-    made = (each for one in (path, other) for each in (one, one.upper(), one.lower()))
-    return dict.fromkeys(f"{method} {one}" for one in made if one != "//")
+    made = (each for spelling in (path, other) for each in (spelling, spelling.upper(), spelling.lower()))
+    return dict.fromkeys(f"{method} {variant}" for variant in made if variant != "//")
 
 
 def _rest(service: str) -> RequestClass:

@@ -135,13 +135,13 @@ class Lines:
 
 def changes(before: Objects, after: Objects) -> Changes:
     """Return what makes the lines ``after`` from the lines ``before``."""
-    found: dict[tuple[str, str], tuple[str, ...]] = {}
+    changed: dict[tuple[str, str], tuple[str, ...]] = {}
     for layer in {**before, **after}:
         old, new = before.get(layer, {}), after.get(layer, {})
         for part in in_parts(new.items()):
-            found.update([((layer, name), codes) for name, codes in part if old.get(name) != codes])
-        found.update([((layer, name), ()) for name in old.keys() - new.keys()])
-    return found
+            changed.update([((layer, name), codes) for name, codes in part if old.get(name) != codes])
+        changed.update([((layer, name), ()) for name in old.keys() - new.keys()])
+    return changed
 
 
 _WHAT = {

@@ -24,10 +24,10 @@ def group_of(name: str) -> Group:
 
 def by_group(names: Iterable[str]) -> dict[Group, list[str]]:
     """Return ``names`` by their group."""
-    found: dict[Group, list[str]] = {}
-    for one in names:
-        found.setdefault(group_of(one), []).append(one)
-    return found
+    groups: dict[Group, list[str]] = {}
+    for name in names:
+        groups.setdefault(group_of(name), []).append(name)
+    return groups
 
 
 class _Members(NamedTuple):
@@ -74,10 +74,10 @@ def _members(names: list[str]) -> _Members:
     return _Members(place, every, by_segment)
 
 
-def _both(one: list[str], other: list[str]) -> list[str] | None:
+def _both(first: list[str], other: list[str]) -> list[str] | None:
     """Return the shape of the requests that fit both shapes; None when there are none."""
     met = []
-    for mine, theirs in zip(one, other, strict=True):
+    for mine, theirs in zip(first, other, strict=True):
         if mine != theirs and (PARAMETER not in (mine, theirs) or "" in (mine, theirs)):
             return None  # the empty segment of a slash at the end is no value
         met.append(theirs if mine == PARAMETER else mine)

@@ -86,13 +86,13 @@ class RequestClass:
         )
 
 
-def decided_alike(one: Policy, other: Policy) -> bool:
+def decided_alike(policy: Policy, other: Policy) -> bool:
     """Tell whether the two differ in lines that no request is decided by at most: they decide all alike.
 
     Where other lines differ, they may still do so. It compares all lines: call it off the event loop.
     """
-    changed = changes(other.rules.by_object, one.rules.by_object)
-    return one.model_text == other.model_text and all(layer not in OF_REQUESTS for layer, _ in changed)
+    changed = changes(other.rules.by_object, policy.rules.by_object)
+    return policy.model_text == other.model_text and all(layer not in OF_REQUESTS for layer, _ in changed)
 
 
 def registered(policy: Policy) -> set[str]:
@@ -114,8 +114,8 @@ def request_classes(
     a request may fit one resource in the first policy and another one in the second.
     """
     seen: set[tuple[str, str]] = set()
-    for found in _candidates(MeetingShapes(routes), map(shape, resources), MeetingShapes(differing)):
-        made = _class_of(*found)
+    for candidate in _candidates(MeetingShapes(routes), map(shape, resources), MeetingShapes(differing)):
+        made = _class_of(*candidate)
         if (made.route, made.path) in seen:
             continue
         seen.add((made.route, made.path))
@@ -175,7 +175,7 @@ def _class_of(route: str, segments: list[str]) -> RequestClass:
     method, _, path = route.partition(" ")
     shaped = "/".join(segments).partition(" ")[2]
     named = "/".join(
-        told if segment == PARAMETER else segment
-        for told, segment in zip(path.split("/"), shaped.split("/"), strict=True)
+        written if segment == PARAMETER else segment
+        for written, segment in zip(path.split("/"), shaped.split("/"), strict=True)
     )
     return RequestClass(route, shaped.replace(PARAMETER, ANY), f"{method} {named}")

@@ -54,12 +54,12 @@ class ResourceIndex:
             if (other := self._by_shape.setdefault(name if key == name else key, name)) != name:
                 raise PolicyError(f"{other} and {name} fit the same requests")
             self._count(key, 1)
-        found: dict[tuple[str, int], list[tuple[bool, ...]]] = {}
+        groups: dict[tuple[str, int], list[tuple[bool, ...]]] = {}
         for method, marks in sorted(combination for combination, number in self._counts.items() if number):
-            found.setdefault((method, len(marks)), []).append(marks)
+            groups.setdefault((method, len(marks)), []).append(marks)
         self._combinations = {
             group: tuple(tuple(at for at, marked in enumerate(marks) if marked) for marks in combinations)
-            for group, combinations in found.items()
+            for group, combinations in groups.items()
         }
 
     def _key(self, name: str) -> str:

@@ -51,7 +51,11 @@ class RoutesElsewhere:
         removed, added = _by_service(resources - self.resources), _by_service(self.resources - resources)
         known = {name: index for name, index in indices.items() if self.services.get(name) == index.service}
         others = self.services.keys() - known
-        every = _by_service(one for one in self.resources if split_object(one)[0] in others) if others else {}
+        every = (
+            _by_service(resource for resource in self.resources if split_object(resource)[0] in others)
+            if others
+            else {}
+        )
         return {
             name: known[name].changed(removed.get(name, ()), added.get(name, ()))
             if name in known
@@ -67,10 +71,10 @@ class RoutesElsewhere:
         if method != method.upper():
             # Some routers take ``get`` for GET, others serve it by a handler for all methods.
             return object_of(service, AMBIGUOUS)
-        found = index.readings("GET" if method == "HEAD" else method, path)
-        if len(found) > 1:
+        matches = index.readings("GET" if method == "HEAD" else method, path)
+        if len(matches) > 1:
             return object_of(service, AMBIGUOUS)
-        return found.pop() or object_of(service, UNREGISTERED)
+        return matches.pop() or object_of(service, UNREGISTERED)
 
 
 def _service(name: str, words: Iterable[str]) -> Service:
@@ -86,7 +90,7 @@ def _elsewhere(names: Iterable[str]) -> Iterator[str]:
 
 
 def _by_service(names: Iterable[str]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    by_service: dict[str, list[str]] = {}
     for name in names:
-        found.setdefault(split_object(name)[0], []).append(name)
-    return found
+        by_service.setdefault(split_object(name)[0], []).append(name)
+    return by_service

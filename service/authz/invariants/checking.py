@@ -82,9 +82,13 @@ def check(invariants: Invariants, policy: Policy, holders: Holders | None = None
     possible caller.
     """
     asked = _Check(Situation(policy, holders))
-    unchecked = tuple(one for one in invariants.statements if holders is None and _needs_roles(one))
-    checkable = (one for one in invariants.statements if one not in unchecked)
-    return Checked(tuple(found for one in checkable for found in asked.broken(one)), unchecked)
+    unchecked = tuple(
+        statement for statement in invariants.statements if holders is None and _needs_roles(statement)
+    )
+    checkable = (statement for statement in invariants.statements if statement not in unchecked)
+    return Checked(
+        tuple(violation for statement in checkable for violation in asked.broken(statement)), unchecked
+    )
 
 
 def newly_broken(invariants: Invariants, before: Situation, after: Situation) -> list[Violation]:
@@ -95,23 +99,25 @@ def newly_broken(invariants: Invariants, before: Situation, after: Situation) ->
     decide all requests alike: then each is broken in both in the same ways.
     """
     alike = before.policy is after.policy or decided_alike(before.policy, after.policy)
-    asked = [one for one in invariants.statements if _needs_roles(one) or not alike]
+    asked = [statement for statement in invariants.statements if _needs_roles(statement) or not alike]
     if not asked:
         return []
     now = _Check(after, before.policy)
-    if not (found := [violation for one in asked for violation in now.broken(one)]):
+    if not (violations := [violation for statement in asked for violation in now.broken(statement)]):
         return []
     earlier = _Check(before, after.policy)
     known = {
         (violation.statement, violation.key)
-        for one in {violation.statement for violation in found}
-        for violation in earlier.broken(one)
+        for statement in {violation.statement for violation in violations}
+        for violation in earlier.broken(statement)
     }
-    return [one for one in found if one.key is None or (one.statement, one.key) not in known]
+    return [
+        breach for breach in violations if breach.key is None or (breach.statement, breach.key) not in known
+    ]
 
 
-def _needs_roles(one: Statement) -> bool:
-    return isinstance(one, OnlyRoles | Apart)
+def _needs_roles(statement: Statement) -> bool:
+    return isinstance(statement, OnlyRoles | Apart)
 
 
 class _Check:
@@ -134,90 +140,100 @@ class _Check:
         self._held = {role: HeldCodes(codes) for role, codes in self._holders.codes.items()}
 
     @singledispatchmethod
-    def broken(self, one: Statement) -> Iterator[Violation]:
+    def broken(self, statement: Statement) -> Iterator[Violation]:
         """Yield how a statement does not hold."""
-        raise TypeError(type(one))
+        raise TypeError(type(statement))
 
     @broken.register
-    def _(self, one: Exactly) -> Iterator[Violation]:
-        found = {rule.object for rule in self._own() if (rule.layer, rule.code) == (one.layer, one.word)}
-        for name in sorted(found.symmetric_difference(one.objects)):
-            how = "is open, and not listed" if name in found else "is listed, and no line says so"
-            yield Violation(one, f"{name} {how}", (name,))
+    def _(self, statement: Exactly) -> Iterator[Violation]:
+        open_objects = {
+            rule.object
+            for rule in self._own()
+            if (rule.layer, rule.code) == (statement.layer, statement.word)
+        }
+        for name in sorted(open_objects.symmetric_difference(statement.objects)):
+            how = "is open, and not listed" if name in open_objects else "is listed, and no line says so"
+            yield Violation(statement, f"{name} {how}", (name,))
         for rule in self._own():
-            if rule.layer == one.layer and rule.object in found and rule.code != one.word:
-                yield Violation(one, f"'{rule}' stands beside {one.word}: one means nothing", (str(rule),))
+            if rule.layer == statement.layer and rule.object in open_objects and rule.code != statement.word:
+                yield Violation(
+                    statement, f"'{rule}' stands beside {statement.word}: one means nothing", (str(rule),)
+                )
 
     @broken.register
-    def _(self, one: ExactLines) -> Iterator[Violation]:
-        found = {rule for rule in self._own() if rule.layer != ENDPOINT and not rule.code.startswith("@")}
-        for rule in sorted(found.symmetric_difference(one.lines)):
-            how = "opens something, and is not listed" if rule in found else "is listed, and is no line"
-            yield Violation(one, f"'{rule}' {how}", (str(rule),))
+    def _(self, statement: ExactLines) -> Iterator[Violation]:
+        own_rules = {rule for rule in self._own() if rule.layer != ENDPOINT and not rule.code.startswith("@")}
+        for rule in sorted(own_rules.symmetric_difference(statement.lines)):
+            how = "opens something, and is not listed" if rule in own_rules else "is listed, and is no line"
+            yield Violation(statement, f"'{rule}' {how}", (str(rule),))
 
     @broken.register
-    def _(self, one: CodesLike) -> Iterator[Violation]:
+    def _(self, statement: CodesLike) -> Iterator[Violation]:
         codes = {rule.code for rule in self._own() if not rule.code.startswith("@")}
-        for code in sorted(code for code in codes if not re.fullmatch(one.pattern, code)):
-            yield Violation(one, f"the code {code} has another form than {one.pattern}", (code,))
+        for code in sorted(code for code in codes if not re.fullmatch(statement.pattern, code)):
+            yield Violation(statement, f"the code {code} has another form than {statement.pattern}", (code,))
 
     @broken.register
-    def _(self, one: CodeNeeded) -> Iterator[Violation]:
+    def _(self, statement: CodeNeeded) -> Iterator[Violation]:
         excepted = set()
-        for name in one.excepted:
-            excepted.update(found := {each.name for each in self._requests(name)})
-            if not found:
-                yield self._unserved(one, name)
-        routes = [name for name in self._routes if name.partition(" ")[0] in one.methods]
+        for name in statement.excepted:
+            excepted.update(served := {each.name for each in self._requests(name)})
+            if not served:
+                yield self._unserved(statement, name)
+        routes = [name for name in self._routes if name.partition(" ")[0] in statement.methods]
         for each in self._classes(routes):
             if each.name not in excepted and (who := self._without_codes(each)):
-                yield Violation(one, f"{who} can send {each.name}", (each.name, who))
+                yield Violation(statement, f"{who} can send {each.name}", (each.name, who))
 
     @broken.register
-    def _(self, one: OnlyHolders) -> Iterator[Violation]:
-        for name, each in self._named(one.requests):
+    def _(self, statement: OnlyHolders) -> Iterator[Violation]:
+        for name, each in self._named(statement.requests):
             if each is None:
-                yield self._unserved(one, name)
+                yield self._unserved(statement, name)
                 continue
-            allowed = Condition(self._answers, (one.codes,))
+            allowed = Condition(self._answers, (statement.codes,))
             if self._other is not None:
                 # Who holds a code, or could pass before: an "or" of clauses is one "or" in each clause.
                 before = condition_of(self._other, each).clauses
-                allowed = Condition(self._answers, tuple((*one.codes, *clause) for clause in before))
+                allowed = Condition(self._answers, tuple((*statement.codes, *clause) for clause in before))
             if each.passes(self._policy, None):
-                yield Violation(one, f"everybody can send {each.name}, without a login", (each.name,))
+                yield Violation(statement, f"everybody can send {each.name}, without a login", (each.name,))
             elif (held := escaping(condition_of(self._policy, each), allowed)) is not None:
                 holding = f"a holder of {' and '.join(sorted(held))}" if held else "everybody logged in"
-                yield Violation(one, f"{holding} can send {each.name}")
+                yield Violation(statement, f"{holding} can send {each.name}")
 
     @broken.register
-    def _(self, one: OnlyRoles) -> Iterator[Violation]:
-        others = [role for role in self._held if role not in one.roles]
-        for name, each in self._named(one.requests):
+    def _(self, statement: OnlyRoles) -> Iterator[Violation]:
+        others = [role for role in self._held if role not in statement.roles]
+        for name, each in self._named(statement.requests):
             if each is None:
-                yield self._unserved(one, name)
+                yield self._unserved(statement, name)
             elif who := self._without_codes(each):
-                yield Violation(one, f"{who} can send {each.name}", (each.name, who))
+                yield Violation(statement, f"{who} can send {each.name}", (each.name, who))
             else:
                 for roles in self._passing(each, others):
-                    told = f"the role {roles[0]}" if len(roles) == 1 else f"the roles {' and '.join(roles)}"
-                    yield Violation(one, f"{told} can send {each.name}", (each.name, *roles))
+                    subject = (
+                        f"the role {roles[0]}" if len(roles) == 1 else f"the roles {' and '.join(roles)}"
+                    )
+                    yield Violation(statement, f"{subject} can send {each.name}", (each.name, *roles))
 
     @broken.register
-    def _(self, one: Apart) -> Iterator[Violation]:
-        if one.among == "roles":
+    def _(self, statement: Apart) -> Iterator[Violation]:
+        if statement.among == "roles":
             for role, held in self._held.items():
-                if role not in one.excepted:
-                    for pair in self._together(one, held):
-                        yield Violation(one, f"the role {role} holds {' and '.join(pair)}", (role, *pair))
+                if role not in statement.excepted:
+                    for pair in self._together(statement, held):
+                        yield Violation(
+                            statement, f"the role {role} holds {' and '.join(pair)}", (role, *pair)
+                        )
             return
         for roles, names in self._holders.users.items():
-            if one.excepted and not set(roles).isdisjoint(one.excepted):
+            if statement.excepted and not set(roles).isdisjoint(statement.excepted):
                 continue
-            for pair in self._together(one, self._joined(roles)):
+            for pair in self._together(statement, self._joined(roles)):
                 for name in names:
-                    found = f"the user {name} holds {' and '.join(pair)}, by {', '.join(roles)}"
-                    yield Violation(one, found, (name, *pair))
+                    finding = f"the user {name} holds {' and '.join(pair)}, by {', '.join(roles)}"
+                    yield Violation(statement, finding, (name, *pair))
 
     def _own(self) -> Iterator[Rule]:
         """Yield the lines of the node's own part."""
@@ -226,15 +242,15 @@ class _Check:
     def _named(self, names: Iterable[str]) -> Iterator[tuple[str, RequestClass | None]]:
         """Yield each class of the requests that ``names`` name; None for a name that no route serves."""
         for name in names:
-            found = self._requests(name)
-            yield from ((name, each) for each in found or (None,))
+            classes = self._requests(name)
+            yield from ((name, each) for each in classes or (None,))
 
     def _requests(self, name: str) -> list[RequestClass]:
         """Return the classes of requests that ``name`` means: those of a route, else all that fit it."""
-        wanted = shape(name)
-        if route := next((route for route in self._routes if shape(route) == wanted), None):
+        asked_shape = shape(name)
+        if route := next((route for route in self._routes if shape(route) == asked_shape), None):
             return list(self._classes([route]))
-        return [each for each in self._classes(self._routes, name) if _fits(wanted, each)]
+        return [each for each in self._classes(self._routes, name) if _fits(asked_shape, each)]
 
     def _classes(self, routes: list[str], *more: str) -> Iterator[RequestClass]:
         groups = set(map(group_of, routes))
@@ -267,19 +283,19 @@ class _Check:
     def _opens(self, clause: Iterable[str], held: HeldCodes) -> bool:
         return any(self._answers.opens(code, held) for code in clause)
 
-    def _together(self, one: Apart, held: HeldCodes) -> Iterator[tuple[str, str]]:
-        return combinations([code for code in one.codes if self._answers.opens(code, held)], 2)
+    def _together(self, statement: Apart, held: HeldCodes) -> Iterator[tuple[str, str]]:
+        return combinations([code for code in statement.codes if self._answers.opens(code, held)], 2)
 
     def _joined(self, roles: Roles) -> HeldCodes:
         return HeldCodes(code for role in roles for code in self._holders.codes.get(role, ()))
 
     @staticmethod
-    def _unserved(one: Statement, name: str) -> Violation:
-        return Violation(one, f"no route serves {name}: the statement is about nothing", (name,))
+    def _unserved(statement: Statement, name: str) -> Violation:
+        return Violation(statement, f"no route serves {name}: the statement is about nothing", (name,))
 
 
-def _fits(wanted: str, each: RequestClass) -> bool:
+def _fits(asked_shape: str, each: RequestClass) -> bool:
     mine = f"{each.route.partition(' ')[0]} {each.path}".split("/")
-    return len(mine) == len(theirs := wanted.split("/")) and all(
+    return len(mine) == len(theirs := asked_shape.split("/")) and all(
         a in (b, "{}") for a, b in zip(theirs, mine, strict=True)
     )

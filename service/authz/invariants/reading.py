@@ -86,7 +86,7 @@ def read_invariants(paths: Iterable[Path]) -> Invariants:
 
     Raises PolicyError with file, line and reason of every fault.
     """
-    found: list[Statement] = []
+    statements: list[Statement] = []
     faults: list[str] = []
     for path in paths:
         try:
@@ -97,14 +97,14 @@ def read_invariants(paths: Iterable[Path]) -> Invariants:
         wrong = list(_faults(document))
         faults += wrong
         if not wrong:
-            found += _statements(document)
+            statements += _statements(document)
     seen: dict[str, str] = {}
-    for one in found:
-        if (first := seen.setdefault(one.name, one.place)) != one.place:
-            faults.append(f"{one.place}: the name {one.name} is there already, in {first}")
+    for statement in statements:
+        if (first := seen.setdefault(statement.name, statement.place)) != statement.place:
+            faults.append(f"{statement.place}: the name {statement.name} is there already, in {first}")
     if faults:
         raise PolicyError(*faults)
-    return Invariants(tuple(found))
+    return Invariants(tuple(statements))
 
 
 def _faults(document: Document[InvariantsFile]) -> Iterator[str]:
@@ -204,15 +204,15 @@ def _statements(document: Document[InvariantsFile]) -> Iterator[Statement]:
 
 
 def _statement(stated: _Stated, place: str) -> Statement:
-    told: dict[str, Any] = {"name": stated.name, "reason": stated.reason.strip(), "place": place}
+    common: dict[str, Any] = {"name": stated.name, "reason": stated.reason.strip(), "place": place}
     reach, roles = tuple(stated.reach or ()), tuple(stated.except_roles or ())
     if stated.only_roles is not None:
-        return OnlyRoles(**told, roles=tuple(stated.only_roles), requests=reach)
+        return OnlyRoles(**common, roles=tuple(stated.only_roles), requests=reach)
     if stated.only_holders_of is not None:
-        return OnlyHolders(**told, codes=tuple(stated.only_holders_of), requests=reach)
+        return OnlyHolders(**common, codes=tuple(stated.only_holders_of), requests=reach)
     if stated.no_role_holds is not None:
-        return Apart(**told, among="roles", codes=tuple(stated.no_role_holds), excepted=roles)
+        return Apart(**common, among="roles", codes=tuple(stated.no_role_holds), excepted=roles)
     if stated.no_user_holds is not None:
-        return Apart(**told, among="users", codes=tuple(stated.no_user_holds), excepted=roles)
+        return Apart(**common, among="users", codes=tuple(stated.no_user_holds), excepted=roles)
     excepted = tuple(stated.except_requests or ())
-    return CodeNeeded(**told, methods=tuple(stated.code_needed_for or ()), excepted=excepted)
+    return CodeNeeded(**common, methods=tuple(stated.code_needed_for or ()), excepted=excepted)

@@ -104,12 +104,14 @@ class Invariants:
     @property
     def about_roles(self) -> bool:
         """True if a change of roles, or of the roles of users, could break a statement."""
-        return any(isinstance(one, OnlyRoles | Apart) for one in self.statements)
+        return any(isinstance(statement, OnlyRoles | Apart) for statement in self.statements)
 
     @property
     def about_users(self) -> bool:
         """True if a statement is about what single users hold."""
-        return any(isinstance(one, Apart) and one.among == "users" for one in self.statements)
+        return any(
+            isinstance(statement, Apart) and statement.among == "users" for statement in self.statements
+        )
 
     @property
     def unlisted(self) -> tuple[str, ...]:
@@ -117,23 +119,30 @@ class Invariants:
 
         Whoever can write the files could open it, and no statement would break.
         """
-        listed = {(one.word, one.layer) for one in self.statements if isinstance(one, Exactly)}
+        listed = {
+            (statement.word, statement.layer)
+            for statement in self.statements
+            if isinstance(statement, Exactly)
+        }
         missing = []
         for word in (ANYONE, LOGIN, NOBODY):
             layers = [layer for layer in LISTED if (word, layer) not in listed]
             missing += [word] if len(layers) == len(LISTED) else [f"{word} {layer}" for layer in layers]
-        if not any(isinstance(one, ExactLines) for one in self.statements):
+        if not any(isinstance(statement, ExactLines) for statement in self.statements):
             missing.append("lines")
         return tuple(missing)
 
     @property
     def canonical(self) -> bytes:
         """All statements as JSON, whatever their order and the files that they stand in."""
-        told = [
-            [type(one).__name__, *(getattr(one, each.name) for each in fields(one) if each.name != "place")]
-            for one in self.statements
+        rows = [
+            [
+                type(statement).__name__,
+                *(getattr(statement, each.name) for each in fields(statement) if each.name != "place"),
+            ]
+            for statement in self.statements
         ]
-        return b"\n".join(sorted(map(msgspec.json.encode, told)))
+        return b"\n".join(sorted(map(msgspec.json.encode, rows)))
 
     def without_unregistered(self) -> Invariants:
         """Return the same for a node that closes requests that no registered resource fits."""
@@ -142,22 +151,24 @@ class Invariants:
     def with_own(self, lines: Iterable[Rule]) -> Invariants:
         """Return the same for a node with further lines of its own, which no exact list has to name."""
         added = tuple(lines)
-        return Invariants(tuple(_widened(one, added) for one in self.statements))
+        return Invariants(tuple(_widened(statement, added) for statement in self.statements))
 
 
 NONE: Final = Invariants()
 
 
-def _widened(one: Statement, lines: Sequence[Rule]) -> Statement:
-    if not isinstance(one, Exactly):
-        return one
-    added = (rule.object for rule in lines if (rule.layer, rule.code) == (one.layer, one.word))
-    return replace(one, objects=(*one.objects, *added))
+def _widened(statement: Statement, lines: Sequence[Rule]) -> Statement:
+    if not isinstance(statement, Exactly):
+        return statement
+    added = (rule.object for rule in lines if (rule.layer, rule.code) == (statement.layer, statement.word))
+    return replace(statement, objects=(*statement.objects, *added))
 
 
-def _closed(one: Statement) -> Statement:
-    if isinstance(one, ExactLines):
-        return replace(one, lines=tuple(line for line in one.lines if line.object != UNREGISTERED))
-    if not isinstance(one, Exactly) or one.word == NOBODY:
-        return one
-    return replace(one, objects=tuple(name for name in one.objects if name != UNREGISTERED))
+def _closed(statement: Statement) -> Statement:
+    if isinstance(statement, ExactLines):
+        return replace(
+            statement, lines=tuple(line for line in statement.lines if line.object != UNREGISTERED)
+        )
+    if not isinstance(statement, Exactly) or statement.word == NOBODY:
+        return statement
+    return replace(statement, objects=tuple(name for name in statement.objects if name != UNREGISTERED))

@@ -23,13 +23,15 @@ def coverage_faults(routes: Iterable[Route], endpoints: Iterable[Rule]) -> list[
             lines.setdefault(rule.object, set()).add(rule.code)
     faults = []
     for name in sorted(declared.keys() | lines.keys()):
-        wanted, found = declared.get(name), lines.get(name)
-        if wanted is None:
+        expected, actual = declared.get(name), lines.get(name)
+        if expected is None:
             faults.append(f"{name}: there are endpoint lines and no such route")
-        elif found is None:
+        elif actual is None:
             faults.append(f"{name}: the route has no endpoint line")
-        elif wanted != found:
-            faults.append(f"{name}: the code requires {_listed(wanted)}, the lines require {_listed(found)}")
+        elif expected != actual:
+            faults.append(
+                f"{name}: the code requires {_listed(expected)}, the lines require {_listed(actual)}"
+            )
     return faults
 
 

@@ -196,10 +196,10 @@ def _bad_call(node: ast.Call) -> Iterator[tuple[ast.expr, str]]:
     if name not in _ARGUMENTS:
         yield node, f"the function '{name}' is not known; there are {', '.join(_ARGUMENTS)}"
         return
-    wanted = ", ".join(["r.caller", "p.code"][: _ARGUMENTS[name]])
+    expected = ", ".join(["r.caller", "p.code"][: _ARGUMENTS[name]])
     given = [argument.id if isinstance(argument, ast.Name) else "" for argument in node.args]
-    if node.keywords or ", ".join(given) != wanted.replace(".", "_"):
-        yield node, f"{name} is called as {name}({wanted})"
+    if node.keywords or ", ".join(given) != expected.replace(".", "_"):
+        yield node, f"{name} is called as {name}({expected})"
 
 
 def _shown(node: ast.expr) -> str:
@@ -215,13 +215,13 @@ def _missing_equalities(demanded: Sequence[frozenset[str]]) -> Iterator[str]:
 
 def _wrong_answers(text: str) -> list[str]:
     expression = SimpleEval(text, dict(PREDICATES))
-    found = {
+    reasons = {
         probe.reason: None
         for probe in PROBES
         for layer in (RESOURCE, ENDPOINT)
         if expression.eval(_names(layer, probe)) is not probe.opens
     }
-    return list(found)
+    return list(reasons)
 
 
 def _names(layer: str, probe: Probe) -> dict[str, object]:

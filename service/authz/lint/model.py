@@ -193,7 +193,7 @@ def _casbin_differs(text: str, entries: list[Entry]) -> list[Piece]:
     faults = []
     for entry in entries:
         kept = entry.value if entry.key in ("r", "p") else escape_assertion(entry.value)
-        found = model[entry.key]
-        if list(found) != [entry.key] or found[entry.key].value != kept:
+        section = model[entry.key]
+        if list(section) != [entry.key] or section[entry.key].value != kept:
             faults.append((entry.line, f"Casbin does not read '{entry.key}' as it is written"))
     return faults

@@ -25,12 +25,12 @@ def losing(path: str, registered: Iterable[str]) -> list[str]:
         for other in registered
         if _meet(theirs := _segments(other), mine) and _marks(theirs) > _marks(mine)
     )
-    found = []
+    losers = []
     for _, other in rivals:
-        found.append(other)
+        losers.append(other)
         if _covers(_segments(other), mine):
             break
-    return found
+    return losers
 
 
 def _segments(path: str) -> Segments:
@@ -41,10 +41,10 @@ def _marks(segments: Segments) -> list[bool]:
     return [segment == _PARAMETER for segment in segments]
 
 
-def _meet(one: Segments, other: Segments) -> bool:
+def _meet(first: Segments, other: Segments) -> bool:
     """True if some request matches both."""
-    return len(one) == len(other) and all(
-        a == b or _PARAMETER in (a, b) for a, b in zip(one, other, strict=True)
+    return len(first) == len(other) and all(
+        a == b or _PARAMETER in (a, b) for a, b in zip(first, other, strict=True)
     )
 
 

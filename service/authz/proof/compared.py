@@ -20,9 +20,9 @@ class Alike:
 
 def compared(before: Policy, after: Policy) -> list[Alike]:
     """Return all requests that one of the policies serves, in groups; each name is in one of them."""
-    found: dict[tuple[Clauses, Clauses], list[str]] = {}
+    groups: dict[tuple[Clauses, Clauses], list[str]] = {}
     for old, new in every_compared_class(before, after):
-        if one := new or old:
+        if request_class := new or old:
             asked = clauses_of(before, old), clauses_of(after, new)
-            found.setdefault(asked, []).append(one.name)
-    return [Alike(*clauses, tuple(names)) for clauses, names in found.items()]
+            groups.setdefault(asked, []).append(request_class.name)
+    return [Alike(*clauses, tuple(names)) for clauses, names in groups.items()]

@@ -71,9 +71,14 @@ def differing_requests(before: Policy, after: Policy) -> list[DifferingRequest]:
     return list(Differing(before, after, compared(before, after)))
 
 
-def smallest_example(found: list[DifferingRequest]) -> tuple[DifferingRequest, PossibleCaller] | None:
+def smallest_example(requests: list[DifferingRequest]) -> tuple[DifferingRequest, PossibleCaller] | None:
     """Return the request and the caller with which a difference is shown in the simplest way."""
-    shown = [(one, caller) for one in found for caller in (one.gains, one.loses) if caller is not None]
+    shown = [
+        (request, caller)
+        for request in requests
+        for caller in (request.gains, request.loses)
+        if caller is not None
+    ]
     return min(shown, key=lambda each: (each[0].layer or "", each[1].size, each[0].name), default=None)
 
 
@@ -111,7 +116,7 @@ class Differing(Sequence[DifferingRequest]):
     def __getitem__(self, index: slice) -> list[DifferingRequest]: ...
     def __getitem__(self, index: int | slice) -> DifferingRequest | list[DifferingRequest]:
         if isinstance(index, slice):
-            return [self._shown(one) for one in self._places[index]]
+            return [self._shown(place) for place in self._places[index]]
         return self._shown(self._places[index])
 
     def _requests(self, asked: Iterable[Alike]) -> Iterator[_Place]:
@@ -148,14 +153,14 @@ class Differing(Sequence[DifferingRequest]):
             or self._between(old, new) != (None, None)
         )
 
-    def _shown(self, one: _Place) -> DifferingRequest:
-        gains, loses = self._between(one.before, one.after)
-        match one.visitors:
+    def _shown(self, place: _Place) -> DifferingRequest:
+        gains, loses = self._between(place.before, place.after)
+        match place.visitors:
             case (False, True):
                 gains = VISITOR
             case (True, False):
                 loses = VISITOR
-        return DifferingRequest(one.name, gains, loses, one.layer)
+        return DifferingRequest(place.name, gains, loses, place.layer)
 
     def _between(self, old: Condition, new: Condition) -> _Found:
         if old == new:
@@ -169,16 +174,16 @@ class Differing(Sequence[DifferingRequest]):
 def _objects_beside_requests(*policies: Lines) -> Iterator[tuple[str, str]]:
     """Yield the objects of all layers that no request passes; the words about routers open nothing."""
     for layer in sorted({*LAYERS} - {RESOURCE, ENDPOINT}):
-        for name in sorted({name for one in policies for name in one.objects(layer)}):
+        for name in sorted({name for policy in policies for name in policy.objects(layer)}):
             if layer != SERVICE or " " in name:
                 yield layer, name
 
 
-def _a_plain_caller_escapes(one: Condition, other: Condition) -> bool:
-    """Tell whether one of a few callers, with one code of each clause, meets ``one`` and not ``other``."""
-    for codes in islice(product(*one.clauses), _MOST_TRIED):
+def _a_plain_caller_escapes(condition: Condition, other: Condition) -> bool:
+    """Tell whether a caller, of a few with a code of each clause, meets ``condition`` and not ``other``."""
+    for codes in islice(product(*condition.clauses), _MOST_TRIED):
         held = HeldCodes(code for code in codes if not code.startswith("@"))
-        if one.is_met_by_holder(held) and not other.is_met_by_holder(held):
+        if condition.is_met_by_holder(held) and not other.is_met_by_holder(held):
             return True
     return False
 

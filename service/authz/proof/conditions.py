@@ -61,15 +61,15 @@ class Condition:
         """
         opening: list[Held] = [frozenset()]
         for clause in self.clauses:
-            found = _minimal(one for code in clause for one in self._opening(code, known))
-            opening = _minimal(one | other for one, other in product(opening, found))
+            choices = _minimal(held for code in clause for held in self._opening(code, known))
+            opening = _minimal(held | other for held, other in product(opening, choices))
         return opening
 
     def is_met_by(self, held: Held, known: Kinds) -> bool:
         """Tell whether a caller who is logged in and holds ``held``, some codes of ``known``, passes."""
         return all(
             any(
-                self.answers.opened(code, reduce(or_, (known[one][code] for one in held), 0))
+                self.answers.opened(code, reduce(or_, (known[held_code][code] for held_code in held), 0))
                 for code in clause
             )
             for clause in self.clauses
@@ -82,37 +82,39 @@ class Condition:
     def _opening(self, code: str, known: Kinds) -> Iterator[Held]:
         for way in self.answers.ways(code):
             choices = [
-                [one for one, kinds in known.items() if kinds[code] & kind] for kind in KINDS if kind & way
+                [held_code for held_code, kinds in known.items() if kinds[code] & kind]
+                for kind in KINDS
+                if kind & way
             ]
             yield from map(frozenset, product(*choices))
 
 
 def kinds_by_held_code(held_codes: Iterable[str], codes: Iterable[str]) -> Kinds:
     """Return in which ways each of ``held_codes`` by itself holds each of ``codes``, as ``kinds_of`` does."""
-    wanted = sorted(codes)
+    asked_codes = sorted(codes)
     return {
-        held: {code: kinds_of(code, holder) for code in wanted}
+        held: {code: kinds_of(code, holder) for code in asked_codes}
         for held, holder in ((held, HeldCodes([held])) for held in held_codes)
     }
 
 
-def condition_of(policy: Policy, one: RequestClass | None) -> Condition:
+def condition_of(policy: Policy, request_class: RequestClass | None) -> Condition:
     """Return on which condition callers who are logged in pass with such a request; None is not served."""
-    return Condition(line_answers(policy.model_text), clauses_of(policy, one))
+    return Condition(line_answers(policy.model_text), clauses_of(policy, request_class))
 
 
-def clauses_of(policy: Policy, one: RequestClass | None) -> Clauses:
+def clauses_of(policy: Policy, request_class: RequestClass | None) -> Clauses:
     """Return the clauses of ``condition_of``: two for a guarded route of this service, else one or none.
 
     A public route authenticates nobody, so there each caller counts as one without a session.
     """
-    if one is None or one.is_public(policy):
-        return _OPEN if one is not None and one.passes(policy, None) else _CLOSED
+    if request_class is None or request_class.is_public(policy):
+        return _OPEN if request_class is not None and request_class.passes(policy, None) else _CLOSED
     rules = policy.rules
-    resource = rules.codes(RESOURCE, one.resource(policy))
-    if one.is_elsewhere:
+    resource = rules.codes(RESOURCE, request_class.resource(policy))
+    if request_class.is_elsewhere:
         return (resource,)
-    return resource, rules.codes(ENDPOINT, one.route)
+    return resource, rules.codes(ENDPOINT, request_class.route)
 
 
 def lets_visitors_pass(policy: Policy, clauses: Clauses) -> bool:
@@ -124,25 +126,26 @@ def lets_visitors_pass(policy: Policy, clauses: Clauses) -> bool:
     return all(any(answers.opens(code, None) for code in clause) for clause in clauses)
 
 
-def escaping(one: Condition, other: Condition) -> Held | None:
-    """Return a smallest set of held codes that meets ``one`` and not ``other``; None if there is none.
+def escaping(condition: Condition, other: Condition) -> Held | None:
+    """Return a smallest set of held codes that meets ``condition`` and not ``other``; None if there is none.
 
     Exact for every possible caller. Each held code has a representative of whom the predicates say the same
-    about the codes of both conditions. If a caller meets ``one`` and not ``other``, so does a smallest set of
-    representatives that meets ``one``: it is part of what the caller holds, and who holds less is not let
-    through by ``other``. Among sets of the same size those with fewer and shorter wildcards go first.
+    about the codes of both conditions. If a caller meets ``condition`` and not ``other``, so does a
+    smallest set of representatives that meets ``condition``: it is part of what the caller holds, and who
+    holds less is not let through by ``other``. Among sets of the same size those with fewer and shorter
+    wildcards go first.
     """
-    return _escaping(one, other, _representing(one.codes | other.codes))
+    return _escaping(condition, other, _representing(condition.codes | other.codes))
 
 
-def escaping_both(one: Condition, other: Condition) -> tuple[Held | None, Held | None]:
-    """Return what ``escaping`` returns for ``one`` and ``other``, and for ``other`` and ``one``."""
-    known = _representing(one.codes | other.codes)
-    return _escaping(one, other, known), _escaping(other, one, known)
+def escaping_both(condition: Condition, other: Condition) -> tuple[Held | None, Held | None]:
+    """Return what ``escaping`` returns for both conditions, and for both in the other order."""
+    known = _representing(condition.codes | other.codes)
+    return _escaping(condition, other, known), _escaping(other, condition, known)
 
 
-def _escaping(one: Condition, other: Condition, known: Kinds) -> Held | None:
-    return next((held for held in one.smallest_of(known) if not other.is_met_by(held, known)), None)
+def _escaping(condition: Condition, other: Condition, known: Kinds) -> Held | None:
+    return next((held for held in condition.smallest_of(known) if not other.is_met_by(held, known)), None)
 
 
 def _representing(codes: set[str]) -> Kinds:
@@ -165,7 +168,7 @@ def _plain_first(code: str) -> tuple[int, int, str]:
 
 def _minimal(sets: Iterable[Held]) -> list[Held]:
     kept: dict[Held, None] = {}
-    for one in sorted(set(sets), key=_simple_first):
-        if not any(frozenset(part) in kept for size in range(len(one)) for part in combinations(one, size)):
-            kept[one] = None
+    for held in sorted(set(sets), key=_simple_first):
+        if not any(frozenset(part) in kept for size in range(len(held)) for part in combinations(held, size)):
+            kept[held] = None
     return list(kept)

@@ -72,7 +72,7 @@ class LineAnswers:
             if of == word and kinds is not None and opens
         )
         return tuple(
-            one for one in opening if not any(less != one and less & one == less for less in opening)
+            way for way in opening if not any(less != way and less & way == less for less in opening)
         )
 
 

@@ -30,15 +30,15 @@ def representatives(codes: Iterable[str]) -> set[str]:
     pattern stays. Raises PolicyError when that gives more than ``MOST``.
     """
     split = {tuple(code.split(":")) for code in codes if not code.startswith("@")}
-    found = {_STAR, *map(":".join, split)} if split else set()
+    held_codes = {_STAR, *map(":".join, split)} if split else set()
     for length in range(1, max(map(len, split), default=0) + 1):
-        whole = {one for one in split if len(one) == length}
-        heads = {one[:length] for one in split if len(one) > length}
-        found.update(map(":".join, _patterns(whole)))
-        found.update(":".join((*one, _STAR)) for one in _patterns(heads))
-        if len(found) > MOST:
+        whole = {segments for segments in split if len(segments) == length}
+        heads = {segments[:length] for segments in split if len(segments) > length}
+        held_codes.update(map(":".join, _patterns(whole)))
+        held_codes.update(":".join((*pattern, _STAR)) for pattern in _patterns(heads))
+        if len(held_codes) > MOST:
             raise PolicyError(f"these permission codes have more than {MOST} wildcards that differ")
-    return found
+    return held_codes
 
 
 def wildcards_of(code: str) -> list[str]:
@@ -51,9 +51,11 @@ def wildcards_of(code: str) -> list[str]:
     if 1 << len(segments) > MOST:
         raise PolicyError(f"{code} has more than {MOST} wildcards")
     starts = (segments[:length] for length in range(len(segments)))
-    found = {":".join((*one, _STAR)) for start in starts for one in _starred(start)}
-    found.update(":".join((*one, segments[-1])) for one in _starred(segments[:-1]) if _STAR in one)
-    return sorted(found - {code}, key=_narrow_first)
+    wildcards = {":".join((*pattern, _STAR)) for start in starts for pattern in _starred(start)}
+    wildcards.update(
+        ":".join((*pattern, segments[-1])) for pattern in _starred(segments[:-1]) if _STAR in pattern
+    )
+    return sorted(wildcards - {code}, key=_narrow_first)
 
 
 def _narrow_first(held: str) -> tuple[int, int, str]:
@@ -68,24 +70,24 @@ def _starred(segments: Segments) -> Iterator[Segments]:
 
 def _patterns(codes: set[Segments]) -> Iterator[Segments]:
     """Yield what some of ``codes``, of one length, share, and the same with one more ``*``."""
-    for one in _shared(codes):
-        yield one
-        for place, segment in enumerate(one):
+    for pattern in _shared(codes):
+        yield pattern
+        for place, segment in enumerate(pattern):
             if segment != _STAR:
-                yield (*one[:place], _STAR, *one[place + 1 :])
+                yield (*pattern[:place], _STAR, *pattern[place + 1 :])
 
 
 def _shared(codes: set[Segments]) -> set[Segments]:
     """Return for each choice of ``codes`` the segments that they share, with ``*`` where they differ."""
-    found = set(codes)
+    shared = set(codes)
     waiting = list(codes)
     while waiting:
-        one = waiting.pop()
+        pattern = waiting.pop()
         for other in codes:
-            both = tuple(a if a == b else _STAR for a, b in zip(one, other, strict=True))
-            if both not in found:
-                found.add(both)
+            both = tuple(a if a == b else _STAR for a, b in zip(pattern, other, strict=True))
+            if both not in shared:
+                shared.add(both)
                 waiting.append(both)
-        if len(found) > MOST:
+        if len(shared) > MOST:
             raise PolicyError(f"these permission codes have more than {MOST} wildcards that differ")
-    return found
+    return shared

@@ -158,13 +158,13 @@ class PolicyChanges:
 
     async def _check_files(self) -> None:
         try:
-            found = await asyncio.to_thread(self._read)
+            shipped = await asyncio.to_thread(self._read)
         except PolicyError as fault:
             _log.error("the model or the policy files can't be used", reason=str(fault))
             raise Conflict(
                 "The model or the policy files can't be used; the log says why", rule="consistent"
             ) from fault
-        if found != self._shipped:
+        if shipped != self._shipped:
             raise Conflict(
                 "The model or the policy files have changed: restart the service to use them",
                 rule="changed_meanwhile",

@@ -59,12 +59,12 @@ def derive(
         if not bound:
             opened[name] = (LOGIN,) if service == PORTCULLIS else (NOBODY,)
             continue
-        if (found := cached.get(bound)) is None:
-            found = cached[bound] = _codes(name, bound)
-        opened[name] = found
-    others = {one.name: one for one in services}
+        if (line_codes := cached.get(bound)) is None:
+            line_codes = cached[bound] = _codes(name, bound)
+        opened[name] = line_codes
+    others = {other.name: other for other in services}
     _open(opened, openings, others)
-    of_services = {name: _words(one) for name, one in others.items()}
+    of_services = {name: _words(other) for name, other in others.items()}
     of_services |= {
         f"{name} {action}": tuple(sorted(administering(name, action)))
         for name in others
@@ -102,12 +102,12 @@ def _open(
 
 def _words(service: Service) -> tuple[str, ...]:
     """Return what the lines of a service say: nobody passes them, and how its router reads requests."""
-    told = {
+    flags = {
         IGNORE_CASE: service.ignore_case,
         IGNORE_TRAILING_SLASH: service.ignore_trailing_slash,
         ALLOW_PREFLIGHT: service.allow_preflight,
     }
-    return tuple(sorted([NOBODY, *(word for word, is_so in told.items() if is_so)]))
+    return tuple(sorted([NOBODY, *(word for word, is_so in flags.items() if is_so)]))
 
 
 def _codes(name: str, buttons: Sequence[tuple[str, bool]]) -> tuple[str, ...]:

@@ -78,18 +78,23 @@ class InvariantGuard:
             return
         same = policy.digest == before.policy.digest
         after = Situation(before.policy if same else policy, await self.holders(connection))
-        found = await asyncio.to_thread(newly_broken, self._invariants, before, after)
-        if not found:
+        violations = await asyncio.to_thread(newly_broken, self._invariants, before, after)
+        if not violations:
             return
         if (dry_run := DRY_RUN.get()) is not None:
-            dry_run.warn(f"It would be refused, since it breaks the invariant {one}" for one in found)
+            dry_run.warn(
+                f"It would be refused, since it breaks the invariant {violation}" for violation in violations
+            )
             return
-        raise _conflict(found)
+        raise _conflict(violations)
 
 
-def _conflict(found: list[Violation]) -> Conflict:
-    told = [
-        {"name": one.statement.name, "reason": one.statement.reason, "finding": one.finding} for one in found
+def _conflict(violations: list[Violation]) -> Conflict:
+    broken = [
+        {"name": violation.statement.name, "reason": violation.statement.reason, "finding": violation.finding}
+        for violation in violations
     ]
-    names = ", ".join(dict.fromkeys(one.statement.name for one in found))
-    return Conflict(f"This would break what must stay true: {names}", rule="invariant", brokenInvariants=told)
+    names = ", ".join(dict.fromkeys(violation.statement.name for violation in violations))
+    return Conflict(
+        f"This would break what must stay true: {names}", rule="invariant", brokenInvariants=broken
+    )

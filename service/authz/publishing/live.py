@@ -148,10 +148,10 @@ class LivePolicy:
             return None
         if not await revisions.all_recorded(connection, current.revision + 1, latest.revision):
             return None
-        found = await history.difference(connection, current.revision, latest.revision)
+        changes = await history.difference(connection, current.revision, latest.revision)
 
         def made() -> Policy:
-            shared = current.shared.edited(found.added, found.removed)
+            shared = current.shared.edited(changes.added, changes.removed)
             return self._shipped.policy(shared, bits, latest.revision, like=current)
 
         with suppress(PolicyError):

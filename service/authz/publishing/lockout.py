@@ -25,7 +25,7 @@ def locked_out(policy: Policy) -> list[str]:
     one alone. The enforcer of ``policy`` is asked, in both layers. A hundred thousand resources take about a
     second: call it off the event loop.
     """
-    return [one.name for one in _administering(policy) if not one.passes(policy, _EVERYTHING)]
+    return [request.name for request in _administering(policy) if not request.passes(policy, _EVERYTHING)]
 
 
 def closing_resources(policy: Policy) -> dict[str, list[str]]:
@@ -33,11 +33,11 @@ def closing_resources(policy: Policy) -> dict[str, list[str]]:
 
     Requests that are closed because no resource matches are listed under ``@unregistered``.
     """
-    found: dict[str, list[str]] = {}
-    for one in _administering(policy):
-        if not one.passes(policy, _EVERYTHING):
-            found.setdefault(one.resource(policy), []).append(one.name)
-    return found
+    closing: dict[str, list[str]] = {}
+    for request in _administering(policy):
+        if not request.passes(policy, _EVERYTHING):
+            closing.setdefault(request.resource(policy), []).append(request.name)
+    return closing
 
 
 async def require_way_back(candidate: Policy, in_force: Policy) -> None:
@@ -56,28 +56,28 @@ async def require_way_back(candidate: Policy, in_force: Policy) -> None:
 
 def _newly_locked_out(candidate: Policy, in_force: Policy) -> list[str]:
     return [
-        one.name
-        for one in _administering(candidate, in_force)
-        if not one.passes(candidate, _EVERYTHING) and one.passes(in_force, _EVERYTHING)
+        request.name
+        for request in _administering(candidate, in_force)
+        if not request.passes(candidate, _EVERYTHING) and request.passes(in_force, _EVERYTHING)
     ]
 
 
-def _administering(one: Policy, other: Policy | None = None) -> list[RequestClass]:
+def _administering(policy: Policy, other: Policy | None = None) -> list[RequestClass]:
     """Return the requests that administer the policy, by name.
 
     With ``other``, only requests that the two could decide differently, as the two tell them apart.
     """
-    served = one.rules.objects(ENDPOINT)
+    served = policy.rules.objects(ENDPOINT)
     routes = [name for name in served if name in ADMINISTERING]
-    resources, differing = registered(one), set()
+    resources, differing = registered(policy), set()
     if other is not None:
-        changed = changes(other.rules.by_object, one.rules.by_object)
+        changed = changes(other.rules.by_object, policy.rules.by_object)
         if all(layer not in OF_REQUESTS for layer, _ in changed):
             return []
-        differing = registered(one) ^ registered(other)
+        differing = registered(policy) ^ registered(other)
         resources |= differing
         if not differing and all(layer not in OF_REQUESTS or name in resources for layer, name in changed):
             # A request goes to the same resource in both, and is decided alike where that has not changed.
             resources = {name for layer, name in changed if layer == RESOURCE}
-    found = request_classes(routes, resources, differing, serving=ResourceIndex(served))
-    return sorted(found, key=attrgetter("name"))
+    requests = request_classes(routes, resources, differing, serving=ResourceIndex(served))
+    return sorted(requests, key=attrgetter("name"))

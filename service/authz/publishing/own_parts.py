@@ -33,15 +33,15 @@ class OwnParts:
 
     def observe(self, workers: Iterable[PolicyWorker]) -> None:
         """Take note of what all workers of all nodes have reported lately."""
-        others = [one for one in workers if one.own_digest != self.digest]
-        strangers = [one for one in others if one.own_digest not in self._allowed]
+        others = [worker for worker in workers if worker.own_digest != self.digest]
+        strangers = [other for other in others if other.own_digest not in self._allowed]
         self.differing = len(others)
         self.not_allowed = len(strangers) if self._allowed else 0
-        found = frozenset(one.own_digest for one in strangers)
-        if found == self._alarmed:
+        digests = frozenset(stranger.own_digest for stranger in strangers)
+        if digests == self._alarmed:
             return
-        self._alarmed = found
-        if not found:
+        self._alarmed = digests
+        if not digests:
             _log.info("no worker decides by another own part of the policy any more", event_type="security")
             return
         reason = f"{SETTING} does not name it" if self._allowed else "it is not that of this node"
@@ -50,5 +50,5 @@ class OwnParts:
             event_type="security",
             reason=reason,
             own_digest=self.digest,
-            workers={one.worker: one.own_digest for one in strangers},
+            workers={stranger.worker: stranger.own_digest for stranger in strangers},
         )

@@ -160,9 +160,9 @@ async def _base(connection: Connection, seals: RevisionSeals, *, anew: bool) -> 
         reason=judgement.reason,
     )
     passed_over = 1
-    async for one in revisions.older(connection, latest.revision):
-        if seals.judge(one).is_trusted:
-            return _Base(latest.revision, one, passed_over, False)
+    async for revision in revisions.older(connection, latest.revision):
+        if seals.judge(revision).is_trusted:
+            return _Base(latest.revision, revision, passed_over, False)
         passed_over += 1
     return _Base(latest.revision, None, passed_over, False)
 
@@ -191,15 +191,15 @@ async def _tampered(connection: Connection, base: _Base, stored: Stored, in_forc
         and not await _differ(stored, in_force.shared)
     ):
         return 0
-    found = await history.tampered(connection, base.trusted.revision)
-    if found:
+    tampered_count = await history.tampered(connection, base.trusted.revision)
+    if tampered_count:
         _log.error(
             "published policy lines were changed past the service",
             event_type="security",
             revision=base.trusted.revision,
-            lines=found,
+            lines=tampered_count,
         )
-    return found
+    return tampered_count
 
 
 async def _differ(stored: Stored, lines: Lines) -> bool:
@@ -222,10 +222,10 @@ async def _derived(connection: Connection, in_force: Policy | None = None) -> _D
 
     def made() -> _Derived:
         known = Lines() if in_force is None else in_force.shared
-        codes = [one.auth_mark for one in buttons]
-        disabled = {one.auth_mark for one in buttons if not one.enabled}
+        codes = [button.auth_mark for button in buttons]
+        disabled = {button.auth_mark for button in buttons if not button.enabled}
         shared = derive(bound, codes, known, disabled=disabled, services=others, openings=opened)
-        bits = {one.auth_mark: one.bit_position for one in buttons if one.enabled}
+        bits = {button.auth_mark: button.bit_position for button in buttons if button.enabled}
         return _Derived(shared, bits, digest_of(shared, bits))
 
     return await asyncio.to_thread(made)

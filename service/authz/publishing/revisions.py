@@ -59,8 +59,8 @@ class PublishedRevisions:
             return self._live.current
         arrived = monotonic()
         newest = await self._published(revision, arrived)
-        wanted = newest if revision is None else min(revision, newest)
-        return await self._live.at_least(wanted, within=PATIENCE - (monotonic() - arrived))
+        needed = newest if revision is None else min(revision, newest)
+        return await self._live.at_least(needed, within=PATIENCE - (monotonic() - arrived))
 
     async def _published(self, revision: int | None, arrived: float) -> int:
         """Return the newest published revision, as of ``arrived`` unless ``revision`` is known already."""

@@ -84,8 +84,8 @@ class Shipped:
     @property
     def cases_of_extensions(self) -> tuple[Path, ...]:
         """The folders of decision tables that extensions bring."""
-        found = (one.policies / CASES for one in self.extensions)
-        return tuple(path for path in found if path.is_dir())
+        folders = (extension.policies / CASES for extension in self.extensions)
+        return tuple(path for path in folders if path.is_dir())
 
     @property
     def leaves_unregistered(self) -> bool:
@@ -184,9 +184,9 @@ def read_shipped(
     if strict:
         base = tuple(rule for rule in base if rule.object != UNREGISTERED)
     added = load_extensions(extensions)
-    lines = tuple(line for one in added for line in _read_extension(one))
+    lines = tuple(line for extension in added for line in _read_extension(extension))
     endpoints = (*_read_endpoints(folder / ENDPOINTS), *lines)
-    own = [place / INVARIANTS for place in (folder, *(one.policies for one in added))]
+    own = [place / INVARIANTS for place in (folder, *(extension.policies for extension in added))]
     stated = read_invariants((*(path for path in own if path.exists()), *invariants)).with_own(lines)
     stated = stated.without_unregistered() if strict else stated
     return Shipped(text, base, endpoints, _read_accounts(folder / "accounts.csv"), stated, added)
@@ -255,13 +255,13 @@ def _read_endpoints(path: Path) -> tuple[Rule, ...]:
     """Return what endpoints require, and who may administer the resources of this service."""
     rules = _read_layer(path, ENDPOINT, SERVICE)
     of_services = [rule for rule in rules if rule.layer == SERVICE]
-    wanted = {f"{PORTCULLIS} {action}" for action in OWN_ACTIONS}
+    allowed = {f"{PORTCULLIS} {action}" for action in OWN_ACTIONS}
     faults = [
-        f"{path}: lines of the {SERVICE} layer are about {', '.join(sorted(wanted))} here, not '{rule}'"
+        f"{path}: lines of the {SERVICE} layer are about {', '.join(sorted(allowed))} here, not '{rule}'"
         for rule in of_services
-        if rule.object not in wanted
+        if rule.object not in allowed
     ]
-    missing = wanted.difference(rule.object for rule in of_services)
+    missing = allowed.difference(rule.object for rule in of_services)
     faults += (f"{path}: '{name}' has no line of the {SERVICE} layer" for name in sorted(missing))
     if faults:
         raise PolicyError(*faults)
@@ -281,6 +281,8 @@ def _read_layer(path: Path, *layers: str) -> tuple[Rule, ...]:
     rules = read_rules(path)
     strangers = [str(rule) for rule in rules if rule.layer not in layers]
     if strangers:
-        told = " and ".join(layers)
-        raise PolicyError(*(f"{path}: lines of the {told} layer only, not '{line}'" for line in strangers))
+        layer_names = " and ".join(layers)
+        raise PolicyError(
+            *(f"{path}: lines of the {layer_names} layer only, not '{line}'" for line in strangers)
+        )
     return rules

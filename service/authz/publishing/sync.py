@@ -52,26 +52,28 @@ async def differences(connection: Connection, routes: Iterable[KnownRoute]) -> D
     Public routes are left out: nobody is logged in there, so that no resource would ever decide them.
     """
     known = {route.object: route for route in routes}
-    stored = {f"{one.method} {one.path}": one for one in await resources.registered(connection)}
+    stored = {
+        f"{resource.method} {resource.path}": resource for resource in await resources.registered(connection)
+    }
     guarded = [name for name, route in known.items() if route.access != (ANYONE,)]
     buttons = await menus.buttons_by_code(connection)
     missing = [
         Proposal(known[name], {code: buttons[code] for code in known[name].access if code in buttons})
         for name in unregistered(guarded, stored)
     ]
-    bindable = [one for one in missing if one.buttons or one.route.access == (LOGIN,)]
+    bindable = [proposal for proposal in missing if proposal.buttons or proposal.route.access == (LOGIN,)]
     return Differences(
         tuple(bindable),
         # Registered and bound to nothing, such a route would be open to everybody logged in; bound to
         # disabled Buttons, it would be closed to all who may call it now.
-        tuple(one.route for one in missing if one not in bindable),
+        tuple(proposal.route for proposal in missing if proposal not in bindable),
         tuple(stored[name] for name in unrouted(stored, known)),
     )
 
 
 async def register(connection: Connection, proposals: Iterable[Proposal]) -> None:
     """Register and bind the proposals, within a change of ``PolicyChanges``."""
-    taken = {one.resource_code for one in await resources.every(connection)}
+    taken = {resource.resource_code for resource in await resources.every(connection)}
     for proposal in proposals:
         method, _, path = proposal.route.object.partition(" ")
         code = _free_code(method, path, taken)

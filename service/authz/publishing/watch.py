@@ -121,16 +121,16 @@ class PolicyWatch:
             if self._live.timeline.name is None:  # by which the witness is found
                 await self._newest_of_database(_NOTHING)
             announced = await self._read_announced()
-            found = await self._newest_of_database(announced)
-            newest = 0 if found is None else found.known(before)
+            latest = await self._newest_of_database(announced)
+            newest = 0 if latest is None else latest.known(before)
             self._note(newest)
-            if found is None:
+            if latest is None:
                 await self._load(0)
             else:
-                await self._follow(found, before)
+                await self._follow(latest, before)
             await self._report()
-            if found is not None and self.fault is None and found.revision == self._live.current.revision:
-                self._seen = found
+            if latest is not None and self.fault is None and latest.revision == self._live.current.revision:
+                self._seen = latest
         except Unavailable as refusal:
             self._say(refusal.detail)
         else:
@@ -148,29 +148,29 @@ class PolicyWatch:
         self._database.emptied = latest is None and self._live.current.revision > 0
         return None if latest is None else Newest(latest, mark, judgement, announced)
 
-    async def _follow(self, found: Newest, before: Policy) -> None:
+    async def _follow(self, newest: Newest, before: Policy) -> None:
         """Put the newest revision in force, or publish what is stored if it is forged or others are lost."""
-        lost, judgement = found.lost_above(before), found.judgement
-        least = max(found.revision, lost or 0) + 1
+        lost, judgement = newest.lost_above(before), newest.judgement
+        least = max(newest.revision, lost or 0) + 1
         if judgement.authenticity == "forged":
-            if await self._publish_anew(_forged(found.revision, judgement.reason), found.revision, least):
+            if await self._publish_anew(_forged(newest.revision, judgement.reason), newest.revision, least):
                 return
-        elif lost is not None and await self._publish_anew(_LOST, found.revision, least):
+        elif lost is not None and await self._publish_anew(_LOST, newest.revision, least):
             return
-        if not judgement.is_trusted and found.revision <= self._live.current.revision:
-            self._say(f"revision {found.revision} is not trusted: {judgement.reason}", found.revision)
+        if not judgement.is_trusted and newest.revision <= self._live.current.revision:
+            self._say(f"revision {newest.revision} is not trusted: {judgement.reason}", newest.revision)
         else:
-            await self._load(found.revision)
+            await self._load(newest.revision)
 
     async def workers(self) -> list[PolicyWorker]:
         """Return what every worker of every node has reported lately, and the truth about this one.
 
         This one alone when the others can't be asked in time.
         """
-        found: list[PolicyWorker] = []
+        reported: list[PolicyWorker] = []
         with suppress(Unavailable, TimeoutError):
             async with asyncio.timeout(_TELL_WITHIN), self._database.transaction() as connection:
-                found = await policy_workers.present(connection)
+                reported = await policy_workers.present(connection)
         here = PolicyWorker(
             worker=self._worker,
             revision=self._live.current.revision,
@@ -178,7 +178,9 @@ class PolicyWatch:
             seen_time=datetime.now(UTC),
             own_digest=self.own_parts.digest,
         )
-        return sorted([here, *(one for one in found if one.worker != self._worker)], key=attrgetter("worker"))
+        return sorted(
+            [here, *(other for other in reported if other.worker != self._worker)], key=attrgetter("worker")
+        )
 
     def health(self) -> Health:
         """Return ``degraded`` while an older policy has to be kept, or it is not known whether it is older.
@@ -189,8 +191,8 @@ class PolicyWatch:
         revision = self._live.current.revision
         behind = self.lag > FOLLOW_WITHIN
         state: State = "down" if not revision or behind else "degraded" if self.fault is not None else "up"
-        told = {"revision": revision, "fault": self.fault, "untrusted": self.untrusted}
-        return Health(state, told)
+        details = {"revision": revision, "fault": self.fault, "untrusted": self.untrusted}
+        return Health(state, details)
 
     @property
     def lag(self) -> float:
@@ -234,7 +236,7 @@ class PolicyWatch:
         """Return whether another worker decides by ``newest``, as one of another version might."""
         async with self._database.transaction() as connection:
             present = await policy_workers.present(connection)
-        return any(one.revision >= newest for one in present if one.worker != self._worker)
+        return any(other.revision >= newest for other in present if other.worker != self._worker)
 
     async def _publish_anew(self, why: str, newest: int, least: int) -> bool:
         """Publish what is stored, as revision ``least`` or a later one; return whether that was done."""

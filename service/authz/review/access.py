@@ -88,11 +88,11 @@ def who(standing: Standing, method: str, place: str, service: str = PORTCULLIS) 
     policy = standing.policy
     located = locate(policy, method, place, service)
     asked = explain_at(policy, located, NO_CODES)
-    one = None if located.route is None else RequestClass(located.route, place, place)
+    request_class = None if located.route is None else RequestClass(located.route, place, place)
     if located.elsewhere:
-        one = RequestClass(method, place, place, service)
+        request_class = RequestClass(method, place, place, service)
     decider = BatchDecider(policy)
-    lines = decider.lines(one)
+    lines = decider.lines(request_class)
     passing: dict[Roles, bool] = {}
 
     def passes(roles: Iterable[str]) -> bool:
@@ -103,11 +103,11 @@ def who(standing: Standing, method: str, place: str, service: str = PORTCULLIS) 
 
     roles = []
     for role_code in sorted(filter(lambda code: passes([code]), standing.codes)):
-        found = explain_at(policy, located, standing.held([role_code]))
-        if found.endpoint is not None or found.elsewhere:
+        explanation = explain_at(policy, located, standing.held([role_code]))
+        if explanation.endpoint is not None or explanation.elsewhere:
             users = sum(number for having, number in standing.users.items() if role_code in having)
-            roles.append(PassingRole(role_code, users, found.resource, found.endpoint))
-    enough = {one.role_code for one in roles}
+            roles.append(PassingRole(role_code, users, explanation.resource, explanation.endpoint))
+    enough = {role.role_code for role in roles}
     together = (
         PassingTogether(having, number)
         for having, number in standing.users.items()
@@ -120,7 +120,7 @@ def who(standing: Standing, method: str, place: str, service: str = PORTCULLIS) 
         any_login=asked.allowed,
         users=sum(standing.users[having] for having in role_sets),
         roles=tuple(roles),
-        together=tuple(sorted(together, key=lambda one: one.roles)),
+        together=tuple(sorted(together, key=lambda group: group.roles)),
         role_sets=role_sets,
         others=_others(policy, asked),
     )
@@ -131,8 +131,10 @@ def _others(policy: Policy, asked: Explanation) -> tuple[str, ...]:
         return ()
     route = asked.endpoint.object
     serving = ResourceIndex(policy.rules.objects(ENDPOINT))
-    found = request_classes([route], registered(policy), serving=serving)
-    return tuple(sorted(one.name for one in found if one.resource(policy) != asked.resource.object))
+    requests = request_classes([route], registered(policy), serving=serving)
+    return tuple(
+        sorted(request.name for request in requests if request.resource(policy) != asked.resource.object)
+    )
 
 
 Kind = Literal["request", "grant"]
@@ -144,18 +146,18 @@ class Access:
 
     kind: Kind
     object: str
-    one: RequestClass | None = None
+    example: RequestClass | None = None
 
     def explained(self, policy: Policy, held: HeldCodes | None) -> tuple[LayerExplained, ...]:
         """Return the answers of the layers that decide about it, in order."""
-        if self.one is None:
+        if self.example is None:
             return explain_object(policy, GRANT, self.object, held).layers
-        if self.one.route == PREFLIGHT:
+        if self.example.route == PREFLIGHT:
             return explain_object(policy, RESOURCE, PREFLIGHT, held).layers
-        if self.one.route == UNREGISTERED:
+        if self.example.route == UNREGISTERED:
             return explain_at(policy, Located(None, self.object, elsewhere=True), held).layers
         method = split_object(self.object)[1].partition(" ")[0]
-        return explain(policy, method, self.one.path, held, self.one.service).layers
+        return explain(policy, method, self.example.path, held, self.example.service).layers
 
 
 def what(policy: Policy, held: HeldCodes | None) -> list[Access]:
@@ -164,10 +166,10 @@ def what(policy: Policy, held: HeldCodes | None) -> list[Access]:
     None is a visitor, who is not logged in.
     """
     decider = BatchDecider(policy)
-    passed = [one for one in all_requests(policy) if decider.passes_request(one, held)]
+    passed = [request for request in all_requests(policy) if decider.passes_request(request, held)]
     grants = [code for code in policy.rules.objects(GRANT) if decider.opens(GRANT, code, held)]
     return [
-        *(Access("request", one.name, one) for one in passed),
+        *(Access("request", request.name, request) for request in passed),
         *(Access("grant", code) for code in grants),
     ]
 
@@ -177,8 +179,8 @@ Needs = Literal["nothing", "login"]
 
 def open_requests(policy: Policy) -> list[tuple[Access, Needs]]:
     """Return the requests that need no role, with what they need: a login, or nothing at all."""
-    visitors = {one.object for one in what(policy, None)}
-    everybody = [one for one in what(policy, NO_CODES) if one.kind == "request"]
+    visitors = {access.object for access in what(policy, None)}
+    everybody = [access for access in what(policy, NO_CODES) if access.kind == "request"]
     # What a file opens of a service counts before the service is registered: that may happen any time.
     for name in policy.own.objects(RESOURCE):
         service, route = split_object(name)
@@ -189,8 +191,8 @@ def open_requests(policy: Policy) -> list[tuple[Access, Needs]]:
                 visitors.add(name)
     for name in (name for name, router in policy.other_services.items() if router.allow_preflight):
         if policy.judge(RESOURCE, PREFLIGHT, NO_CODES).allowed:
-            told = object_of(name, PREFLIGHT)
-            everybody.append(Access("request", told, RequestClass(PREFLIGHT, "", told, name)))
+            preflight = object_of(name, PREFLIGHT)
+            everybody.append(Access("request", preflight, RequestClass(PREFLIGHT, "", preflight, name)))
             if policy.judge(RESOURCE, PREFLIGHT, None).allowed:
-                visitors.add(told)
-    return [(one, "nothing" if one.object in visitors else "login") for one in everybody]
+                visitors.add(preflight)
+    return [(access, "nothing" if access.object in visitors else "login") for access in everybody]

@@ -34,27 +34,29 @@ class BatchDecider:
         self._answers = line_answers(policy.model_text)
         self._opened: dict[HeldCodes | None, dict[str, bool]] = {}
 
-    def lines(self, one: RequestClass | None) -> DecidingLines:
+    def lines(self, request_class: RequestClass | None) -> DecidingLines:
         """Return, for both layers, the codes of the lines that decide; none for what no route serves."""
-        if one is None:
+        if request_class is None:
             return _CLOSED
-        if one.is_elsewhere:
-            return self._policy.rules.codes(RESOURCE, one.resource(self._policy)), (ANYONE,)
-        if one.is_public(self._policy):  # decides alike about everybody
-            return EVERYBODY if one.passes(self._policy, None) else _CLOSED
+        if request_class.is_elsewhere:
+            return self._policy.rules.codes(RESOURCE, request_class.resource(self._policy)), (ANYONE,)
+        if request_class.is_public(self._policy):  # decides alike about everybody
+            return EVERYBODY if request_class.passes(self._policy, None) else _CLOSED
         rules = self._policy.rules
-        return rules.codes(RESOURCE, one.resource(self._policy)), rules.codes(ENDPOINT, one.route)
+        return rules.codes(RESOURCE, request_class.resource(self._policy)), rules.codes(
+            ENDPOINT, request_class.route
+        )
 
     def passes(self, lines: DecidingLines, held: HeldCodes) -> bool:
         """Tell whether somebody who is logged in and holds ``held`` passes both layers."""
         opened = self._opened.setdefault(held, {})
         return all(any(self._opens(code, held, opened) for code in codes) for codes in lines)
 
-    def passes_request(self, one: RequestClass, held: HeldCodes | None) -> bool:
+    def passes_request(self, request_class: RequestClass, held: HeldCodes | None) -> bool:
         """Tell whether a holder of ``held`` passes such a request; None is not logged in."""
         if held is None:
-            return one.passes(self._policy, None)
-        return self.passes(self.lines(one), held)
+            return request_class.passes(self._policy, None)
+        return self.passes(self.lines(request_class), held)
 
     def opens(self, layer: str, name: str, held: HeldCodes | None) -> bool:
         """Tell whether a holder of ``held`` may access object ``name`` in ``layer``; None: not logged in."""
@@ -74,7 +76,7 @@ def all_requests(policy: Policy, routes: Iterable[str] | None = None) -> list[Re
     """
     served = policy.rules.objects(ENDPOINT)
     chosen = None if routes is None else set(routes)
-    wanted = [name for name in served if chosen is None or name in chosen]
-    found = request_classes(wanted, registered(policy), serving=ResourceIndex(served))
-    own = sorted(found, key=lambda one: (one.name.partition(" ")[2], one.name))
+    names = [name for name in served if chosen is None or name in chosen]
+    requests = request_classes(names, registered(policy), serving=ResourceIndex(served))
+    own = sorted(requests, key=lambda request: (request.name.partition(" ")[2], request.name))
     return own if routes is not None else [*own, *classes_elsewhere(policy)]

@@ -31,8 +31,8 @@ class Finding(msgspec.Struct, frozen=True, rename="camel"):
     accepted: str | None = None
 
     def __str__(self) -> str:
-        told = f"{self.finding}: {self.place}: {self.reason}"
-        return told if self.accepted is None else f"{told} (accepted: {self.accepted})"
+        text = f"{self.finding}: {self.place}: {self.reason}"
+        return text if self.accepted is None else f"{text} (accepted: {self.accepted})"
 
 
 class _Acceptance(msgspec.Struct, forbid_unknown_fields=True):
@@ -54,9 +54,9 @@ class Accepted:
 
     def __init__(self, files: Iterable[Document[_File]] = ()) -> None:
         self._acceptances = [
-            (one, file.place("accepted", number))
+            (acceptance, file.place("accepted", number))
             for file in files
-            for number, one in enumerate(file.value.accepted)
+            for number, acceptance in enumerate(file.value.accepted)
         ]
 
     def applied(self, findings: Iterable[Finding], looked_for: Collection[str]) -> list[Finding]:
@@ -65,23 +65,23 @@ class Accepted:
         ``looked_for`` are the codes of findings that this lint could make: acceptances of others are not
         judged, as those of resources are not when no database is looked at.
         """
-        found: list[Finding] = []
+        judged: list[Finding] = []
         used: set[str] = set()
         for finding in findings:
             fitting = [
-                (one, place)
-                for one, place in self._acceptances
-                if one.finding == finding.finding and _fits(one.place, finding.place)
+                (acceptance, place)
+                for acceptance, place in self._acceptances
+                if acceptance.finding == finding.finding and _fits(acceptance.place, finding.place)
             ]
             used.update(place for _, place in fitting)
             reason = fitting[0][0].reason.strip() if fitting else None
-            found.append(msgspec.structs.replace(finding, accepted=reason))
+            judged.append(msgspec.structs.replace(finding, accepted=reason))
         stale = [
-            Finding(STALE, place, f"there is no {one.finding} at {one.place}")
-            for one, place in self._acceptances
-            if place not in used and one.finding in looked_for
+            Finding(STALE, place, f"there is no {acceptance.finding} at {acceptance.place}")
+            for acceptance, place in self._acceptances
+            if place not in used and acceptance.finding in looked_for
         ]
-        return [*found, *stale]
+        return [*judged, *stale]
 
 
 def read_accepted(paths: Iterable[Path], codes: Collection[str]) -> Accepted:
@@ -99,9 +99,9 @@ def read_accepted(paths: Iterable[Path], codes: Collection[str]) -> Accepted:
             continue
         files.append(read)
         faults += [
-            f"{read.place('accepted', number, 'finding')}: there is no finding {one.finding!r}"
-            for number, one in enumerate(read.value.accepted)
-            if one.finding not in codes
+            f"{read.place('accepted', number, 'finding')}: there is no finding {acceptance.finding!r}"
+            for number, acceptance in enumerate(read.value.accepted)
+            if acceptance.finding not in codes
         ]
     if faults:
         raise PolicyError(*faults)

@@ -81,16 +81,16 @@ def differences(
 def passing(standing: Standing, held: HeldCodes, routes: Iterable[str]) -> set[str]:
     """Return the requests to ``routes`` that a holder of ``held`` passes, by name."""
     decide = BatchDecider(standing.policy)
-    found = all_requests(standing.policy, routes)
-    return {one.name for one in found if decide.passes(decide.lines(one), held)}
+    requests = all_requests(standing.policy, routes)
+    return {request.name for request in requests if decide.passes(decide.lines(request), held)}
 
 
 class _Comparison:
     def __init__(self, before: Standing, after: Standing, asked: Iterable[Alike]) -> None:
         self._before, self._after = before, after
-        layers = [(one, _layers(one.before), _layers(one.after)) for one in asked]
+        layers = [(alike, _layers(alike.before), _layers(alike.after)) for alike in asked]
         layers = [each for each in layers if not each[1] == each[2] == EVERYBODY]
-        self._all = [one for one, _, _ in layers]
+        self._all = [alike for alike, _, _ in layers]
         self._could = PassingClasses(before.policy.model_text, (could for _, could, _ in layers))
         self._can = PassingClasses(after.policy.model_text, (can for _, _, can in layers))
         self._gains: Counter[tuple[str | None, Classes]] = Counter()
@@ -101,7 +101,7 @@ class _Comparison:
             self._compare([role], [role], 0)
         for had, has, number in _moves(self._before.users, self._after.users):
             self._compare(had, has, number)
-        altered = frozenset(one for one in moves if self._alters(*one))
+        altered = frozenset(move for move in moves if self._alters(*move))
         return Differences(self._listed(self._gains), self._listed(self._loses), altered)
 
     def _alters(self, had: Roles, has: Roles) -> bool:
@@ -116,21 +116,21 @@ class _Comparison:
         could = 0 if had is None else self._could.of(before(had))
         can = 0 if has is None else self._can.of(after(has))
         if gained := can & ~could:
-            for one in credited(self._can, has or (), after, gained):
-                self._gains[one] += number
+            for credit in credited(self._can, has or (), after, gained):
+                self._gains[credit] += number
         if lost := could & ~can:
-            for one in credited(self._could, had or (), before, lost):
-                self._loses[one] += number
+            for credit in credited(self._could, had or (), before, lost):
+                self._loses[credit] += number
 
-    def _listed(self, found: Counter[tuple[str | None, Classes]]) -> tuple[Difference, ...]:
+    def _listed(self, counts: Counter[tuple[str | None, Classes]]) -> tuple[Difference, ...]:
         """Return one entry for each role and number of users, by role; no role at all comes first."""
         users: Counter[tuple[str | None, int]] = Counter()
-        for (role, classes), number in found.items():
-            for one in numbers_of(classes):
-                users[role, one] += number
+        for (role, classes), number in counts.items():
+            for index in numbers_of(classes):
+                users[role, index] += number
         entries: dict[tuple[str | None, int], list[str]] = {}
-        for (role, one), number in users.items():
-            entries.setdefault((role, number), []).extend(self._all[one].names)
+        for (role, index), number in users.items():
+            entries.setdefault((role, number), []).extend(self._all[index].names)
         return tuple(
             Difference(role, number, tuple(sorted(names)))
             for (role, number), names in sorted(

@@ -58,18 +58,20 @@ class Matrix:
 
     def rows(self, requests: Sequence[RequestClass] | None = None) -> list[MatrixRow]:
         """Return the rows of ``requests``, some of those of the matrix, or of all."""
-        return [self._row(one) for one in (self.requests if requests is None else requests)]
+        return [self._row(request) for request in (self.requests if requests is None else requests)]
 
-    def _row(self, one: RequestClass) -> MatrixRow:
-        lines = self._decider.lines(one)
+    def _row(self, request_class: RequestClass) -> MatrixRow:
+        lines = self._decider.lines(request_class)
         if lines not in self._cells:
             self._cells[lines] = tuple(
                 PassingCell(role, tuple(dict.fromkeys(self._by(role, lines))))
                 for role in self.roles
                 if self._decider.passes(lines, self._standing.held([role]))
             )
-        visitors = self._decider.passes_request(one, None)
-        return MatrixRow(one.name, visitors, self._decider.passes(lines, HeldCodes()), self._cells[lines])
+        visitors = self._decider.passes_request(request_class, None)
+        return MatrixRow(
+            request_class.name, visitors, self._decider.passes(lines, HeldCodes()), self._cells[lines]
+        )
 
     def _by(self, role: str, lines: DecidingLines) -> list[str]:
         codes = {code for layer in lines for code in layer if not code.startswith("@")}
@@ -94,13 +96,13 @@ def as_csv(matrix: Matrix) -> str:
     writer = csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\r\n")
     writer.writerow(["request", *matrix.roles])
     for row in matrix.rows():
-        cells = {one.role_code: _cell(row, one) for one in row.roles}
+        cells = {cell.role_code: _cell(row, cell) for cell in row.roles}
         writer.writerow([row.object, *(escape_formula(cells.get(role, "")) for role in matrix.roles)])
     return text.getvalue()
 
 
-def _cell(row: MatrixRow, one: PassingCell) -> str:
-    return " ".join(one.by) or ("anyone" if row.visitors else "login")
+def _cell(row: MatrixRow, cell: PassingCell) -> str:
+    return " ".join(cell.by) or ("anyone" if row.visitors else "login")
 
 
 _STYLE = """
@@ -135,12 +137,12 @@ def as_html(matrix: Matrix) -> str:
 
 
 def _html_row(row: MatrixRow, roles: Sequence[str]) -> str:
-    passing = {one.role_code: one for one in row.roles}
+    passing = {cell.role_code: cell for cell in row.roles}
     cells = []
     for role in roles:
-        if (one := passing.get(role)) is None:
+        if (cell := passing.get(role)) is None:
             cells.append("<td></td>")
         else:
-            kind = "code" if one.by else "open"
-            cells.append(f'<td class="{kind}">{escape(_cell(row, one))}</td>')
+            kind = "code" if cell.by else "open"
+            cells.append(f'<td class="{kind}">{escape(_cell(row, cell))}</td>')
     return f"<tr><th scope=row>{escape(row.object)}</th>{''.join(cells)}</tr>"

@@ -64,4 +64,4 @@ def _opening(
     passing = tuple(role for role, codes in cooperatively(given.items()) if opens(*codes))
     if opens():  # a login is enough: no Button is needed
         return passing, ()
-    return passing, tuple(one for one in cooperatively(enabled) if opens(one.auth_mark))
+    return passing, tuple(button for button in cooperatively(enabled) if opens(button.auth_mark))

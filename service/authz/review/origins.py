@@ -23,10 +23,10 @@ async def origins_of(
     Those of the user or the role, else all that are stored; without a connection none are known.
     """
     codes = {fired.code for layer in layers for fired in layer.fired}
-    found: dict[str, list[CodeOrigin]] = defaultdict(list)
+    origins: dict[str, list[CodeOrigin]] = defaultdict(list)
     if connection is None or not codes:
-        return found
-    for one in await role_holdings.origins(connection, codes, user_id=asking.user_id):
-        if asking.role_code in (None, one.role_code):
-            found[one.code].append(one)
-    return found
+        return origins
+    for origin in await role_holdings.origins(connection, codes, user_id=asking.user_id):
+        if asking.role_code in (None, origin.role_code):
+            origins[origin.code].append(origin)
+    return origins

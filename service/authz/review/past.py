@@ -37,8 +37,8 @@ class PastPolicies:
         """
         async with self._turn:
             await self.seals.require(connection, revision)
-            found = await history.lines_at(connection, revision, place)
-            return await asyncio.to_thread(self._build, found, revision)
+            lines = await history.lines_at(connection, revision, place)
+            return await asyncio.to_thread(self._build, lines, revision)
 
-    def _build(self, found: list[history.PublishedLine], revision: int) -> Policy:
-        return self.shipped.policy(Lines(Rule(*line) for line in found), {}, revision)
+    def _build(self, lines: list[history.PublishedLine], revision: int) -> Policy:
+        return self.shipped.policy(Lines(Rule(*line) for line in lines), {}, revision)

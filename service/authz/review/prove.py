@@ -62,26 +62,26 @@ def prove(policy: Policy, method: str, path: str) -> Proof:
     may split them, so that some need other codes. Raises BadRequest for a path that no request may have, and
     PolicyError for a code with too many wildcards to list.
     """
-    requests = tuple(_proved(policy, one) for one in _asked(policy, method, path))
+    requests = tuple(_proved(policy, request_class) for request_class in _asked(policy, method, path))
     return Proof(method, path, policy.revision, requests)
 
 
 def _asked(policy: Policy, method: str, path: str) -> Iterable[RequestClass]:
     routes = policy.rules.objects(ENDPOINT)
-    wanted = shape(f"{method} {path}")
-    if wanted in map(shape, routes):
-        return all_requests(policy, [route for route in routes if shape(route) == wanted])
+    asked_shape = shape(f"{method} {path}")
+    if asked_shape in map(shape, routes):
+        return all_requests(policy, [route for route in routes if shape(route) == asked_shape])
     place = request_path(path)
     route = ResourceIndex(routes).find(method, place)
     return () if route is None else (RequestClass(route, place, f"{method} {path}"),)
 
 
-def _proved(policy: Policy, one: RequestClass) -> ProvedRequest:
-    condition = condition_of(policy, one)
-    layers = ((RESOURCE, one.resource(policy)), (ENDPOINT, one.route))
+def _proved(policy: Policy, request_class: RequestClass) -> ProvedRequest:
+    condition = condition_of(policy, request_class)
+    layers = ((RESOURCE, request_class.resource(policy)), (ENDPOINT, request_class.route))
     return ProvedRequest(
-        request=one.name,
-        visitors=one.passes(policy, None),
+        request=request_class.name,
+        visitors=request_class.passes(policy, None),
         layers=tuple(_layer(policy, condition, *each) for each in layers),
         smallest=tuple(tuple(sorted(held)) for held in condition.smallest(_held(condition.codes))),
     )
@@ -102,4 +102,4 @@ def _layer(policy: Policy, whole: Condition, layer: str, name: str) -> ProvedLay
 def _held(codes: Iterable[str]) -> list[str]:
     """Return every held code that holds one of ``codes``, which words never are."""
     known = sorted(code for code in codes if not code.startswith("@"))
-    return list(dict.fromkeys([*known, *(one for code in known for one in wildcards_of(code))]))
+    return list(dict.fromkeys([*known, *(wildcard for code in known for wildcard in wildcards_of(code))]))

@@ -174,9 +174,9 @@ def _told(response: str | None, decision_id: str) -> Asked | None:
     """Return the code of a refused grant: the answer that the log has kept names it first."""
     kept: Any = None if response is None else msgspec.json.decode(response)
     faults = [kept, *(kept.get("errors") or ())] if isinstance(kept, dict) else []
-    for one in faults:
-        if isinstance(one, dict) and (one.get("decisionId"), one.get("layer")) == (decision_id, GRANT):
-            return next((Asked(GRANT, code) for code in one.get("required") or ()), None)
+    for fault in faults:
+        if isinstance(fault, dict) and (fault.get("decisionId"), fault.get("layer")) == (decision_id, GRANT):
+            return next((Asked(GRANT, code) for code in fault.get("required") or ()), None)
     return None
 
 
@@ -214,10 +214,10 @@ async def _of_request(refusal: Refusal, policy_at: PolicyAt) -> Found | None:
 def _meant(refusal: Refusal, known: Policy) -> Iterator[Asked]:
     """Yield what the digest of the id names, among the objects of the layers that a request asks beside."""
     held = refusal.subject.held
-    codes, wanted = None if held is None else held.codes, _digest(refusal.decision_id)
+    codes, expected = None if held is None else held.codes, _digest(refusal.decision_id)
     for layer in _ASKED_BESIDE:
         for name in OBJECTS.get(layer) or known.rules.objects(layer):
-            if question_digest(layer, name, codes) == wanted:
+            if question_digest(layer, name, codes) == expected:
                 yield Asked(layer, name)
 
 

@@ -132,5 +132,5 @@ async def standing_of(policy: Policy, connection: Connection | None) -> Standing
     """
     if connection is None:
         return Standing(policy, {}, Counter())
-    found = await role_holdings.read(connection)
-    return Standing(policy, found.codes, found.users)
+    holdings = await role_holdings.read(connection)
+    return Standing(policy, holdings.codes, holdings.users)

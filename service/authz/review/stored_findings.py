@@ -86,31 +86,33 @@ def _services(policy: Policy) -> Iterator[Finding]:
 
 
 def _unknown_roles(invariants: Invariants, known: Collection[str]) -> Iterator[Finding]:
-    for one in invariants.statements:
-        match one:
+    for statement in invariants.statements:
+        match statement:
             case OnlyRoles(roles=named) | Apart(excepted=named):
                 for role in named:
                     if role not in known:
-                        yield Finding(UNKNOWN_ROLE, one.place, f"{one.name}: there is no role {role}")
+                        yield Finding(
+                            UNKNOWN_ROLE, statement.place, f"{statement.name}: there is no role {role}"
+                        )
 
 
 def _resources(standing: Standing, resources: Collection[StoredResource]) -> Iterator[Finding]:
     rules = standing.policy.rules
     routes = list(rules.objects(ENDPOINT))
-    enabled = [one for one in resources if one.enabled]
-    for name in unrouted((one.name for one in enabled), routes):
+    enabled = [resource for resource in resources if resource.enabled]
+    for name in unrouted((resource.name for resource in enabled), routes):
         yield Finding(UNROUTED, name, "no route serves such a request: its bindings guard nothing")
     guarded = [name for name in routes if rules.codes(ENDPOINT, name) != (ANYONE,)]
-    for name in unregistered(guarded, (one.name for one in resources)):
+    for name in unregistered(guarded, (resource.name for resource in resources)):
         yield Finding(UNREGISTERED, name, "no resource is registered for it: administrators can't guard it")
-    for name, other in _overlaps([one.name for one in enabled]):
+    for name, other in _overlaps([resource.name for resource in enabled]):
         yield Finding(OVERLAP, name, f"it takes requests from {other}, whose bindings don't guard them")
-    for one in enabled:
-        if not one.buttons:
-            yield Finding(OPEN, one.name, "nothing is bound to it: it is open to everybody logged in")
-        for code, works in one.buttons:
+    for resource in enabled:
+        if not resource.buttons:
+            yield Finding(OPEN, resource.name, "nothing is bound to it: it is open to everybody logged in")
+        for code, works in resource.buttons:
             if not works:
-                yield Finding(DISABLED, f"{one.name} {code}", "the Button is disabled: it opens nothing")
+                yield Finding(DISABLED, f"{resource.name} {code}", "the Button is disabled: it opens nothing")
 
 
 def _overlaps(names: Iterable[str]) -> Iterator[tuple[str, str]]:
@@ -135,7 +137,7 @@ def _meeting(paths: Iterable[str]) -> dict[str, list[str]]:
     for path in paths:
         segments = path.split("/")
         by_places.setdefault(tuple(segment.startswith("{") for segment in segments), []).append(segments)
-    found: dict[str, list[str]] = {}
+    meeting: dict[str, list[str]] = {}
     for mine, theirs in permutations(by_places, 2):
         literal = [at for at, places in enumerate(zip(mine, theirs, strict=True)) if not any(places)]
         known: dict[tuple[str, ...], list[str]] = {}
@@ -143,8 +145,8 @@ def _meeting(paths: Iterable[str]) -> dict[str, list[str]]:
             known.setdefault(tuple(segments[at] for at in literal), []).append("/".join(segments))
         for segments in by_places[mine]:
             if others := known.get(tuple(segments[at] for at in literal)):
-                found.setdefault("/".join(segments), []).extend(others)
-    return found
+                meeting.setdefault("/".join(segments), []).extend(others)
+    return meeting
 
 
 class _Holders:
@@ -171,22 +173,24 @@ class _Holders:
         rules = self._policy.rules
         routes = [name for name in rules.objects(ENDPOINT) if rules.codes(ENDPOINT, name) != (ANYONE,)]
         serving = ResourceIndex(rules.objects(ENDPOINT))
-        for one in request_classes(routes, registered(self._policy), serving=serving):
-            resource = one.resource(self._policy)
-            bound, needed = rules.codes(RESOURCE, resource), rules.codes(ENDPOINT, one.route)
+        for request_class in request_classes(routes, registered(self._policy), serving=serving):
+            resource = request_class.resource(self._policy)
+            bound, needed = rules.codes(RESOURCE, resource), rules.codes(ENDPOINT, request_class.route)
             if set(bound) <= {NOBODY}:
-                yield Finding(CLOSED, one.name, f"{resource} is closed to everybody: nobody passes")
+                yield Finding(CLOSED, request_class.name, f"{resource} is closed to everybody: nobody passes")
                 continue
             by_binding, by_endpoint = self._passing(bound), self._passing(needed)
             if by_binding and by_endpoint and by_binding.isdisjoint(by_endpoint):
-                told = f"{resource} needs {_either(bound)}, the endpoint {_either(needed)}"
-                yield Finding(CONTRADICTION, one.name, f"{told}: some pass one of them, nobody both")
+                message = f"{resource} needs {_either(bound)}, the endpoint {_either(needed)}"
+                yield Finding(
+                    CONTRADICTION, request_class.name, f"{message}: some pass one of them, nobody both"
+                )
 
     def _passing(self, codes: tuple[str, ...]) -> frozenset[HeldCodes]:
-        if (found := self._opening.get(codes)) is None:
-            found = frozenset(held for held in self._callers if self._opens(codes, held))
-            self._opening[codes] = found
-        return found
+        if (callers := self._opening.get(codes)) is None:
+            callers = frozenset(held for held in self._callers if self._opens(codes, held))
+            self._opening[codes] = callers
+        return callers
 
     def _opens(self, codes: Iterable[str], held: HeldCodes) -> bool:
         return any(self._answers.opens(code, held) for code in codes)
@@ -200,28 +204,28 @@ class _Holders:
                 yield Finding(BY_WILDCARD, code, f"{where} needs it, and roles give it by wildcards only")
 
     def _alike(self) -> Iterator[Finding]:
-        for one, other in permutations(self._roles, 2):
-            if not self._covers(one, other):
+        for role, other in permutations(self._roles, 2):
+            if not self._covers(role, other):
                 continue
-            if not self._covers(other, one):
-                yield Finding(CONTAINS, f"{one} {other}", f"{one} holds all that {other} holds, and more")
-            elif one < other:
-                yield Finding(EQUAL, f"{one} {other}", "the two roles hold the same")
+            if not self._covers(other, role):
+                yield Finding(CONTAINS, f"{role} {other}", f"{role} holds all that {other} holds, and more")
+            elif role < other:
+                yield Finding(EQUAL, f"{role} {other}", "the two roles hold the same")
 
-    def _covers(self, one: str, other: str) -> bool:
-        mine, theirs = self._roles[one], self._roles[other]
+    def _covers(self, role: str, other: str) -> bool:
+        mine, theirs = self._roles[role], self._roles[other]
         return all(code in mine.codes or self._answers.opens(code, mine) for code in theirs.codes)
 
 
 def _needed(rules: Lines) -> dict[str, str]:
     """Return each permission code that a request needs, with the first object that names it."""
-    found: dict[str, str] = {}
+    needed: dict[str, str] = {}
     for layer in (ENDPOINT, RESOURCE):
         for name in rules.objects(layer):
             for code in rules.codes(layer, name):
                 if not code.startswith("@"):
-                    found.setdefault(code, name)
-    return found
+                    needed.setdefault(code, name)
+    return needed
 
 
 def _either(codes: Iterable[str]) -> str:

@@ -36,7 +36,7 @@ async def subject_of(
 
     Raises ValidationFailed for several, an unknown user or role, and an invalid permission code.
     """
-    if sum(one is not None for one in (user_name, permissions, role_code)) > 1:
+    if sum(given is not None for given in (user_name, permissions, role_code)) > 1:
         raise ValidationFailed(("permissions", "Name only one: a user, a role or permissions"))
     if user_name is not None:
         return await _user(connection, user_name)
@@ -58,10 +58,10 @@ def holder_of(permissions: Sequence[str]) -> Subject:
 
 
 async def _user(connection: Connection, user_name: str) -> Subject:
-    found = await accounts.standing(connection, user_name)
-    if found is None:
+    account = await accounts.standing(connection, user_name)
+    if account is None:
         raise ValidationFailed(("userName", "There is no such user"))
-    return await subject_with(connection, found)
+    return await subject_with(connection, account)
 
 
 async def subject_with(connection: Connection, standing: accounts.Standing) -> Subject:

@@ -61,19 +61,21 @@ def access_answer(before: Policy, after: Standing, part: PartQuery = WHOLE) -> A
 
     With a size, the answer has ``part`` of each list, and of an entry of a role as many requests at most.
     """
-    found = access_diff(before, after)
-    gains = found.by_role.gains
-    loses = found.by_role.loses
-    callers = found.callers
+    diff = access_diff(before, after)
+    gains = diff.by_role.gains
+    loses = diff.by_role.loses
+    callers = diff.callers
     return Access(
-        gains=[_change(one, part.size) for one in part.part(gains)],
-        loses=[_change(one, part.size) for one in part.part(loses)],
-        callers=[DifferingRequest.of(one) for one in part.part(callers)],
+        gains=[_change(gain, part.size) for gain in part.part(gains)],
+        loses=[_change(loss, part.size) for loss in part.part(loses)],
+        callers=[DifferingRequest.of(caller) for caller in part.part(callers)],
         totals=AccessTotals(len(gains), len(loses), len(callers)),
     )
 
 
-def _change(one: Difference, size: int | None) -> AccessChange:
+def _change(difference: Difference, size: int | None) -> AccessChange:
     if size is None:
-        return AccessChange.of(one)
-    return AccessChange(one.role_code, one.users, list(one.access[:size]), len(one.access))
+        return AccessChange.of(difference)
+    return AccessChange(
+        difference.role_code, difference.users, list(difference.access[:size]), len(difference.access)
+    )

@@ -59,12 +59,15 @@ class PolicyCoverage:
     async def on_get(self, context: RequestContext, query: PartQuery) -> Coverage:
         """Read all routes with their guards, and the resources that guard nothing."""
         context.policy = policy = self._live.current
-        guards = [_guard(policy, one.method, one.template) for one in self._routes.operations]
+        guards = [
+            _guard(policy, operation.method, operation.template) for operation in self._routes.operations
+        ]
         guards += [
-            RouteGuard(one.method, one.template, "outside", [], None, []) for one in self._routes.outside
+            RouteGuard(operation.method, operation.template, "outside", [], None, [])
+            for operation in self._routes.outside
         ]
         registered = filter(is_registered, policy.rules.objects(RESOURCE))
-        routes = [one.object for one in self._routes.operations]
+        routes = [operation.object for operation in self._routes.operations]
         # A hundred thousand resources take a while to compare.
         async with self._turns.turn():
             lost = await self._turns.computed(unrouted, registered, routes)
@@ -72,13 +75,13 @@ class PolicyCoverage:
 
 
 def _guard(policy: Policy, method: str, template: str) -> RouteGuard:
-    found = guard_of(policy, method, template)
+    guard = guard_of(policy, method, template)
     words: dict[tuple[str, ...], Guard] = {(ANYONE,): "public", (LOGIN,): "login"}
     return RouteGuard(
         method,
         template,
-        words.get(found.required, "permission"),
-        list(found.required),
-        found.resource,
-        list(found.resource_codes),
+        words.get(guard.required, "permission"),
+        list(guard.required),
+        guard.resource,
+        list(guard.resource_codes),
     )

@@ -113,9 +113,9 @@ class Explain:
                 subject = await subjects.subject_of(
                     connection, body.user_name, body.permissions, body.role_code
                 )
-                found = explained(policy, subject.held)
+                explanation = explained(policy, subject.held)
                 return await explained_answer(
-                    connection, policy, subject, found, place, decision_id=body.decision_id
+                    connection, policy, subject, explanation, place, decision_id=body.decision_id
                 )
 
     async def _event(self, decision_id: str | None) -> Event | None:
@@ -176,7 +176,7 @@ def is_by_id(body: Question) -> bool:
     """Tell whether ``body`` names a decision, and neither who asked nor what."""
     question = (body.method, body.path, body.grant, body.permission, body.layer, body.object)
     subject = (body.user_name, body.role_code, body.permissions)
-    return body.decision_id is not None and all(one is None for one in (*question, *subject))
+    return body.decision_id is not None and all(field is None for field in (*question, *subject))
 
 
 def require_log(caller: Caller, policy: Policy) -> None:

@@ -122,8 +122,8 @@ class Explained(Schema):
 
 def layers_of(answer: Explained) -> Iterator[Layer]:
     """Yield the layers that were asked, in order."""
-    found = (answer.resource, answer.endpoint, answer.grant, answer.permission, answer.asked)
-    yield from filter(None, found)
+    layers = (answer.resource, answer.endpoint, answer.grant, answer.permission, answer.asked)
+    yield from filter(None, layers)
 
 
 async def refusal_answer(
@@ -134,9 +134,9 @@ async def refusal_answer(
     ``known`` and ``policy_at`` are those of ``refusals.explained``.
     """
     refusal = await refusals.refusal_of(connection, decision_id, event)
-    found = await refusals.explained(refusal, known, policy_at)
+    review = await refusals.explained(refusal, known, policy_at)
     answer = await explained_answer(
-        connection, found.policy, refusal.subject, found.explanation, found.place, decision_id=decision_id
+        connection, review.policy, refusal.subject, review.explanation, review.place, decision_id=decision_id
     )
     answer.refusal = FoundRefusal.of(refusal)
     return answer
@@ -146,22 +146,22 @@ async def explained_answer(
     connection: Connection | None,
     policy: Policy,
     asking: Subject,
-    found: Explanation | ObjectExplanation,
+    explanation: Explanation | ObjectExplanation,
     place: Place | None,
     *,
     decision_id: str | None = None,
 ) -> Explained:
-    """Return ``found``, the answer of ``policy`` about ``place``, with what is stored about its codes.
+    """Return ``explanation``, the answer of ``policy`` about ``place``, with what is stored about its codes.
 
     With ``decision_id`` it says whether that decision was about the same. Without a connection no roles and
     Buttons are known.
     """
-    origins = await origins_of(connection, asking, found.layers)
+    origins = await origins_of(connection, asking, explanation.layers)
     layers = {
         layer.layer: _layer(
             layer, origins, None if layer.allowed else await would_open(connection, policy, layer)
         )
-        for layer in found.layers
+        for layer in explanation.layers
     }
     only = next(iter(layers.values())) if place is None else None
     if only is not None:
@@ -169,8 +169,8 @@ async def explained_answer(
     return Explained(
         revision=policy.revision,
         path=shape_of(place[2]) if isinstance(place, tuple) else None,
-        allowed=found.allowed,
-        public=found.public,
+        allowed=explanation.allowed,
+        public=explanation.public,
         kept_out=asking.kept_out,
         user_status=asking.status,
         permissions=None if asking.held is None else sorted(asking.held.codes),
@@ -181,7 +181,7 @@ async def explained_answer(
         asked=only,
         decision_matches=None
         if decision_id is None
-        else any(layer.decision_id == decision_id for layer in found.layers),
+        else any(layer.decision_id == decision_id for layer in explanation.layers),
         refusal=None,
     )
 
@@ -199,7 +199,7 @@ def _layer(layer: LayerExplained, origins: Origins, opens: WouldOpen | None) -> 
             ExplainedCode(
                 code=fired.code,
                 predicate=fired.predicate,
-                origins=[Origin.of(one) for one in origins.get(fired.code, ())],
+                origins=[Origin.of(origin) for origin in origins.get(fired.code, ())],
             )
             for fired in layer.fired
         ],

@@ -63,9 +63,9 @@ def matrix_answer(standing: Standing, query: MatrixQuery) -> Page[MatrixRequest]
     """Return the page of ``query``; a large policy takes a while."""
     matrix = Matrix(standing, query.role_code)
     part = (query.object or "").lower()
-    found = [one for one in matrix.requests if part in one.name.lower()]
-    items = [MatrixRequest.of(row) for row in matrix.rows(query.part(found))]
-    return Page(items=items, page=query.page, size=query.size, total=len(found))
+    requests = [request for request in matrix.requests if part in request.name.lower()]
+    items = [MatrixRequest.of(row) for row in matrix.rows(query.part(requests))]
+    return Page(items=items, page=query.page, size=query.size, total=len(requests))
 
 
 class RoleMatrix:

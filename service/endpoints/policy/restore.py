@@ -41,5 +41,5 @@ class Restore:
         )
         context.policy = done.policy
         return RestoredRevision(
-            edits=[MadeEdit.of(one) for one in done.edits], policy_revision=done.policy.revision
+            edits=[MadeEdit.of(edit) for edit in done.edits], policy_revision=done.policy.revision
         )

@@ -154,7 +154,7 @@ class RevisionQuery(PageQuery):
             raise ValidationFailed(("to", "Expected a time after that of from"))
 
     @property
-    def wanted(self) -> RevisionFilter:
+    def criteria(self) -> RevisionFilter:
         """The filter of the records."""
         return RevisionFilter(self.from_, self.to, self.user_name)
 
@@ -171,10 +171,10 @@ class RevisionList:
     async def on_get(self, context: RequestContext, query: RevisionQuery) -> Page[PublishedRevision]:
         """List the published revisions of the policy, newest first: all, or those of a time or a user."""
         async with self._database.snapshot() as connection:
-            found = await revisions.page(connection, query.wanted, page=query.page, size=query.size)
+            page = await revisions.page(connection, query.criteria, page=query.page, size=query.size)
             await self._seals.learn(connection)
-        judged = tuple(_Judged.of(one, self._seals.judge(one)) for one in found.items)
-        return page_answer(query, paging.Page(judged, found.total), PublishedRevision)
+        judged = tuple(_Judged.of(revision, self._seals.judge(revision)) for revision in page.items)
+        return page_answer(query, paging.Page(judged, page.total), PublishedRevision)
 
 
 class OneRevision:
@@ -190,25 +190,25 @@ class OneRevision:
     async def on_get(self, context: RequestContext, query: LinesQuery, revision: Id) -> RevisionChanges:
         """Read a revision of the policy, with the lines of the shared part that it added and removed."""
         async with self._database.snapshot(within=history.READ_WITHIN) as connection:
-            found = await revisions.read(connection, revision)
-            if found is None:
+            stored = await revisions.read(connection, revision)
+            if stored is None:
                 raise NotFound("There is no such revision")
-            return await changes_answer(connection, self._seals, found, query.part)
+            return await changes_answer(connection, self._seals, stored, query.part)
 
 
 async def changes_answer(
-    connection: Connection, seals: RevisionSeals, found: PolicyRevision, part: Part = ALL
+    connection: Connection, seals: RevisionSeals, revision: PolicyRevision, part: Part = ALL
 ) -> RevisionChanges:
     """Return the revision with ``part`` of the lines that it added and removed, if they are as published."""
-    judgement = await seals.judged_with_lines(connection, found)
-    if found.prior_revision is not None and judgement.is_trusted:
-        prior = await revisions.read(connection, found.prior_revision)
+    judgement = await seals.judged_with_lines(connection, revision)
+    if revision.prior_revision is not None and judgement.is_trusted:
+        prior = await revisions.read(connection, revision.prior_revision)
         if prior is not None and not (await seals.judged_with_lines(connection, prior)).is_trusted:
             judgement = Judgement("forged", f"revision {prior.revision} before it is not as it was published")
-    is_kept = found.added is not None and judgement.is_trusted
-    kept = await history.changes_of(connection, found.revision, part) if is_kept else None
+    is_kept = revision.added is not None and judgement.is_trusted
+    kept = await history.changes_of(connection, revision.revision, part) if is_kept else None
     return RevisionChanges(
-        **msgspec.structs.asdict(PublishedRevision.of(_Judged.of(found, judgement))),
+        **msgspec.structs.asdict(PublishedRevision.of(_Judged.of(revision, judgement))),
         added_lines=None if kept is None else _texts(kept.added),
         removed_lines=None if kept is None else _texts(kept.removed),
         truncated=kept is not None and kept.more,
@@ -236,16 +236,16 @@ class Diff:
                 await require_kept(connection, "from", query.from_)
                 await require_kept(connection, "to", query.to)
                 await self._past.seals.require(connection, query.from_, query.to)
-                found = await history.difference(connection, query.from_, query.to, query.part)
+                changed_lines = await history.difference(connection, query.from_, query.to, query.part)
                 compared = await self._policies(connection, query) if query.access else None
             part = PartQuery(page=query.page, size=query.access_size)
             access = None if compared is None else await self._turns.computed(access_answer, *compared, part)
         return PolicyDiff(
             from_=query.from_,
             to=query.to,
-            added_lines=_texts(found.added),
-            removed_lines=_texts(found.removed),
-            truncated=found.more,
+            added_lines=_texts(changed_lines.added),
+            removed_lines=_texts(changed_lines.removed),
+            truncated=changed_lines.more,
             access=access,
         )
 

@@ -42,8 +42,8 @@ class WhatIfAnswer(Schema):
 
 def what_if_answer(standing: Standing, query: WhatIfQuery) -> WhatIfAnswer:
     """Return the answer; ValidationFailed as ``what_if``. A large policy takes a while."""
-    found: Differences = what_if(standing, query.role_code, _codes(query.without), _codes(query.with_))
-    return WhatIfAnswer.of(found)
+    differences: Differences = what_if(standing, query.role_code, _codes(query.without), _codes(query.with_))
+    return WhatIfAnswer.of(differences)
 
 
 def _codes(text: str) -> list[str]:

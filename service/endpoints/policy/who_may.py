@@ -110,32 +110,32 @@ class Who(Schema, kw_only=True):
     total: int
 
 
-def who_answer(found: WhoPasses, revision: int, query: WhoQuery) -> Who:
+def who_answer(passing: WhoPasses, revision: int, query: WhoQuery) -> Who:
     """Return the answer with the page of ``query``."""
-    asked = found.asked
+    asked = passing.asked
     return Who(
         revision=revision,
         method=query.method,
         path=query.path,
         resource=AskedLayer.of(asked.resource),
         endpoint=None if asked.endpoint is None else AskedLayer.of(asked.endpoint),
-        visitors=found.visitors,
-        any_login=found.any_login,
-        users=found.users,
-        together=[PassingTogether.of(one) for one in found.together],
-        others=list(found.others),
-        items=[_passing(one) for one in query.part(found.roles)],
+        visitors=passing.visitors,
+        any_login=passing.any_login,
+        users=passing.users,
+        together=[PassingTogether.of(group) for group in passing.together],
+        others=list(passing.others),
+        items=[_passing(role) for role in query.part(passing.roles)],
         page=query.page,
         size=query.size,
-        total=len(found.roles),
+        total=len(passing.roles),
     )
 
 
-def _passing(one: access.PassingRole) -> PassingRole:
-    resource = PassedLayer.of(one.resource)
+def _passing(role: access.PassingRole) -> PassingRole:
+    resource = PassedLayer.of(role.resource)
     not_asked = PassedLayer(resource.object, None, [], [])
-    endpoint = not_asked if one.endpoint is None else PassedLayer.of(one.endpoint)
-    return PassingRole(one.role_code, one.users, resource, endpoint)
+    endpoint = not_asked if role.endpoint is None else PassedLayer.of(role.endpoint)
+    return PassingRole(role.role_code, role.users, resource, endpoint)
 
 
 class WhoMay:
@@ -155,8 +155,8 @@ class WhoMay:
         async with self._turns.turn():
             async with self._database.snapshot(within=WITHIN) as connection:
                 standing = await standing_of(context.policy, connection)
-            found = await self._turns.computed(who, standing, query.method, place, query.service)
-        return who_answer(found, context.policy.revision, query)
+            passing = await self._turns.computed(who, standing, query.method, place, query.service)
+        return who_answer(passing, context.policy.revision, query)
 
 
 class PassingUser(Schema):
@@ -183,14 +183,14 @@ class WhoUsers:
         context.policy, place = self._live.current, query.place
         async with self._turns.turn(), self._database.snapshot(within=WITHIN) as connection:
             standing = await standing_of(context.policy, connection)
-            found = await self._turns.computed(who, standing, query.method, place, query.service)
+            passing = await self._turns.computed(who, standing, query.method, place, query.service)
             users = await role_holdings.holders(
                 connection,
-                found.role_sets,
+                passing.role_sets,
                 standing.users,
                 page=query.page,
                 size=query.size,
-                total=found.users,
+                total=passing.users,
             )
         return page_answer(query, users, PassingUser)
 
@@ -211,7 +211,7 @@ class WhatQuery(PageQuery):
     kind: Annotated[list[Kind], SEVERAL] | None = None
 
     def __post_init__(self) -> None:
-        if sum(one is not None for one in (self.role_code, self.user_name, self.codes)) != 1:
+        if sum(choice is not None for choice in (self.role_code, self.user_name, self.codes)) != 1:
             raise ValidationFailed(("roleCode", "Name one of roleCode, userName and codes"))
 
     async def subject(self, connection: Connection) -> Subject:
@@ -254,27 +254,27 @@ class What(Schema, kw_only=True):
 def what_answer(policy: Policy, asking: Subject, query: WhatQuery) -> What:
     """Return the answer with the page of ``query``; a large policy takes a while."""
     held = asking.held or NO_CODES
-    found = (
+    reached = (
         []
         if asking.kept_out
-        else [one for one in what(policy, held) if query.kind is None or one.kind in query.kind]
+        else [entry for entry in what(policy, held) if query.kind is None or entry.kind in query.kind]
     )
     return What(
         revision=policy.revision,
         user_status=asking.status,
         kept_out=asking.kept_out,
         permissions=sorted(held.codes),
-        items=[_passed(one, policy, asking) for one in query.part(found)],
+        items=[_passed(entry, policy, asking) for entry in query.part(reached)],
         page=query.page,
         size=query.size,
-        total=len(found),
+        total=len(reached),
     )
 
 
-def _passed(one: Access, policy: Policy, asking: Subject) -> Passed:
-    layers = one.explained(policy, asking.held or NO_CODES)
+def _passed(entry: Access, policy: Policy, asking: Subject) -> Passed:
+    layers = entry.explained(policy, asking.held or NO_CODES)
     by_layer = {name: passed(layers, name) for name in (RESOURCE, ENDPOINT, GRANT)}
-    return Passed(kind=one.kind, object=one.object, **by_layer)
+    return Passed(kind=entry.kind, object=entry.object, **by_layer)
 
 
 class WhatMay:
@@ -308,13 +308,13 @@ class OpenRequest(Schema):
 
 def openings_answer(policy: Policy, query: PageQuery) -> Page[OpenRequest]:
     """Return the answer with the page of ``query``; a large policy takes a while."""
-    found = open_requests(policy)
+    requests = open_requests(policy)
     items = []
-    for one, need in query.part(found):
-        layers = one.explained(policy, None if need == "nothing" else NO_CODES)
+    for request, need in query.part(requests):
+        layers = request.explained(policy, None if need == "nothing" else NO_CODES)
         resource, endpoint = passed(layers, RESOURCE), passed(layers, ENDPOINT)
-        items.append(OpenRequest(object=one.object, needs=need, resource=resource, endpoint=endpoint))
-    return Page(items=items, page=query.page, size=query.size, total=len(found))
+        items.append(OpenRequest(object=request.object, needs=need, resource=resource, endpoint=endpoint))
+    return Page(items=items, page=query.page, size=query.size, total=len(requests))
 
 
 class Openings:

@@ -22,7 +22,7 @@ def tcp_addresses(url: str) -> Iterator[tuple[str, int]]:
         return
     if given.get("sslmode") == "disable":
         return
-    for one in each:
-        host = one.get("hostaddr") or one.get("host") or ""
+    for server in each:
+        host = server.get("hostaddr") or server.get("host") or ""
         if host and not host.startswith(("/", "@")):
-            yield host, int(one.get("port") or 5432)
+            yield host, int(server.get("port") or 5432)

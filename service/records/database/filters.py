@@ -57,14 +57,14 @@ def below(column: ColumnElement[Any]) -> Condition:
     return Condition(lambda value: (column < value,))
 
 
-def conditions_of(wanted: object) -> Conditions:
-    """Return the conditions of all fields of the filter ``wanted``; a field that is None adds none.
+def conditions_of(criteria: object) -> Conditions:
+    """Return the conditions of all fields of the filter ``criteria``; a field that is None adds none.
 
     TypeError for a field without a condition: it would be ignored, and the list would show too much.
     """
-    kind: Any = type(wanted)
-    given = ((getattr(wanted, name), condition) for name, condition in _declared(kind).items())
-    return tuple(one for value, condition in given if value is not None for one in condition.of(value))
+    kind: Any = type(criteria)
+    given = ((getattr(criteria, name), condition) for name, condition in _declared(kind).items())
+    return tuple(clause for value, condition in given if value is not None for clause in condition.of(value))
 
 
 @cache
@@ -74,7 +74,7 @@ def _declared(kind: type[Any]) -> dict[str, Condition]:
 
 
 def _condition(kind: type[Any], name: str, hint: Any) -> Condition:
-    found = [one for one in get_args(hint) if isinstance(one, Condition)]
-    if get_origin(hint) is not Annotated or len(found) != 1:
+    conditions = [argument for argument in get_args(hint) if isinstance(argument, Condition)]
+    if get_origin(hint) is not Annotated or len(conditions) != 1:
         raise TypeError(f"{kind.__name__}.{name} has no condition, or several")
-    return found[0]
+    return conditions[0]

@@ -23,8 +23,8 @@ async def database_health(database: Database, worker: str) -> Health:
     Raises Unavailable if there is no answer, and the server's error if the write fails.
     """
     async with database.transaction(even_if_emptied=True) as connection:
-        found = await connection.execute(_STATE, {"tables": _TABLES})
-        version, standby, read_only, missing = found.one()
+        answer = await connection.execute(_STATE, {"tables": _TABLES})
+        version, standby, read_only, missing = answer.one()
         emptied = database.emptied
         details = {"version": version, "standby": standby, "missing": missing, "emptied": emptied}
         if missing or emptied:

@@ -91,11 +91,11 @@ async def batches(
     last = 0
     while True:
         async with database.snapshot() as connection:
-            found = await after(connection, last, _BATCH)
-        yield found
-        if len(found) < _BATCH:
+            batch = await after(connection, last, _BATCH)
+        yield batch
+        if len(batch) < _BATCH:
             return
-        last = found[-1].id
+        last = batch[-1].id
 
 
 def order_by(

@@ -60,12 +60,12 @@ class PreparedSelect(Generic[R]):
 
     async def one_or_none(self, source: Source, **parameters: Any) -> R | None:
         """Return the record of a select that finds at most one; raises like ``all``."""
-        found = await self.all(source, **parameters)
-        if len(found) > 1:
+        records = await self.all(source, **parameters)
+        if len(records) > 1:
             raise ValueError("a select of one row has found several")
-        return found[0] if found else None
+        return records[0] if records else None
 
 
 def _is_plain(kind: TypeEngine[Any]) -> bool:
-    one = kind.item_type if isinstance(kind, ARRAY) else kind
-    return isinstance(one, _PLAIN) and not isinstance(one, Enum)
+    element_kind = kind.item_type if isinstance(kind, ARRAY) else kind
+    return isinstance(element_kind, _PLAIN) and not isinstance(element_kind, Enum)

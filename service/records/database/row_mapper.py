@@ -60,7 +60,7 @@ class RowMapper(Generic[R]):
         """Return the rows of ``statement``, which selects ``columns``, in its order."""
         return [self.of(row) for row in await connection.execute(statement)]
 
-    async def one(self, connection: AsyncConnection, statement: Executable) -> R:
+    async def returned(self, connection: AsyncConnection, statement: Executable) -> R:
         """Return the only row of ``statement``, for writes that return the row written."""
         return self.of((await connection.execute(statement)).one())
 

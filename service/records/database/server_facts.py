@@ -44,5 +44,5 @@ async def server_facts(connection: AsyncConnection) -> ServerFacts:
 
 async def is_standby(connection: AsyncConnection) -> bool:
     """Return whether the server replays what another one writes."""
-    found: bool = (await connection.execute(text("SELECT pg_is_in_recovery()"))).scalar_one()
-    return found
+    is_replaying: bool = (await connection.execute(text("SELECT pg_is_in_recovery()"))).scalar_one()
+    return is_replaying

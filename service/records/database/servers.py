@@ -50,10 +50,10 @@ class Servers:
         self.several: Final = len(each) > 1
         if self.several and writes:
             given.setdefault("target_session_attrs", "read-write")
-        names = tuple(_name(**one) for one in each)
+        names = tuple(_name(**server) for server in each)
         self._servers = _servers(names)
         self._conninfos = {
-            name: make_conninfo("", **{**given, **one}) for name, one in zip(names, each, strict=True)
+            name: make_conninfo("", **{**given, **server}) for name, server in zip(names, each, strict=True)
         }
 
     async def connect(self, *, within: float, autocommit: bool = False) -> PromptConnection:
@@ -109,8 +109,8 @@ def _none_of(failures: dict[str, Exception]) -> psycopg.OperationalError:
         _READ_ONLY: lambda _error: "is read-only",
         _REFUSES: lambda error: str(error).partition("\n")[0],
     }
-    told = (f"{name}: {words[_rank(error)](error)}" for name, error in failures.items())
-    return psycopg.OperationalError(f"no server takes connections and writes; {', '.join(told)}")
+    reasons = (f"{name}: {words[_rank(error)](error)}" for name, error in failures.items())
+    return psycopg.OperationalError(f"no server takes connections and writes; {', '.join(reasons)}")
 
 
 def one_by_one(given: dict[str, Any]) -> list[dict[str, str]]:

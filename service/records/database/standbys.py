@@ -42,10 +42,10 @@ class Replication:
 
 async def replication(connection: AsyncConnection) -> Replication:
     """Ask the primary for its standbys."""
-    wanted: str = (await connection.execute(_WANTED)).scalar_one()
+    names: str = (await connection.execute(_WANTED)).scalar_one()
     rows = (await connection.execute(_STANDBYS)).all()
     return Replication(
-        bool(wanted.strip()),
+        bool(names.strip()),
         tuple(
             Standby(name, state, None if sync is None else sync in ("sync", "quorum"), lag, behind)
             for name, state, sync, lag, behind in rows

@@ -34,8 +34,8 @@ def described(statement: str | bytes) -> Described:
     https://opentelemetry.io/docs/specs/semconv/database/postgresql/
     """
     text = statement.decode() if isinstance(statement, bytes) else statement
-    found = _VERB.match(text)
-    verb = found[1].upper() if found else "STATEMENT"
+    match = _VERB.match(text)
+    verb = match[1].upper() if match else "STATEMENT"
     if verb == "WITH" and (main := _MAIN.search(text)):
         verb = main[1]
     attributes: dict[str, Value] = {"db.system.name": "postgresql", "db.operation.name": verb}

@@ -39,16 +39,16 @@ async def heads_of(
     connection: AsyncConnection, log: Log, key_id: str, days: Collection[date]
 ) -> dict[date, Head]:
     """Return the existing heads of ``days``, by day."""
-    wanted = (log_chain.c.log == log, log_chain.c.key_id == key_id, log_chain.c.day.in_(days))
-    found = await connection.execute(select(*_HEAD.columns).where(*wanted))
-    return {row.day: _HEAD.of(row) for row in found}
+    conditions = (log_chain.c.log == log, log_chain.c.key_id == key_id, log_chain.c.day.in_(days))
+    rows = await connection.execute(select(*_HEAD.columns).where(*conditions))
+    return {row.day: _HEAD.of(row) for row in rows}
 
 
 async def day_before(connection: AsyncConnection, log: Log, day: date) -> date | None:
     """Return the latest day before ``day`` that has a head, or None."""
-    wanted = (log_chain.c.log == log, log_chain.c.day < day)
+    conditions = (log_chain.c.log == log, log_chain.c.day < day)
     latest: date | None = (
-        await connection.execute(select(func.max(log_chain.c.day)).where(*wanted))
+        await connection.execute(select(func.max(log_chain.c.day)).where(*conditions))
     ).scalar_one()
     return latest
 
@@ -64,9 +64,11 @@ async def save(connection: AsyncConnection, heads: Iterable[Head]) -> None:
 async def untold(connection: AsyncConnection) -> list[Head]:
     """Return the heads that have grown since they were last logged, and record that they are logged now."""
     grown = (log_chain.c.told_number < log_chain.c.number, ~log_chain.c.dropped)
-    told = update(log_chain).where(*grown).values(told_number=log_chain.c.number).returning(*_HEAD.columns)
-    found = [_HEAD.of(row) for row in await connection.execute(told)]
-    return sorted(found, key=lambda head: (head.log, head.day))
+    statement = (
+        update(log_chain).where(*grown).values(told_number=log_chain.c.number).returning(*_HEAD.columns)
+    )
+    grown_heads = [_HEAD.of(row) for row in await connection.execute(statement)]
+    return sorted(grown_heads, key=lambda head: (head.log, head.day))
 
 
 async def heads(connection: AsyncConnection, log: Log, day: date | None = None) -> list[Head]:
@@ -82,8 +84,8 @@ async def heads(connection: AsyncConnection, log: Log, day: date | None = None) 
 async def lengths(connection: AsyncConnection) -> dict[Log, int]:
     """Return how many entries the chains of each log have together, without those that were dropped."""
     counted = func.coalesce(func.sum(log_chain.c.number).filter(~log_chain.c.dropped), 0)
-    found = await connection.execute(select(log_chain.c.log, counted).group_by(log_chain.c.log))
-    return dict.fromkeys(TABLES, 0) | {log: int(count) for log, count in found}
+    rows = await connection.execute(select(log_chain.c.log, counted).group_by(log_chain.c.log))
+    return dict.fromkeys(TABLES, 0) | {log: int(count) for log, count in rows}
 
 
 async def days_with_entries(connection: AsyncConnection, log: Log, first: date, last: date) -> list[date]:

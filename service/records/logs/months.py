@@ -63,8 +63,8 @@ async def present(connection: AsyncConnection, log: Log) -> list[date]:
         "SELECT right(child.relname, 7) FROM pg_inherits JOIN pg_class child ON child.oid = inhrelid"
         " WHERE inhparent = CAST(:parent AS regclass) AND child.relname ~ '_[0-9]{4}_[0-9]{2}$' ORDER BY 1"
     )
-    found = (await connection.execute(statement, {"parent": f"{SCHEMA}.{log}"})).scalars()
-    return [date(int(name[:4]), int(name[5:]), 1) for name in found]
+    names = (await connection.execute(statement, {"parent": f"{SCHEMA}.{log}"})).scalars()
+    return [date(int(name[:4]), int(name[5:]), 1) for name in names]
 
 
 async def _strays(connection: AsyncConnection, log: Log) -> list[date]:

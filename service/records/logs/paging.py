@@ -71,30 +71,32 @@ class Log(Generic[E, F]):
     The fields of ``kind`` are columns of the table; ``computed`` has expressions in place of some of them.
     """
 
-    def __init__(self, table: Table, kind: type[E], wanted: type[F], **computed: ColumnElement[Any]) -> None:
+    def __init__(
+        self, table: Table, kind: type[E], filter_kind: type[F], **computed: ColumnElement[Any]
+    ) -> None:
         self.entries: Final = RowMapper(kind, table, (), **computed)
-        self.filter: Final = wanted
+        self.filter: Final = filter_kind
         self._time: Column[Any] = table.c.create_time
         self._id: Column[Any] = table.c.id
 
     async def page(
-        self, connection: AsyncConnection, wanted: F, *, page: int, size: int, newest_first: bool = True
+        self, connection: AsyncConnection, criteria: F, *, page: int, size: int, newest_first: bool = True
     ) -> LogPage[E]:
         """Return page ``page`` (from 1); ValidationFailed for a page that needs a cursor."""
         if (offset := (page - 1) * size) >= MOST_COUNTED:
             raise ValidationFailed(("page", f"Beyond {MOST_COUNTED} entries go on with the cursor"))
         await connection.execute(_PLAN_FOR_THESE_VALUES)
         # Without a filter, nothing else says which table is counted.
-        all_of_them = select(literal(1)).select_from(self._id.table).where(*conditions_of(wanted))
+        all_of_them = select(literal(1)).select_from(self._id.table).where(*conditions_of(criteria))
         one_each = all_of_them.limit(MOST_COUNTED + 1)
         counting = select(func.count()).select_from(one_each.subquery())
         counted = (await connection.execute(counting)).scalar_one()
-        statement = self.statement(wanted, None, size + 1, newest_first=newest_first).offset(offset)
-        found = await self._read(connection, statement, size, counted, newest_first=newest_first)
-        return replace(found, written=await self._last(connection))
+        statement = self.statement(criteria, None, size + 1, newest_first=newest_first).offset(offset)
+        listed = await self._read(connection, statement, size, counted, newest_first=newest_first)
+        return replace(listed, written=await self._last(connection))
 
     async def written_after(
-        self, connection: AsyncConnection, wanted: F, written: int, *, size: int
+        self, connection: AsyncConnection, criteria: F, written: int, *, size: int
     ) -> LogPage[E]:
         """Return the first ``size`` entries that were written after that with the id ``written``, in order.
 
@@ -104,7 +106,7 @@ class Log(Generic[E, F]):
         not reached: the database was replaced by an older one.
         """
         await connection.execute(_PLAN_FOR_THESE_VALUES)
-        statement = select(*self.entries.columns).where(*conditions_of(wanted), self._id > written)
+        statement = select(*self.entries.columns).where(*conditions_of(criteria), self._id > written)
         rows = (await connection.execute(statement.order_by(self._id).limit(size))).all()
         items = tuple(map(self.entries.of, rows))
         if len(items) == size:
@@ -115,20 +117,20 @@ class Log(Generic[E, F]):
         return LogPage(items, None, None, max(last, written))
 
     async def _last(self, connection: AsyncConnection) -> int:
-        found: int | None = (await connection.execute(select(func.max(self._id)))).scalar_one()
-        return found or 0
+        last_id: int | None = (await connection.execute(select(func.max(self._id)))).scalar_one()
+        return last_id or 0
 
     async def _numbered(self, connection: AsyncConnection) -> int:
         """Return the last id that was given out; entries may have been dropped since."""
         table = self._id.table
         sequence = func.pg_get_serial_sequence(str(table), self._id.name)
-        found = await connection.execute(select(func.pg_sequence_last_value(cast(sequence, REGCLASS))))
-        return found.scalar_one() or 0
+        rows = await connection.execute(select(func.pg_sequence_last_value(cast(sequence, REGCLASS))))
+        return rows.scalar_one() or 0
 
     async def after(
         self,
         connection: AsyncConnection,
-        wanted: F,
+        criteria: F,
         position: Position | None,
         *,
         size: int,
@@ -136,17 +138,20 @@ class Log(Generic[E, F]):
     ) -> LogPage[E]:
         """Return ``size`` entries after ``position``, or the first ones if it is None."""
         await connection.execute(_PLAN_FOR_THESE_VALUES)
-        statement = self.statement(wanted, position, size + 1, newest_first=newest_first)
+        statement = self.statement(criteria, position, size + 1, newest_first=newest_first)
         return await self._read(connection, statement, size, None, newest_first=newest_first)
 
     def statement(
-        self, wanted: F, position: Position | None, limit: int, *, newest_first: bool
+        self, criteria: F, position: Position | None, limit: int, *, newest_first: bool
     ) -> Select[*tuple[Any, ...]]:
         """Return the query for ``limit`` entries after ``position``."""
         order = [column.desc() if newest_first else column.asc() for column in (self._time, self._id)]
         beyond = () if position is None else self._beyond(position)
         return (
-            select(*self.entries.columns).where(*conditions_of(wanted), *beyond).order_by(*order).limit(limit)
+            select(*self.entries.columns)
+            .where(*conditions_of(criteria), *beyond)
+            .order_by(*order)
+            .limit(limit)
         )
 
     def _beyond(self, position: Position) -> Conditions:

@@ -194,10 +194,10 @@ _DETAIL: Final = RowMapper(
 async def operation(connection: AsyncConnection, entry_id: int) -> OperationDetail:
     """Return one call with all its fields; NotFound if there is no such entry."""
     statement = select(*_DETAIL.columns).where(operation_log.c.id == entry_id)
-    found = await _DETAIL.one_or_none(connection, statement)
-    if found is None:
+    entry = await _DETAIL.one_or_none(connection, statement)
+    if entry is None:
         raise NotFound("There is no such entry")
-    return found
+    return entry
 
 
 async def refused(connection: AsyncConnection, decision_id: str) -> OperationDetail | None:

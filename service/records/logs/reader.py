@@ -36,7 +36,7 @@ class LogReader:
     async def page(
         self,
         log: Log[E, F],
-        wanted: F,
+        criteria: F,
         *,
         page: int = 1,
         cursor: str | None = None,
@@ -53,13 +53,13 @@ class LogReader:
         written = None if after is None else written_of(after)
         async with self._connection(PAGE_WITHIN) as connection:
             if written is not None:
-                return await log.written_after(connection, wanted, written, size=size)
+                return await log.written_after(connection, criteria, written, size=size)
             if position is None:
-                return await log.page(connection, wanted, page=page, size=size, newest_first=newest_first)
-            return await log.after(connection, wanted, position, size=size, newest_first=newest_first)
+                return await log.page(connection, criteria, page=page, size=size, newest_first=newest_first)
+            return await log.after(connection, criteria, position, size=size, newest_first=newest_first)
 
     async def everything(
-        self, log: Log[E, F], wanted: F, *, limit: int, newest_first: bool = True
+        self, log: Log[E, F], criteria: F, *, limit: int, newest_first: bool = True
     ) -> AsyncGenerator[tuple[E, ...], None]:
         """Yield all matching entries, at most ``limit``, in batches; at least one batch, possibly empty.
 
@@ -70,10 +70,10 @@ class LogReader:
         while True:
             size = min(BATCH, limit)
             async with self._connection(BATCH_WITHIN) as connection:
-                found = await log.after(connection, wanted, position, size=size, newest_first=newest_first)
-            yield found.items
-            limit -= len(found.items)
-            position = found.following
+                batch = await log.after(connection, criteria, position, size=size, newest_first=newest_first)
+            yield batch.items
+            limit -= len(batch.items)
+            position = batch.following
             if position is None or not limit:
                 return
 

@@ -141,8 +141,8 @@ async def tampered(connection: AsyncConnection, revision: int) -> int:
 
 async def lines_digest(connection: AsyncConnection, revision: int) -> str:
     """Return the SHA-256, in hexadecimal, of the kept lines of ``revision``; many take a second."""
-    found: str = (await connection.execute(_LINES_DIGEST, {"revision": revision})).scalar_one()
-    return found
+    digest: str = (await connection.execute(_LINES_DIGEST, {"revision": revision})).scalar_one()
+    return digest
 
 
 async def changes_of(connection: AsyncConnection, revision: int, part: Part = ALL) -> Difference:
@@ -175,12 +175,12 @@ async def _part_of(
     connection: AsyncConnection, added: SelectBase, removed: SelectBase, part: Part
 ) -> Difference:
     """Return ``part`` of the lines that the two statements select."""
-    found = []
+    selected = []
     for statement in (added, removed):
         ordered = _ordered(statement.subquery().c).offset(part.offset)
-        found.append(await _lines(connection, ordered.limit(None if part.size is None else part.size + 1)))
-    more = part.size is not None and any(len(lines) > part.size for lines in found)
-    return Difference(found[0][: part.size], found[1][: part.size], more)
+        selected.append(await _lines(connection, ordered.limit(None if part.size is None else part.size + 1)))
+    more = part.size is not None and any(len(lines) > part.size for lines in selected)
+    return Difference(selected[0][: part.size], selected[1][: part.size], more)
 
 
 async def lines_at(
@@ -212,8 +212,8 @@ async def lines_at(
 
 async def has_layer(connection: AsyncConnection, revision: int, layer: str) -> bool:
     """Tell whether ``revision`` has a line of ``layer``; one from before there was that layer has none."""
-    found = exists().where(_in_force(revision), policy_line.c.layer == layer)
-    return bool((await connection.execute(select(found))).scalar_one())
+    condition = exists().where(_in_force(revision), policy_line.c.layer == layer)
+    return bool((await connection.execute(select(condition))).scalar_one())
 
 
 async def codes_at(
@@ -221,11 +221,11 @@ async def codes_at(
 ) -> dict[str, list[str]]:
     """Return, by object of the resource layer, the codes of its lines in ``revision``, in order."""
     line = policy_line.c
-    wanted = (line.layer == "resource") & line.object.in_(objects)
-    found: dict[str, list[str]] = {}
-    for one in await _lines(connection, _select().where(_in_force(revision), wanted)):
-        found.setdefault(one.object, []).append(one.code)
-    return found
+    condition = (line.layer == "resource") & line.object.in_(objects)
+    codes: dict[str, list[str]] = {}
+    for published_line in await _lines(connection, _select().where(_in_force(revision), condition)):
+        codes.setdefault(published_line.object, []).append(published_line.code)
+    return codes
 
 
 def _in_force(revision: int) -> ColumnElement[bool]:
@@ -249,19 +249,19 @@ async def _lines(connection: AsyncConnection, statement: Select[Any]) -> list[Pu
 
 
 def _read(connection: Connection, statement: Select[Any]) -> list[PublishedLine]:
-    found: list[PublishedLine] = []
+    lines: list[PublishedLine] = []
     turns = CooperativeYield()
     with connection.execute(statement.execution_options(yield_per=_AT_ONCE)) as rows:
         for part in rows.partitions():
-            found += (PublishedLine(*row) for row in part)
+            lines += (PublishedLine(*row) for row in part)
             give_way_if_async(turns)
-    return found
+    return lines
 
 
 async def begins(connection: AsyncConnection) -> int | None:
     """Return the oldest revision whose lines are kept; None when there is none."""
-    found: int | None = (await connection.execute(select(func.min(policy_line.c.since)))).scalar_one()
-    return found
+    oldest: int | None = (await connection.execute(select(func.min(policy_line.c.since)))).scalar_one()
+    return oldest
 
 
 async def is_kept(connection: AsyncConnection, revision: int) -> bool:

@@ -57,12 +57,12 @@ def stored(connection: Connection) -> Stored:
     codes = func.string_agg(_rule.v2, aggregate_order_by(text("E'\\n'"), _rule.v2.collate("C")))
     statement = select(_rule.v0, _rule.v1, codes).where(_IS_LINE).group_by(_rule.v0, _rule.v1)
     objects: dict[str, dict[str, tuple[str, ...]]] = {}
-    split = cache(lambda found: tuple(found.split("\n")))  # many objects have the same codes
+    split = cache(lambda joined: tuple(joined.split("\n")))  # many objects have the same codes
     pauses = CooperativeYield()
     with connection.execute(statement.execution_options(yield_per=_AT_ONCE)) as rows:
         for part in rows.partitions():
-            for layer, name, found in part:
-                objects.setdefault(layer, {})[name] = split(found)
+            for layer, name, joined in part:
+                objects.setdefault(layer, {})[name] = split(joined)
             give_way_if_async(pauses)
     strangers = connection.execute(
         select(func.count()).select_from(casbin_rule).where(~_IS_LINE)

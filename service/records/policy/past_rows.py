@@ -51,10 +51,10 @@ _BUTTON: Final = RowMapper(PastButton, button_history)
 async def nearest(connection: AsyncConnection, revision: int) -> int | None:
     """Return the first revision from ``revision`` on of which rows are kept; None when there is none."""
     kept = policy_revision.c.rows_kept & (policy_revision.c.revision >= revision)
-    found: int | None = (
+    oldest: int | None = (
         await connection.execute(select(func.min(policy_revision.c.revision)).where(kept))
     ).scalar_one()
-    return found
+    return oldest
 
 
 async def resources_at(
@@ -68,26 +68,26 @@ async def resources_at(
     row = resource_history.c
     route = row.method + " " + row.path
     named = case((row.service == PORTCULLIS, route), else_=row.service + " " + route)
-    wanted = named.in_(objects) | row.resource_id.in_(ids)
-    statement = select(*_RESOURCE.columns).where(_at(resource_history, revision), wanted)
+    condition = named.in_(objects) | row.resource_id.in_(ids)
+    statement = select(*_RESOURCE.columns).where(_at(resource_history, revision), condition)
     return await _RESOURCE.all(connection, statement.order_by(row.resource_id))
 
 
 async def service_at(connection: AsyncConnection, revision: int, name: str) -> str | None:
     """Return the description of the service of that name in ``revision``; None also if it is not kept."""
-    wanted = service_history.c.name == name
-    statement = select(service_history.c.description).where(_at(service_history, revision), wanted)
-    found: str | None = (await connection.execute(statement)).scalar_one_or_none()
-    return found
+    condition = service_history.c.name == name
+    statement = select(service_history.c.description).where(_at(service_history, revision), condition)
+    description: str | None = (await connection.execute(statement)).scalar_one_or_none()
+    return description
 
 
 async def buttons_at(
     connection: AsyncConnection, revision: int, codes: Collection[str]
 ) -> dict[str, PastButton]:
     """Return the Buttons of ``revision`` with these codes, by code."""
-    wanted = button_history.c.auth_mark.in_(codes)
-    statement = select(*_BUTTON.columns).where(_at(button_history, revision), wanted)
-    return {one.auth_mark: one for one in await _BUTTON.all(connection, statement)}
+    condition = button_history.c.auth_mark.in_(codes)
+    statement = select(*_BUTTON.columns).where(_at(button_history, revision), condition)
+    return {button.auth_mark: button for button in await _BUTTON.all(connection, statement)}
 
 
 async def bound_at(
@@ -102,10 +102,10 @@ async def bound_at(
         .where(binding.resource_id.in_(resource_ids))
         .order_by(button.auth_mark)
     )
-    found: dict[int, dict[str, bool]] = {}
+    bound: dict[int, dict[str, bool]] = {}
     for row in await connection.execute(statement):
-        found.setdefault(row.resource_id, {})[row.auth_mark] = row.enabled
-    return found
+        bound.setdefault(row.resource_id, {})[row.auth_mark] = row.enabled
+    return bound
 
 
 def _at(table: Table, revision: int) -> ColumnElement[bool]:

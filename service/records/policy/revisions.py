@@ -151,12 +151,12 @@ async def older(
         statement = statement.where(func.jsonb_exists_any(policy_revision.c.seals, ids))
     while True:
         below_it = true() if revision is None else policy_revision.c.revision < revision
-        found = await _REVISION.all(connection, statement.where(below_it))
-        for one in found:
-            yield one
-        if len(found) < _AT_ONCE:
+        batch = await _REVISION.all(connection, statement.where(below_it))
+        for published in batch:
+            yield published
+        if len(batch) < _AT_ONCE:
             return
-        revision = found[-1].revision
+        revision = batch[-1].revision
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,13 +169,13 @@ class RevisionFilter:
 
 
 async def page(
-    connection: AsyncConnection, wanted: RevisionFilter, *, page: int = 1, size: int = 20
+    connection: AsyncConnection, criteria: RevisionFilter, *, page: int = 1, size: int = 20
 ) -> Page[PolicyRevision]:
     """Return page ``page`` (from 1) of the matching revisions, newest first."""
     order = (policy_revision.c.revision.desc(),)
-    statement = select(*_REVISION.columns).where(*conditions_of(wanted))
-    found = await page_of(connection, statement, page=page, size=size, order=order)
-    return found.of(_REVISION)
+    statement = select(*_REVISION.columns).where(*conditions_of(criteria))
+    listed = await page_of(connection, statement, page=page, size=size, order=order)
+    return listed.of(_REVISION)
 
 
 async def read(connection: AsyncConnection, revision: int) -> PolicyRevision | None:
@@ -226,4 +226,4 @@ _SEAL: Final = (
 async def seal(connection: AsyncConnection, seals: Mapping[int, Mapping[str, str]]) -> None:
     """Store the seals of revisions, by number."""
     if seals:
-        await connection.execute(_SEAL, [{"number": one, "made": made} for one, made in seals.items()])
+        await connection.execute(_SEAL, [{"number": number, "made": made} for number, made in seals.items()])

@@ -76,7 +76,7 @@ async def create_all(connection: AsyncConnection, rows: Iterable[NewRow]) -> dic
         ],
     )
     ids = {row.user_name_key: row.id for row in written}
-    given = [{"user_id": ids[key], "role_id": one} for key in ids for one in by_key[key].role_ids]
+    given = [{"user_id": ids[key], "role_id": role_id} for key in ids for role_id in by_key[key].role_ids]
     if given:
         await connection.execute(insert(user_role), given)
     return ids

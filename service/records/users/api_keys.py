@@ -117,7 +117,7 @@ async def add(
         expire_time=ends,
         created_by=created_by,
     )
-    return await _STORED.one(connection, new.returning(*_STORED.columns))
+    return await _STORED.returned(connection, new.returning(*_STORED.columns))
 
 
 async def of_user(connection: AsyncConnection, user_id: int) -> list[StoredKey]:
@@ -153,8 +153,8 @@ async def note_uses(connection: AsyncConnection, key_ids: Collection[int]) -> No
 async def forget_expired(connection: AsyncConnection, kept: timedelta, most: int) -> int:
     """Delete at most ``most`` keys that expired longer than ``kept`` ago; return how many."""
     expired = api_key.c.expire_time < func.now() - bindparam("kept", kept, Interval())
-    found = select(api_key.c.id).where(expired).limit(most).with_for_update(skip_locked=True)
-    return (await connection.execute(delete(api_key).where(api_key.c.id.in_(found)))).rowcount
+    chosen = select(api_key.c.id).where(expired).limit(most).with_for_update(skip_locked=True)
+    return (await connection.execute(delete(api_key).where(api_key.c.id.in_(chosen)))).rowcount
 
 
 async def expiring(connection: AsyncConnection, within: timedelta) -> list[ExpiringKey]:

@@ -98,5 +98,5 @@ async def denial_of(connection: AsyncConnection, user_id: int) -> Denial | None:
 async def forget_ended(connection: AsyncConnection, most: int) -> int:
     """Delete at most ``most`` bans that ended a day ago; return how many."""
     ended = user_ban.c.until < past() - timedelta(days=1)
-    found = select(user_ban.c.user_id).where(ended).limit(most).with_for_update(skip_locked=True)
-    return (await connection.execute(delete(user_ban).where(user_ban.c.user_id.in_(found)))).rowcount
+    chosen = select(user_ban.c.user_id).where(ended).limit(most).with_for_update(skip_locked=True)
+    return (await connection.execute(delete(user_ban).where(user_ban.c.user_id.in_(chosen)))).rowcount

@@ -155,8 +155,8 @@ def _with_ban(row: Sequence[Any]) -> User:
     banned = row[0]
     ban = row[1 : 1 + len(_BAN.columns)]
     values = row[1 + len(_BAN.columns) :]
-    found = _USER.of_values(values)
-    return found if banned is None else replace(found, ban=_BAN.of_values(ban))
+    stored = _USER.of_values(values)
+    return stored if banned is None else replace(stored, ban=_BAN.of_values(ban))
 
 
 _BY_ID: Final = PreparedSelect(
@@ -175,7 +175,7 @@ _ROLES_OF: Final = PreparedSelect(
 
 
 async def page(
-    connection: AsyncConnection, wanted: UserFilter, *, page: int = 1, size: int = 20, sort: str = "id"
+    connection: AsyncConnection, criteria: UserFilter, *, page: int = 1, size: int = 20, sort: str = "id"
 ) -> Page[User]:
     """Return page ``page`` (from 1) of the matching users; ValidationFailed for a sort not in ``SORTS``.
 
@@ -183,39 +183,39 @@ async def page(
     """
     order = order_by(sort, SORTS, user.c.id)
     await connection.execute(PLANNING)
-    conditions, in_roles = conditions_of(wanted), await _in_roles(connection, wanted)
-    statement = select(user.c.id).where(*conditions, *(user.c.id.in_(one) for one in in_roles))
+    conditions, in_roles = conditions_of(criteria), await _in_roles(connection, criteria)
+    statement = select(user.c.id).where(*conditions, *(user.c.id.in_(query) for query in in_roles))
     counted = in_roles[0] if in_roles and not conditions and len(in_roles) == 1 else None
-    found = await page_of(connection, statement, page=page, size=size, order=order, counted=counted)
-    users = await read_all(connection, [user_id for (user_id,) in found.items])
-    return Page(users, found.total)
+    listed = await page_of(connection, statement, page=page, size=size, order=order, counted=counted)
+    users = await read_all(connection, [user_id for (user_id,) in listed.items])
+    return Page(users, listed.total)
 
 
 async def read(connection: AsyncConnection, user_id: int) -> User:
     """Return the user with that id; NotFound if there is none."""
-    found = await read_all(connection, [user_id])
-    if not found:
+    users = await read_all(connection, [user_id])
+    if not users:
         raise NotFound("There is no such user")
-    return found[0]
+    return users[0]
 
 
-async def _in_roles(connection: AsyncConnection, wanted: UserFilter) -> list[Select[tuple[int]]]:
+async def _in_roles(connection: AsyncConnection, criteria: UserFilter) -> list[Select[tuple[int]]]:
     """Return, for each role in the filter, a query for the ids of its users."""
-    role_ids = [] if wanted.role_id is None else [wanted.role_id]
-    if wanted.role_code is not None:
+    role_ids = [] if criteria.role_id is None else [criteria.role_id]
+    if criteria.role_code is not None:
         # The id is read first: the planner estimates the number of users by it.
-        named = await connection.execute(select(role.c.id).where(role.c.role_code == wanted.role_code))
+        named = await connection.execute(select(role.c.id).where(role.c.role_code == criteria.role_code))
         role_ids.append(named.scalar_one_or_none() or 0)
-    return [select(user_role.c.user_id).where(user_role.c.role_id == one) for one in role_ids]
+    return [select(user_role.c.user_id).where(user_role.c.role_id == role_id) for role_id in role_ids]
 
 
 async def read_all(connection: AsyncConnection, user_ids: Sequence[int]) -> tuple[User, ...]:
     """Return the existing users of ``user_ids``, in their order."""
     if not user_ids:
         return ()
-    found = await _BY_ID.all(connection, ids=list(user_ids))
+    records = await _BY_ID.all(connection, ids=list(user_ids))
     roles: dict[int, list[GivenRole]] = {}
     for user_id, given in await _ROLES_OF.all(connection, ids=list(user_ids)):
         roles.setdefault(user_id, []).append(given)
-    users = {one.id: replace(one, roles=tuple(roles.get(one.id, ()))) for one in found}
-    return tuple(users[one] for one in user_ids if one in users)
+    users = {record.id: replace(record, roles=tuple(roles.get(record.id, ()))) for record in records}
+    return tuple(users[known_id] for known_id in user_ids if known_id in users)

@@ -42,8 +42,8 @@ async def overview(connection: AsyncConnection, role_code: str | None = None) ->
     """Return all users, or the users with a role, by id; ValidationFailed if there is no such role."""
     statement = _users()
     if role_code is not None:
-        found = select(role.c.id).where(role.c.role_code == role_code)
-        role_id = (await connection.execute(found)).scalar_one_or_none()
+        query = select(role.c.id).where(role.c.role_code == role_code)
+        role_id = (await connection.execute(query)).scalar_one_or_none()
         if role_id is None:
             raise ValidationFailed(("role", f"there is no role {role_code}"))
         members = select(user_role.c.user_id).where(user_role.c.role_id == role_id)
@@ -54,8 +54,8 @@ async def overview(connection: AsyncConnection, role_code: str | None = None) ->
 async def oldest_user(connection: AsyncConnection) -> datetime | None:
     """Return when the first user was created, about when the installation was; None without users."""
     statement = select(user.c.create_time).order_by(user.c.id).limit(1)
-    found: datetime | None = (await connection.execute(statement)).scalar_one_or_none()
-    return found
+    created: datetime | None = (await connection.execute(statement)).scalar_one_or_none()
+    return created
 
 
 async def administrators(connection: AsyncConnection) -> list[Overview]:

@@ -38,7 +38,7 @@ async def directory(
     named = select(user.c.id, user.c.user_name_key).where(user.c.user_name_key.in_(keys))
     key_of = {row.id: row.user_name_key for row in await connection.execute(named)}
     users = await listing.read_all(connection, list(key_of))
-    return Directory({key_of[one.id]: one for one in users}, await role_ids(connection, role_codes))
+    return Directory({key_of[record.id]: record for record in users}, await role_ids(connection, role_codes))
 
 
 async def role_ids(connection: AsyncConnection, codes: Collection[str]) -> dict[str, int]:

@@ -52,9 +52,9 @@ class ImportReport(Schema):
 def report_of(rows: Iterable[Any], *, dry_run: bool) -> ImportReport:
     """Return the answer for ``rows``, each a record with the attributes of an ``ImportedRow``."""
     rows = list(rows)
-    counts = Counter(one.outcome for one in rows)
-    told = [ImportedRow.of(one) for one in rows if one.outcome != UNCHANGED]
-    return ImportReport(dry_run, counts["created"], counts["updated"], counts[UNCHANGED], told)
+    counts = Counter(row.outcome for row in rows)
+    changed = [ImportedRow.of(row) for row in rows if row.outcome != UNCHANGED]
+    return ImportReport(dry_run, counts["created"], counts["updated"], counts[UNCHANGED], changed)
 
 
 def table_rows(rows: Iterable[Schema], *, name: str, codes: str) -> list[TableRow]:
@@ -63,11 +63,11 @@ def table_rows(rows: Iterable[Schema], *, name: str, codes: str) -> list[TableRo
     ``name`` is the field that identifies a record, ``codes`` the field with its list of codes. A field
     ``password`` is kept separate; all others are values of the record.
     """
-    return [_table_row(number, one.given(), name, codes) for number, one in enumerate(rows, 1)]
+    return [_table_row(number, row.given(), name, codes) for number, row in enumerate(rows, 1)]
 
 
-def _table_row(number: int, said: dict[str, Any], name: str, codes: str) -> TableRow:
-    known_by = said.pop(name)
-    given = said.pop(codes, None)
-    password = said.pop("password", None)
-    return TableRow(number, known_by, said, None if given is None else tuple(given), password)
+def _table_row(number: int, values: dict[str, Any], name: str, codes: str) -> TableRow:
+    known_by = values.pop(name)
+    given = values.pop(codes, None)
+    password = values.pop("password", None)
+    return TableRow(number, known_by, values, None if given is None else tuple(given), password)

@@ -103,7 +103,7 @@ class TimeQuery(Schema):
         Raises ValidationFailed for a malformed address.
         """
         asked = fields(log.filter)  # type: ignore[arg-type]  # a dataclass
-        names = {one.name for one in asked} & {*self.__struct_fields__}
+        names = {criterion.name for criterion in asked} & {*self.__struct_fields__}
         values = {name: getattr(self, name) for name in names}
         for name in names:
             if name.endswith("_ip"):
@@ -135,14 +135,14 @@ class Exported(Protocol):
 
 
 async def timeline_page(
-    reader: LogReader, log: Log[E, F], wanted: F, query: Paged, kind: type[W]
+    reader: LogReader, log: Log[E, F], criteria: F, query: Paged, kind: type[W]
 ) -> TimelinePage[W]:
     """Return a page of ``log`` with entries as ``kind``; raises ValidationFailed for a bad cursor."""
     if query.cursor is not None and query.after is not None:
         raise ValidationFailed(("after", "Not together with cursor"))
-    found = await reader.page(
+    listed = await reader.page(
         log,
-        wanted,
+        criteria,
         page=query.page,
         cursor=query.cursor,
         after=query.after,
@@ -150,21 +150,21 @@ async def timeline_page(
         newest_first=query.newest_first,
     )
     return TimelinePage(
-        items=[kind.of(entry) for entry in found.items],
+        items=[kind.of(entry) for entry in listed.items],
         page=query.page,
         size=query.size,
-        total=None if found.counted is None else min(found.counted, MOST_COUNTED),
-        total_is_exact=found.counted is not None and found.counted <= MOST_COUNTED,
-        next_cursor=None if found.following is None else found.following.cursor,
-        follow_cursor=None if found.written is None else follow_cursor(found.written),
+        total=None if listed.counted is None else min(listed.counted, MOST_COUNTED),
+        total_is_exact=listed.counted is not None and listed.counted <= MOST_COUNTED,
+        next_cursor=None if listed.following is None else listed.following.cursor,
+        follow_cursor=None if listed.written is None else follow_cursor(listed.written),
     )
 
 
 async def batches_of(
-    reader: LogReader, log: Log[E, F], wanted: F, query: Exported, kind: type[W]
+    reader: LogReader, log: Log[E, F], criteria: F, query: Exported, kind: type[W]
 ) -> AsyncGenerator[list[W], None]:
     """Yield the entries for the export ``query``, as ``kind``, in batches."""
-    batches = reader.everything(log, wanted, limit=query.limit, newest_first=query.newest_first)
+    batches = reader.everything(log, criteria, limit=query.limit, newest_first=query.newest_first)
     async with aclosing(batches):
         async for batch in batches:
             yield [kind.of(entry) for entry in batch]

@@ -42,13 +42,13 @@ def part_of(context: RequestContext, tag: str, size: int) -> Part | None:
     is sent (§13.1.5); dates never match, since files have none.
     """
     given = context.request.raw_header(b"range")
-    if given is None or (found := _RANGE.fullmatch(given)) is None:
+    if given is None or (match := _RANGE.fullmatch(given)) is None:
         return None
     if (
         condition := context.request.raw_header(b"if-range")
     ) is not None and condition.strip() != tag.encode():
         return None
-    first, last, length = (None if text is None else int(text) for text in found.groups())
+    first, last, length = (None if text is None else int(text) for text in match.groups())
     if first is None:
         first, last = max(0, size - (length or 0)), size - 1
     elif last is None:

@@ -89,7 +89,10 @@ def attachment(file_name: str) -> str:
     Clients that don't support ``filename*`` get a name in which all characters except letters, digits, ``-``,
     ``.`` and ``_`` are replaced.
     """
-    plain = "".join(one if one.isascii() and (one.isalnum() or one in "-._") else "_" for one in file_name)
+    plain = "".join(
+        character if character.isascii() and (character.isalnum() or character in "-._") else "_"
+        for character in file_name
+    )
     if plain == file_name:
         return f'attachment; filename="{plain}"'
     encoded = quote(file_name, safe=_TOKEN, errors="replace")

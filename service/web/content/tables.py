@@ -65,7 +65,7 @@ class TableBody(Generic[T]):
         self._name = field.encode_name
         self._most = rows.max_length or MAX_ROWS
         self._row: type[Struct] = row.cls
-        self._columns = {one.encode_name: one for one in row.fields}
+        self._columns = {column.encode_name: column for column in row.fields}
         loose = Annotated[list[dict[str, Any]], Meta(max_length=self._most)]
         self._json = JsonBody(
             msgspec.defstruct("Loose", [(field.encode_name, loose)], forbid_unknown_fields=True)
@@ -99,8 +99,8 @@ class TableBody(Generic[T]):
             try:
                 made.append(msgspec.convert(row, self._row, strict=strict))
             except msgspec.ValidationError as error:
-                (found,) = refusal_for(error, _ROW).extra["errors"]
-                faults.append(RowFault(number, found["field"], found["message"]))
+                (fault,) = refusal_for(error, _ROW).extra["errors"]
+                faults.append(RowFault(number, fault["field"], fault["message"]))
         if faults:
             raise RowsRefused(faults)
         return self._kind(made)

@@ -91,8 +91,8 @@ class JsonBody(Generic[S]):
     def _not_json(self) -> UnsupportedMediaType:
         # A 415 to a PATCH says what it takes (RFC 5789 §2.2).
         accepts = {"Accept-Patch": ", ".join(self._media_types)} if MERGE_PATCH in self._media_types else None
-        told = f"The body must be {' or '.join(self._media_types)} in UTF-8"
-        return UnsupportedMediaType(told, headers=accepts)
+        message = f"The body must be {' or '.join(self._media_types)} in UTF-8"
+        return UnsupportedMediaType(message, headers=accepts)
 
 
 class ProtocolBody(JsonBody[S]):

@@ -159,8 +159,8 @@ def _request_id(headers: list[tuple[bytes, bytes]]) -> str:
 
 def _sent_id(headers: list[tuple[bytes, bytes]]) -> bytes | None:
     """Return the id that the client has sent, whatever its characters; None for none, or one too long."""
-    found = [value for name, value in headers if name == b"x-request-id"]
-    return found[0] if len(found) == 1 and 0 < len(found[0]) <= _LONGEST_ECHO else None
+    sent = [value for name, value in headers if name == b"x-request-id"]
+    return sent[0] if len(sent) == 1 and 0 < len(sent[0]) <= _LONGEST_ECHO else None
 
 
 def new_request_id() -> str:

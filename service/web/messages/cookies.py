@@ -90,14 +90,14 @@ class Cookies:
     def _read(self, request: Request, name: str) -> str | None:
         if not self.on or request.raw_header(b"cookie") is None:
             return None
-        found = [value for key, value in _pairs(request) if key == name.encode("ascii")]
-        if not found:
+        cookies = [value for key, value in _pairs(request) if key == name.encode("ascii")]
+        if not cookies:
             return None
-        if len(found) > 1:
+        if len(cookies) > 1:
             raise BadRequest("The request carries a cookie twice")
-        if not found[0] or not found[0].isascii():
+        if not cookies[0] or not cookies[0].isascii():
             raise TokenInvalid
-        return found[0].decode("ascii")
+        return cookies[0].decode("ascii")
 
 
 def _pairs(request: Request) -> list[tuple[bytes, bytes]]:

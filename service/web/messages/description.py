@@ -60,7 +60,7 @@ class Operation:
 
     @cached_property
     def noun(self) -> str:
-        """What it is about, such as ``role``: the first segment of its template, of ``/api/`` the second."""
+        """Return its noun, such as ``role``: the first segment of its template, of ``/api/`` the second."""
         return self.template.removeprefix(GROUPS[0]).strip("/").partition("/")[0]
 
     @cached_property

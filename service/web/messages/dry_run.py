@@ -132,10 +132,10 @@ async def dry_answer(
         done.append(await write(context, **arguments))
 
     try:
-        found = await impact_of(context.user, written)
+        impact = await impact_of(context.user, written)
     finally:
         context.policy, context.headers = policy, headers
-    answer = DryRunAnswer.of(found)
+    answer = DryRunAnswer.of(impact)
     if isinstance(done[0], Edited):
         answer.edits = done[0].edits
     return answer

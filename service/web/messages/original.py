@@ -115,7 +115,7 @@ def _refuse_forgery(name: bytes) -> None:
 
 
 def _only(headers: list[tuple[bytes, bytes]], name: bytes) -> str:
-    found = [value for header, value in headers if header == name]
-    if len(found) != 1:
+    sent = [value for header, value in headers if header == name]
+    if len(sent) != 1:
         raise BadRequest(f"The header {name.decode()} of the proxy must be there once")
-    return found[0].decode("latin-1")
+    return sent[0].decode("latin-1")

@@ -81,7 +81,7 @@ def _choices_of(kind: Any) -> tuple[str, ...] | None:
     None for any other parameter.
     """
     if get_origin(kind) in (Annotated, Union, UnionType):
-        return next((found for found in map(_choices_of, get_args(kind)) if found is not None), None)
+        return next((choices for choices in map(_choices_of, get_args(kind)) if choices is not None), None)
     if get_origin(kind) is not list:
         return None
     (item,) = get_args(kind)

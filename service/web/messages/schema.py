@@ -152,10 +152,10 @@ class Found(Protocol):
         """The number of records on all pages."""
 
 
-def page_answer(query: PageQuery, found: Found, kind: type[W]) -> Page[W]:
+def page_answer(query: PageQuery, listed: Found, kind: type[W]) -> Page[W]:
     """Return the page of ``query``, each record as ``kind``."""
-    items = [kind.of(one) for one in found.items]
-    return Page(items=items, page=query.page, size=query.size, total=found.total)
+    items = [kind.of(record) for record in listed.items]
+    return Page(items=items, page=query.page, size=query.size, total=listed.total)
 
 
 SEVERAL: Final = Meta(description="Any of these values, separated by commas.")
@@ -211,12 +211,12 @@ def text_by(rule: TextRule) -> Meta:
 
 def rules_of(kind: Any) -> Iterator[Rule]:
     """Yield the rules of the texts of ``kind``, an annotated type or a union of them."""
-    for one in get_args(kind):
-        if isinstance(one, Meta):
-            if one.extra and RULE in one.extra:
-                yield one.extra[RULE]
+    for argument in get_args(kind):
+        if isinstance(argument, Meta):
+            if argument.extra and RULE in argument.extra:
+                yield argument.extra[RULE]
         else:
-            yield from rules_of(one)
+            yield from rules_of(argument)
 
 
 def is_protocol(kind: Any) -> bool:

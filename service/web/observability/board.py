@@ -50,12 +50,12 @@ class Board:
 
     def read(self) -> dict[int, bytes]:
         """Return the latest snapshots of the workers that run, by slot."""
-        found = {}
+        snapshots = {}
         for slot in range(1, self._slots + 1):
-            whole = [one for place in self._places(slot) if (one := self._whole(place)) is not None]
+            whole = [snapshot for place in self._places(slot) if (snapshot := self._whole(place)) is not None]
             if whole:
-                found[slot] = max(whole)[1]
-        return found
+                snapshots[slot] = max(whole)[1]
+        return snapshots
 
     def close(self) -> None:
         """Close the file in this process."""

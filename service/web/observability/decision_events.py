@@ -69,7 +69,7 @@ def event_of(context: RequestContext, decision: Decided) -> DecisionEvent:
         before = before[: decision.layer == ENDPOINT]
     if decision.allowed and delegated is not None and delegated.revision != decision.revision:
         delegated = None  # decided by a newer policy than the one that the event names
-    told = _told(context.refusal)
+    details = _told(context.refusal)
     stored = None if delegated is None else delegated.stored_codes
     return DecisionEvent(
         time=clock.text(),
@@ -93,8 +93,8 @@ def event_of(context: RequestContext, decision: Decided) -> DecisionEvent:
         code=None if decision.line is None else decision.line[2],
         # Asked again: the policy remembers its decisions.
         passed=tuple(str(policy.judge(layer, name, held).line) for layer, name in before),
-        required=tuple(told.get("required", ())),
-        needed=told.get("needed", "any"),
+        required=tuple(details.get("required", ())),
+        needed=details.get("needed", "any"),
         grants=() if delegated is None else tuple(delegated.grants),
         edits=() if delegated is None else tuple(delegated.edits),
         objects=_objects(context, delegated, decision),

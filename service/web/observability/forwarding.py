@@ -70,9 +70,9 @@ class ForwardingWatch:
         now, before = self._current(), self._before
         both = now.all + (0 if before is now else before.all)
         for kind in self.counts:
-            found = now.kinds[kind] + (0 if before is now else before.kinds[kind])
-            if found and 2 * found >= both:
-                return Health("degraded", {"kind": kind, "peer": self._last_peer, "requests": found})
+            count = now.kinds[kind] + (0 if before is now else before.kinds[kind])
+            if count and 2 * count >= both:
+                return Health("degraded", {"kind": kind, "peer": self._last_peer, "requests": count})
         return Health("up")
 
     def _current(self) -> _Seen:

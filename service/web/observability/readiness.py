@@ -57,8 +57,8 @@ class ReadinessChecks:
 
     async def look(self) -> dict[str, Health]:
         """Return the health of each part; raises nothing."""
-        found = await asyncio.gather(*(look.health() for look in self._looks.values()))
-        return dict(zip(self._looks, found, strict=True))
+        healths = await asyncio.gather(*(look.health() for look in self._looks.values()))
+        return dict(zip(self._looks, healths, strict=True))
 
     async def run(self, slow: Mapping[str, float] = MappingProxyType({})) -> None:
         """Check parts again that nobody has asked for in ``UNASKED`` seconds, until cancelled.
@@ -91,9 +91,9 @@ class ReadinessChecks:
             if health is not None and health.state != "up"
         }
 
-    def missing(self, found: Mapping[str, Health]) -> list[str]:
+    def missing(self, healths: Mapping[str, Health]) -> list[str]:
         """Return the vital parts that are not usable."""
-        return [name for name in sorted(self._vital) if found[name].state not in _WORKS]
+        return [name for name in sorted(self._vital) if healths[name].state not in _WORKS]
 
 
 class _Look:

@@ -22,10 +22,10 @@ _DENYING: Final = (RESOURCE, ENDPOINT, GRANT, SERVICE, ACCOUNT)
 
 def _statuses(kind: type[Refusal]) -> Iterator[int]:
     """Yield the statuses of all refusals of a kind."""
-    for one in kind.__subclasses__():
-        yield from _statuses(one)
-        if hasattr(one, "status"):
-            yield one.status
+    for subclass in kind.__subclasses__():
+        yield from _statuses(subclass)
+        if hasattr(subclass, "status"):
+            yield subclass.status
 
 
 _STATUSES: Final = (_CUT_OFF, *_SUCCESSES, *sorted({*_statuses(Refusal)}))

@@ -52,14 +52,14 @@ class WorkerMetrics:
 
     def of_node(self) -> list[Sample]:
         """Return the samples of all workers, labelled by worker."""
-        number, found = _ALONE, {}
+        number, by_worker = _ALONE, {}
         if self._slot is not None:
             number = self._slot.number
-            found = {one: _decode(snapshot) for one, snapshot in self._slot.board.read().items()}
-        found[number] = self._own()
+            by_worker = {slot: _decode(snapshot) for slot, snapshot in self._slot.board.read().items()}
+        by_worker[number] = self._own()
         return [
             Sample(sample.name, sample.value, {"worker": str(number), **sample.labels})
-            for number, samples in sorted(found.items())
+            for number, samples in sorted(by_worker.items())
             for sample in samples
         ]
 

@@ -76,8 +76,16 @@ def openapi(
             "securitySchemes": {
                 "bearer": _token_scheme(*token),
                 **_cookie_schemes(access_cookie),
-                **({"proxyKey": _PROXY_KEY} if any(one.mark.subrequest for one in shown) else {}),
-                **({"client": _CLIENT} if any(one.mark.by_client for one in shown) else {}),
+                **(
+                    {"proxyKey": _PROXY_KEY}
+                    if any(shown_operation.mark.subrequest for shown_operation in shown)
+                    else {}
+                ),
+                **(
+                    {"client": _CLIENT}
+                    if any(shown_operation.mark.by_client for shown_operation in shown)
+                    else {}
+                ),
             },
         },
     }
@@ -91,11 +99,11 @@ def _is_page(operation: Operation) -> bool:
 
 
 def _token_scheme(name: str, prefix: str) -> dict[str, Any]:
-    told = "The access token that a login or a refresh returns, or the API key of a service account"
+    description = "The access token that a login or a refresh returns, or the API key of a service account"
     if (name.lower(), prefix) == (BEARER[0].lower(), BEARER[1]):
-        return {"type": "http", "scheme": "bearer", "bearerFormat": "JWT", "description": f"{told}."}
+        return {"type": "http", "scheme": "bearer", "bearerFormat": "JWT", "description": f"{description}."}
     after = f", after `{prefix}`" if prefix else ""
-    return {"type": "apiKey", "in": "header", "name": name, "description": f"{told}{after}."}
+    return {"type": "apiKey", "in": "header", "name": name, "description": f"{description}{after}."}
 
 
 _PROXY_KEY: Final = {
@@ -176,8 +184,10 @@ def _needs(operation: Operation, access: tuple[str, ...]) -> str:
     if access == (LOGIN,):
         return "Needs a login, and no permission."
     known = permissions()
-    told = [f"`{code}`" + (f" ({known[code].title})" if code in known else "") for code in access]
-    return f"Needs {'the permission' if len(told) == 1 else 'any one of the permissions'} {', '.join(told)}."
+    named = [f"`{code}`" + (f" ({known[code].title})" if code in known else "") for code in access]
+    return (
+        f"Needs {'the permission' if len(named) == 1 else 'any one of the permissions'} {', '.join(named)}."
+    )
 
 
 def _keys(operation: Operation) -> str:
@@ -203,14 +213,14 @@ def _security(operation: Operation, *, with_cookies: bool) -> list[dict[str, lis
 
 def _responses(operation: Operation, schemas: Schemas, problems: Mapping[str, Any]) -> dict[str, Any]:
     """Return all answers by status: successes, ``problems``, and the errors of an operation for forms."""
-    found: dict[str, Any] = {**_successes(operation, schemas), **problems}
+    responses: dict[str, Any] = {**_successes(operation, schemas), **problems}
     if form := operation.mark.form:
         for status in map(str, form.statuses):
-            other = found.get(status, {"description": "", "content": {}})
-            told = "; ".join(filter(None, ("Refused by the specification", other["description"])))
+            other = responses.get(status, {"description": "", "content": {}})
+            description = "; ".join(filter(None, ("Refused by the specification", other["description"])))
             content = {JSON: {"schema": schemas.of(form.refuses)}, **other["content"]}
-            found[status] = {"description": told, "content": content}
-    return dict(sorted(found.items()))
+            responses[status] = {"description": description, "content": content}
+    return dict(sorted(responses.items()))
 
 
 def _successes(operation: Operation, schemas: Schemas) -> dict[str, Any]:
@@ -229,8 +239,8 @@ def _successes(operation: Operation, schemas: Schemas) -> dict[str, Any]:
         return {str(operation.status): done}
     dry = envelope_of(schemas.of(DryRunAnswer))
     if operation.status != OK:
-        told = {"description": "Nothing was saved: `dryRun`", "content": {JSON: {"schema": dry}}}
-        return {str(OK): told, str(operation.status): done}
+        preview = {"description": "Nothing was saved: `dryRun`", "content": {JSON: {"schema": dry}}}
+        return {str(OK): preview, str(operation.status): done}
     media = done["content"][JSON]
     # Clients take the first that fits, and null may fit anything.
     media["schema"] = {"anyOf": [dry, media["schema"]]}
@@ -251,7 +261,11 @@ def _success(operation: Operation, schemas: Schemas) -> dict[str, Any]:
 
 def _files(media_types: Iterable[str]) -> dict[str, Any]:
     """Return the content of an answer that is a file; clients read one of any type as bytes."""
-    kinds = [kind for one in media_types for kind in ((OCTETS, ANY_TYPE) if one == ANY_TYPE else (one,))]
+    kinds = [
+        kind
+        for media_type in media_types
+        for kind in ((OCTETS, ANY_TYPE) if media_type == ANY_TYPE else (media_type,))
+    ]
     return {kind: {"schema": {"type": "string"} if kind.startswith("text/") else _BINARY} for kind in kinds}
 
 

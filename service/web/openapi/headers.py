@@ -134,13 +134,13 @@ def response_headers(operation: Operation, status: int) -> dict[str, Any]:
 
 def header_parameters(operation: Operation) -> list[dict[str, Any]]:
     """Return the header parameters of ``operation``, besides those of credentials and body."""
-    found = []
+    parameters = []
     if PreconditionFailed in operation.mark.refusals:
-        found.append(_IF_MATCH)
+        parameters.append(_IF_MATCH)
     if operation.conditional:
-        found.append(_IF_NONE_MATCH)
+        parameters.append(_IF_NONE_MATCH)
     if operation.mark.idempotent:
-        found.append(_KEY)
+        parameters.append(_KEY)
     if operation.in_group and not (operation.public or operation.mark.subrequest):
-        found.append(_AT_LEAST)
-    return found
+        parameters.append(_AT_LEAST)
+    return parameters

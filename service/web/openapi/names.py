@@ -53,27 +53,27 @@ def with_names(document: dict[str, Any]) -> dict[str, Any]:
 
     The page of a type is called after it: ``UserPage``. Raises ValueError if two schemas have one title.
     """
-    found: dict[str, Any] = {}
+    by_title: dict[str, Any] = {}
     components = document["components"]
     schemas = {page_name(name): schema for name, schema in components["schemas"].items()}
     shown = {
-        name: {**_members(schema, found), **({"title": name} if "title" in schema else {})}
+        name: {**_members(schema, by_title), **({"title": name} if "title" in schema else {})}
         for name, schema in schemas.items()
     }
-    paths = _named(document["paths"], found)
-    if twice := shown.keys() & found.keys():
+    paths = _named(document["paths"], by_title)
+    if twice := shown.keys() & by_title.keys():
         raise ValueError(f"Two schemas have the title {', '.join(sorted(twice))}")
-    return {**document, "paths": paths, "components": {**components, "schemas": shown | found}}
+    return {**document, "paths": paths, "components": {**components, "schemas": shown | by_title}}
 
 
-def _members(schema: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
+def _members(schema: dict[str, Any], by_title: dict[str, Any]) -> dict[str, Any]:
     """Return ``schema`` with the schemas within it named; it has a name itself."""
-    return {key: value if key in _EXAMPLES else _named(value, found) for key, value in schema.items()}
+    return {key: value if key in _EXAMPLES else _named(value, by_title) for key, value in schema.items()}
 
 
-def _named(part: Any, found: dict[str, Any]) -> Any:
+def _named(part: Any, by_title: dict[str, Any]) -> Any:
     if isinstance(part, list):
-        return [_named(each, found) for each in part]
+        return [_named(each, by_title) for each in part]
     if not isinstance(part, dict):
         return part
     if isinstance(reference := part.get("$ref"), str) and reference.startswith(SCHEMAS):
@@ -85,11 +85,11 @@ def _named(part: Any, found: dict[str, Any]) -> Any:
             part["title"] = name
     if isinstance(name := part.get("title"), str) and ("enum" in part or part.get("type") == "object"):
         about = {key: part[key] for key in ("description", "default") if key in part and "enum" in part}
-        schema = _members({key: value for key, value in part.items() if key not in about}, found)
-        if found.setdefault(name, schema) != schema:
+        schema = _members({key: value for key, value in part.items() if key not in about}, by_title)
+        if by_title.setdefault(name, schema) != schema:
             raise ValueError(f"Two schemas have the title {name}")
         return {"$ref": SCHEMAS + name, **about}
-    return _members(part, found)
+    return _members(part, by_title)
 
 
 def page_name(name: str) -> str:

@@ -99,12 +99,12 @@ def problem_responses(operation: Operation, *, with_cookies: bool = False) -> di
 
 def refusals_in(operations: Iterable[Operation], *, with_cookies: bool = False) -> list[type[Refusal]]:
     """Return all refusals that any of ``operations`` can answer, one of each code, by status and code."""
-    found = {
+    codes = {
         refusal.code
         for operation in operations
         for refusal in refusals_of(operation, with_cookies=with_cookies)
     }
-    return [refusal for refusal in refusals() if refusal.code in found]
+    return [refusal for refusal in refusals() if refusal.code in codes]
 
 
 def problem_examples(refused: Iterable[type[Refusal]]) -> dict[str, Any]:

@@ -40,7 +40,7 @@ class Schemas:
             kinds += signature.path.values()
             kinds += [signature.body] if signature.body else []
             kinds += [field.type for field in _fields(operation)]
-        found, self.components = msgspec.json.schema_components(
+        schemas, self.components = msgspec.json.schema_components(
             kinds, schema_hook=schema_of, ref_template="#/components/schemas/{name}"
         )
         for component in self.components.values():
@@ -50,7 +50,7 @@ class Schemas:
                 # Generators take a member with a default for one that is always there.
                 member.pop("default", None)
         # A list, since not every annotation can be hashed.
-        self._found = list(zip(kinds, found, strict=True))
+        self._found = list(zip(kinds, schemas, strict=True))
 
     def of(self, kind: Any) -> dict[str, Any]:
         """Return the schema of ``kind``, a type of one of the operations."""

@@ -42,8 +42,8 @@ class Application(App[Request, Response]):
 
     def route(self, request: Request) -> tuple[Responder, dict[str, Any]]:
         """Return who serves ``request``, and its path parameters as text; raises NotFound."""
-        found = self._routes.find(request.path, req=request)
-        if found is None:
+        match = self._routes.find(request.path, req=request)
+        if match is None:
             raise NotFound
-        responders, arguments = cast(MethodMap, found[1]), found[2]
+        responders, arguments = cast(MethodMap, match[1]), match[2]
         return responders[request.method], arguments

@@ -82,5 +82,5 @@ class CrossOrigin:
 
     def _listed(self, scope: Scope) -> bytes | None:
         """Return the origin of ``scope`` if it is listed, and the only one."""
-        found = [value for name, value in scope["headers"] if name == b"origin"]
-        return found[0] if len(found) == 1 and found[0] in self._origins else None
+        origins = [value for name, value in scope["headers"] if name == b"origin"]
+        return origins[0] if len(origins) == 1 and origins[0] in self._origins else None

@@ -100,28 +100,28 @@ class AuthorizationGuard:
         except Unauthenticated:
             return None, policy
         # A wrong API key would count against the proxy, and not against its client.
-        found = await self._authenticator.authenticate(token, policy.permission_map, counted=False)
-        newer = await self._announced(policy, found.announced)
+        identified = await self._authenticator.authenticate(token, policy.permission_map, counted=False)
+        newer = await self._announced(policy, identified.announced)
         if newer is not policy:
             policy = context.policy = newer
-            found = await self._authenticator.authenticate(token, policy.permission_map, counted=False)
+            identified = await self._authenticator.authenticate(token, policy.permission_map, counted=False)
         if original.method not in SAFE:
-            self._token.check_meant(context.request, found.caller, original.host)
-        return found.caller, policy
+            self._token.check_meant(context.request, identified.caller, original.host)
+        return identified.caller, policy
 
     async def _authenticate(
         self, context: RequestContext, operation: Operation, policy: Policy
     ) -> int | None:
         if operation.mark.subrequest:
-            found = await self._proxy(context, policy)
+            identified = await self._proxy(context, policy)
         else:
-            found = await self._sender(context, operation, policy)
-        context.caller = found.caller
+            identified = await self._sender(context, operation, policy)
+        context.caller = identified.caller
         if context.has_body:
-            context.all_rights = found.all_rights
+            context.all_rights = identified.all_rights
         if operation.method != "GET":
-            self._token.check_meant(context.request, found.caller)
-        return found.announced
+            self._token.check_meant(context.request, identified.caller)
+        return identified.announced
 
     def _sender(
         self, context: RequestContext, operation: Operation, policy: Policy
@@ -150,11 +150,11 @@ class AuthorizationGuard:
     async def _proxy(self, context: RequestContext, policy: Policy) -> Authenticated:
         try:
             key = _PROXY.of(context.request)
-            found = await self._authenticator.authenticate(key, policy.permission_map)
+            identified = await self._authenticator.authenticate(key, policy.permission_map)
         except _NOT_AUTHENTICATED as refusal:
             # Not as it is: the user would take it for a refusal of the own token.
             raise ProxyRefused(f"The proxy has no good API key: {refusal.code}") from refusal
-        return found
+        return identified
 
     async def _newest(self, policy: Policy, announced: int | None, least: int) -> Policy:
         policy = await self._announced(policy, announced)

@@ -59,10 +59,10 @@ def with_keys(operation: Operation, run: Run, writes: KeyedWrites | None) -> Run
                 made = make(context, *saved)
                 tell_location(context, operation, arguments, made)
                 data = json_text(made)
-                found = {name.decode(): value.decode() for name, value in context.headers if name in _KEPT}
+                kept = {name.decode(): value.decode() for name, value in context.headers if name in _KEPT}
             finally:
                 context.headers, context.policy = headers, policy
-            return SentAnswer(operation.status, found, data)
+            return SentAnswer(operation.status, kept, data)
 
         scope = KeyScope(context.user.user_id, operation.method, context.scope["path"], hash_of(key))
         try:
@@ -97,12 +97,12 @@ def _refusing(run: Run, why: str) -> Run:
 
 def _key_of(context: RequestContext) -> bytes | None:
     """Return the key of the request, None without one; raises BadRequest for one that is malformed."""
-    found = [value for name, value in context.scope["headers"] if name == _KEY]
-    if not found:
+    sent = [value for name, value in context.scope["headers"] if name == _KEY]
+    if not sent:
         return None
-    if len(found) > 1 or _FORM.fullmatch(found[0]) is None:
+    if len(sent) > 1 or _FORM.fullmatch(sent[0]) is None:
         raise BadRequest(f"{KEY} must be given once, as 1 to {MOST} printable ASCII characters")
-    return cast(bytes, found[0])
+    return cast(bytes, sent[0])
 
 
 def _content(context: RequestContext) -> bytes:

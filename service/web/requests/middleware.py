@@ -169,8 +169,8 @@ class RequestMiddleware:
     def _cut_tail(self, scope: Scope) -> None:
         """Take the target of another request out of the path: only its reader knows what it may be."""
         raw_path = scope.get("raw_path")
-        if raw_path is not None and (found := self._takes_path.fullmatch(raw_path)) is not None:
-            scope["raw_path"], scope[TAIL] = found.groups()
+        if raw_path is not None and (match := self._takes_path.fullmatch(raw_path)) is not None:
+            scope["raw_path"], scope[TAIL] = match.groups()
             scope["query_string"] = b""
 
     def _cut_slash(self, scope: Scope) -> None:

@@ -53,7 +53,7 @@ def type_of(refusal: type[Refusal]) -> str:
 def document(refusal: Refusal, request_id: str, trace_id: str = "") -> bytes:
     """Return the problem document of ``refusal``; without ``trace_id`` it names no trace."""
     kind = type(refusal)
-    told = msgspec.json.encode(
+    body = msgspec.json.encode(
         {
             "type": type_of(kind),
             "title": kind.title,
@@ -66,7 +66,7 @@ def document(refusal: Refusal, request_id: str, trace_id: str = "") -> bytes:
         }
     )
     # A refusal may name what was sent, such as an unknown parameter: no key is echoed.
-    return without_keys(told.decode()).encode() if KEY_SIGN.encode() in told else told
+    return without_keys(body.decode()).encode() if KEY_SIGN.encode() in body else body
 
 
 def refusal_of(error: Exception) -> Refusal:

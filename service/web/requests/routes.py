@@ -198,5 +198,5 @@ class Routes:
 
 
 def _responders(endpoint: object) -> dict[str, Callable[..., Any]]:
-    found = {method: getattr(endpoint, f"on_{method.lower()}", None) for method in METHODS}
-    return {method: function for method, function in found.items() if function is not None}
+    functions = {method: getattr(endpoint, f"on_{method.lower()}", None) for method in METHODS}
+    return {method: function for method, function in functions.items() if function is not None}

@@ -68,8 +68,8 @@ class Console:
         async with self._reading:
             if self._release is None:
                 contents = {path: await self._files.content(path) for path in self._files.paths}
-                told = "".join(f"{path}\0{content.tag}\n" for path, content in contents.items())
-                release = hashlib.sha256(told.encode()).hexdigest()[:16]
+                manifest = "".join(f"{path}\0{content.tag}\n" for path, content in contents.items())
+                release = hashlib.sha256(manifest.encode()).hexdigest()[:16]
                 self._page = Content.of(self._referring(contents[_INDEX].data, release), HTML)
                 self._release = release
         return self._release
@@ -77,15 +77,15 @@ class Console:
     def _referring(self, page: bytes, release: str) -> bytes:
         """Return ``page`` with its references to files of the console leading to those of ``release``."""
 
-        def led(found: re.Match[bytes]) -> bytes:
-            attribute, path = found[1], found[2].decode()
+        def led(match: re.Match[bytes]) -> bytes:
+            attribute, path = match[1], match[2].decode()
             if path not in self._files.paths:
-                return found[0]
+                return match[0]
             return b'%s="%s/%s/%s"' % (attribute, CONSOLE.encode(), release.encode(), path.encode())
 
         name, prefix = (html.escape(text) for text in self._token)
-        told = f'<html data-token-name="{name}" data-token-prefix="{prefix}" '.encode()
-        return _REFERENCE.sub(led, page).replace(b"<html ", told, 1)
+        tag = f'<html data-token-name="{name}" data-token-prefix="{prefix}" '.encode()
+        return _REFERENCE.sub(led, page).replace(b"<html ", tag, 1)
 
 
 class Entrance:

@@ -56,8 +56,8 @@ class StartPage:
         request = context.request
         if "json" in request.accept and request.client_prefers((JSON, "text/html")) == JSON:
             version = {"version": __version__} if self._token.is_held(context) else {}
-            told = {"name": NAME, "role": ROLE, "audience": AUDIENCE, "limits": LIMITS, "links": self._links}
-            return Document(envelope(told | version), JSON)
+            facts = {"name": NAME, "role": ROLE, "audience": AUDIENCE, "limits": LIMITS, "links": self._links}
+            return Document(envelope(facts | version), JSON)
         return Document(self._page, HTML)
 
 

@@ -167,16 +167,16 @@ def _slowest(replies: Sequence[Reply]) -> float:
 def _by_name(outcomes: Sequence[Outcome]) -> list[Outcome]:
     """Put the outcomes of operations of one name together."""
     together: dict[str, Outcome] = {}
-    for one in outcomes:
-        known = together.setdefault(one.operation.name, one)
-        if known is not one:
-            known.statuses += one.statuses
-            known.slowest = max(known.slowest, one.slowest)
-            known.slowest_begun = max(known.slowest_begun, one.slowest_begun)
-            known.usual = max(known.usual, one.usual)
-            known.wrong_allows += one.wrong_allows
-            known.lost += one.lost
-            known.successes += one.successes
-            both = (known.recovered, one.recovered)
+    for outcome in outcomes:
+        known = together.setdefault(outcome.operation.name, outcome)
+        if known is not outcome:
+            known.statuses += outcome.statuses
+            known.slowest = max(known.slowest, outcome.slowest)
+            known.slowest_begun = max(known.slowest_begun, outcome.slowest_begun)
+            known.usual = max(known.usual, outcome.usual)
+            known.wrong_allows += outcome.wrong_allows
+            known.lost += outcome.lost
+            known.successes += outcome.successes
+            both = (known.recovered, outcome.recovered)
             known.recovered = None if None in both else max(both)  # type: ignore[type-var]  # no None
     return list(together.values())

@@ -82,7 +82,7 @@ class Bind(Administered):
                 "SELECT menu_id FROM sys.action_resource WHERE resource_id = %s", (self._resource_id,)
             ).fetchall()
         possible, self._possible = self._possible, []
-        return int(bool(possible) and [number for (number,) in rows] not in [[one] for one in possible])
+        return int(bool(possible) and [number for (number,) in rows] not in [[button] for button in possible])
 
 
 class Upload(Administered):

@@ -48,7 +48,7 @@ def chart(title: str, results: Sequence[Result]) -> str:
     height = _TOP + _LINE * len(results) + _BOTTOM
     better = "more is better" if results[0].better == "more" else "less is better"
     unit = escape(f"{results[0].unit}; {better}")
-    compared = {one.against for one in results}
+    compared = {result.against for result in results}
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img"',
         f' aria-label="{escape(title)}, {unit}"><style>{_STYLE}</style>',
@@ -56,9 +56,9 @@ def chart(title: str, results: Sequence[Result]) -> str:
         f'<text class="scale" x="{WIDTH - 8}" y="18" text-anchor="end">{unit}</text>',
         *scale.lines(height - _BOTTOM),
     ]
-    for place, one in enumerate(results):
+    for place, result in enumerate(results):
         middle = _TOP + _LINE * place + _LINE / 2
-        parts += _bar(scale, one, middle, "compared" if one.name in compared else "bar")
+        parts += _bar(scale, result, middle, "compared" if result.name in compared else "bar")
     return "\n".join([*parts, "</svg>", ""])
 
 
@@ -74,9 +74,9 @@ class _Scale:
     @classmethod
     def of(cls, results: Sequence[Result]) -> _Scale:
         """Return a scale with room for the names and values of ``results``."""
-        top = max(max(*one.rounds, *_goals(one), 0.0) for one in results)
-        left = min(_LETTER * max(len(one.name) for one in results) + 16, WIDTH / 2)
-        right = _LETTER * max(len(number(one.figure)) for one in results) + 16
+        top = max(max(*result.rounds, *_goals(result), 0.0) for result in results)
+        left = min(_LETTER * max(len(result.name) for result in results) + 16, WIDTH / 2)
+        right = _LETTER * max(len(number(result.figure)) for result in results) + 16
         power = 10.0 ** floor(log10(top / 4))
         step = next(times * power for times in (1, 2, 5, 10) if top / (times * power) <= 5)
         return cls(left, (WIDTH - left - right) / top, step, top)
@@ -96,19 +96,19 @@ class _Scale:
             )
 
 
-def _bar(scale: _Scale, one: Result, middle: float, kind: str) -> Iterator[str]:
+def _bar(scale: _Scale, result: Result, middle: float, kind: str) -> Iterator[str]:
     upper, text = middle - _BAR / 2, middle + 4.5
-    width = scale.at(one.figure) - scale.left
-    yield f'<text x="{scale.left - 8:.1f}" y="{text}" text-anchor="end">{escape(one.name)}</text>'
+    width = scale.at(result.figure) - scale.left
+    yield f'<text x="{scale.left - 8:.1f}" y="{text}" text-anchor="end">{escape(result.name)}</text>'
     yield f'<rect class="{kind}" x="{scale.left:.1f}" y="{upper}" width="{width:.1f}" height="{_BAR}"/>'
-    least, most = scale.at(min(one.rounds)), scale.at(max(one.rounds))
-    if len(one.rounds) > 1:
+    least, most = scale.at(min(result.rounds)), scale.at(max(result.rounds))
+    if len(result.rounds) > 1:
         yield f'<path class="spread" d="M{least:.1f} {middle}H{most:.1f}"/>'
-    for goal in _goals(one):
+    for goal in _goals(result):
         yield f'<path class="goal" d="M{scale.at(goal):.1f} {upper - 4}v{_BAR + 8}"/>'
-    after = max(most, *map(scale.at, _goals(one)), 0.0) + 8
-    yield f'<text x="{after:.1f}" y="{text}">{number(one.figure)}</text>'
+    after = max(most, *map(scale.at, _goals(result)), 0.0) + 8
+    yield f'<text x="{after:.1f}" y="{text}">{number(result.figure)}</text>'
 
 
-def _goals(one: Result) -> list[float]:
-    return [goal.value for goal in one.goals if goal.of == "figure"]
+def _goals(result: Result) -> list[float]:
+    return [goal.value for goal in result.goals if goal.of == "figure"]

@@ -23,14 +23,14 @@ def main(name: str, pace: Pace, target: Path) -> None:
     """Run the benchmark ``name``; an exception of it ends this process with a traceback."""
     run: Callable[[Pace], Iterable[Result | Note]] = import_module(f"tests.benchmarks.{name}").main
     with target.open("ab", buffering=0) as lines:
-        for found in run(pace):
-            lines.write(written(found))
+        for entry in run(pace):
+            lines.write(written(entry))
 
 
-def written(found: Result | Note) -> bytes:
+def written(entry: Result | Note) -> bytes:
     """Return a line of JSON that the runner reads."""
-    kind = "note" if isinstance(found, Note) else "result"
-    return msgspec.json.encode({kind: found}) + b"\n"
+    kind = "note" if isinstance(entry, Note) else "result"
+    return msgspec.json.encode({kind: entry}) + b"\n"
 
 
 def _stop(_number: int, _frame: Any) -> None:

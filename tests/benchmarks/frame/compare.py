@@ -61,18 +61,22 @@ def compare(old: Run, new: Run) -> list[Change]:
     return sorted(changes, key=lambda change: -change.worse_by)
 
 
-def alike(one: Machine, other: Machine) -> bool:
+def alike(machine: Machine, other: Machine) -> bool:
     """True if figures of the two machines can be compared."""
-    return (one.processor, one.cores) == (other.processor, other.cores)
+    return (machine.processor, machine.cores) == (other.processor, other.cores)
 
 
-def only_in(one: Run, other: Run) -> list[str]:
-    """Return the results that ``one`` has and ``other`` has not."""
-    return sorted(_results(one).keys() - _results(other).keys())
+def only_in(run: Run, other: Run) -> list[str]:
+    """Return the results that ``run`` has and ``other`` has not."""
+    return sorted(_results(run).keys() - _results(other).keys())
 
 
 def _results(run: Run) -> dict[str, Result]:
-    return {f"{report.name}: {one.name}, {one.unit}": one for report in run.reports for one in report.results}
+    return {
+        f"{report.name}: {result.name}, {result.unit}": result
+        for report in run.reports
+        for result in report.results
+    }
 
 
 def _change(

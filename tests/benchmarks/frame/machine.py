@@ -20,9 +20,9 @@ PACKAGES = (
 
 def machine() -> Machine:
     """Return this machine, with its load now."""
-    found = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    match = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
     return Machine(
-        processor=found[1] if found else platform.machine(),
+        processor=match[1] if match else platform.machine(),
         cores=len(os.sched_getaffinity(0)),
         memory_mib=os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2**20,
         system=f"{platform.system()} {platform.release()}",
@@ -37,13 +37,13 @@ def load() -> float:
 
 def packages() -> dict[str, str]:
     """Return the versions of the main packages that are installed."""
-    found = {}
+    versions = {}
     for name in PACKAGES:
         try:
-            found[name] = version(name)
+            versions[name] = version(name)
         except PackageNotFoundError:
             continue
-    return found
+    return versions
 
 
 def commit() -> tuple[str, bool]:

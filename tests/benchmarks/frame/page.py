@@ -13,7 +13,7 @@ import msgspec
 from tests.benchmarks.frame.chart import chart
 from tests.benchmarks.frame.machine import ROOT
 from tests.benchmarks.frame.results import Report, Result, Run
-from tests.benchmarks.frame.table import number, spread, verdict, wanted
+from tests.benchmarks.frame.table import goal_text, number, spread, verdict
 
 REFERENCE: Final = ROOT / "docs" / "reference"
 PAGE, RESULTS, CHARTS = "performance.md", "performance.json", "performance"
@@ -78,9 +78,9 @@ def _conditions(run: Run) -> str:
 
 
 def _missed(report: Report) -> Iterator[str]:
-    for one in dict.fromkeys(one for one, _ in report.missed()):
-        ratio = f", {_ratio(one)}" if one.against else ""
-        yield f"- `{report.name}`, {one.name}: {_figure(one)}{ratio}; the goal is {_goals(one)}."
+    for result in dict.fromkeys(result for result, _ in report.missed()):
+        ratio = f", {_ratio(result)}" if result.against else ""
+        yield f"- `{report.name}`, {result.name}: {_figure(result)}{ratio}; the goal is {_goals(result)}."
     if report.failure:
         yield f"- `{report.name}` broke off: {report.failure}."
 
@@ -92,36 +92,43 @@ def _section(report: Report) -> str:
         lines += [f"![{title}]({CHARTS}/{_file(report, title)})", ""]
     if report.results:
         lines += ["| What | Median (least … greatest) | Ratio | Goal |", "| --- | --- | --- | --- |"]
-        lines += [f"| {one.name} | {_figure(one)} | {_ratio(one)} | {_kept(one)} |" for one in report.results]
+        lines += [
+            f"| {result.name} | {_figure(result)} | {_ratio(result)} | {_kept(result)} |"
+            for result in report.results
+        ]
         lines.append("")
     if report.notes:
         lines += [*(f"- {note}" for note in report.notes), ""]
     return "\n".join(lines)
 
 
-def _figure(one: Result) -> str:
-    found = f"{number(one.figure)} {one.unit}"
-    return f"{found} ({spread(one.rounds)})" if len(one.rounds) > 1 else found
+def _figure(result: Result) -> str:
+    figure = f"{number(result.figure)} {result.unit}"
+    return f"{figure} ({spread(result.rounds)})" if len(result.rounds) > 1 else figure
 
 
-def _ratio(one: Result) -> str:
-    return "" if one.ratio is None else f"{number(one.ratio)} ({spread(one.ratios)}) times {one.against}"
+def _ratio(result: Result) -> str:
+    return (
+        ""
+        if result.ratio is None
+        else f"{number(result.ratio)} ({spread(result.ratios)}) times {result.against}"
+    )
 
 
-def _goals(one: Result) -> str:
-    return ", ".join(map(wanted, one.goals))
+def _goals(result: Result) -> str:
+    return ", ".join(map(goal_text, result.goals))
 
 
-def _kept(one: Result) -> str:
-    return f"{_goals(one)}: {verdict(one).replace('MISSED', '**missed**')}" if one.goals else ""
+def _kept(result: Result) -> str:
+    return f"{_goals(result)}: {verdict(result).replace('MISSED', '**missed**')}" if result.goals else ""
 
 
 def _charted(report: Report) -> Iterator[tuple[str, list[Result]]]:
     """Yield each chart of a report: its title, and the results in it."""
     groups: dict[tuple[str, str], list[Result]] = {}
-    for one in report.results:
-        if one.chart:
-            groups.setdefault((one.chart, one.unit), []).append(one)
+    for result in report.results:
+        if result.chart:
+            groups.setdefault((result.chart, result.unit), []).append(result)
     for (title, unit), results in groups.items():
         if sum(other == title for other, _ in groups) > 1:
             yield f"{title}: {unit}", results

@@ -73,12 +73,12 @@ def _kill_descendants() -> None:
 
 def children(of: int | None = None) -> list[int]:
     """Return the processes whose parent is ``of``, or this one; also those that have ended unreaped."""
-    wanted = os.getpid() if of is None else of
-    found = []
+    parent_pid = os.getpid() if of is None else of
+    pids = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             with suppress(FileNotFoundError, ProcessLookupError):
                 _state, parent, *_ = (entry / "stat").read_text().rpartition(") ")[2].split()
-                if int(parent) == wanted:
-                    found.append(int(entry.name))
-    return found
+                if int(parent) == parent_pid:
+                    pids.append(int(entry.name))
+    return pids

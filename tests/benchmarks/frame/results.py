@@ -74,10 +74,10 @@ class Result(Struct, frozen=True):
 
     def keeps(self, goal: Goal) -> bool:
         """True if the median is within ``goal``; a ratio that was not measured is not."""
-        found = self.figure if goal.of == "figure" else self.ratio
-        if found is None:
+        measured = self.figure if goal.of == "figure" else self.ratio
+        if measured is None:
             return False
-        return found >= goal.value if goal.bound == "at least" else found <= goal.value
+        return measured >= goal.value if goal.bound == "at least" else measured <= goal.value
 
 
 class Note(Struct, frozen=True):
@@ -108,7 +108,7 @@ def result(
         if any(goal.of == "ratio" for goal in goals):
             raise ValueError(f"{name} has a goal for a ratio, and is compared with nothing")
         return Result(name, unit, figures, better, goals=tuple(goals), chart=chart)
-    ratios = tuple(one / other for one, other in zip(figures, against.rounds, strict=True))
+    ratios = tuple(figure / other for figure, other in zip(figures, against.rounds, strict=True))
     return Result(name, unit, figures, better, against.name, ratios, tuple(goals), chart)
 
 
@@ -124,8 +124,8 @@ class Report(Struct, frozen=True):
 
     def missed(self) -> Iterator[tuple[Result, Goal]]:
         """Yield each goal that was not kept, with its result."""
-        for one in self.results:
-            yield from ((one, goal) for goal in one.goals if not one.keeps(goal))
+        for measurement in self.results:
+            yield from ((measurement, goal) for goal in measurement.goals if not measurement.keeps(goal))
 
 
 class Machine(Struct, frozen=True):

@@ -84,5 +84,7 @@ def run_one(benchmark: Benchmark, pace: Pace) -> Report:
 
 def read(lines: bytes) -> tuple[tuple[Result, ...], tuple[str, ...]]:
     """Return the results and the notes in what a benchmark has written."""
-    found = [msgspec.json.decode(line, type=_Line) for line in lines.splitlines()]
-    return tuple(one.result for one in found if one.result), tuple(one.note.text for one in found if one.note)
+    entries = [msgspec.json.decode(line, type=_Line) for line in lines.splitlines()]
+    return tuple(entry.result for entry in entries if entry.result), tuple(
+        entry.note.text for entry in entries if entry.note
+    )

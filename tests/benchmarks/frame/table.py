@@ -12,9 +12,9 @@ def number(value: float) -> str:
     if value == 0:
         return "0"
     digits = 2 if abs(value) >= 1 else 3
-    for limit, wanted in ((100, 0), (10, 1)):
+    for limit, places in ((100, 0), (10, 1)):
         if abs(value) >= limit:
-            digits = wanted
+            digits = places
             break
     return f"{value:,.{digits}f}"
 
@@ -24,7 +24,7 @@ def spread(values: tuple[float, ...]) -> str:
     return f"{number(min(values))} … {number(max(values))}" if len(values) > 1 else ""
 
 
-def wanted(goal: Goal) -> str:
+def goal_text(goal: Goal) -> str:
     """Return ``goal`` in a few characters."""
     sign = "≥" if goal.bound == "at least" else "≤"
     return f"{'ratio ' if goal.of == 'ratio' else ''}{sign} {number(goal.value)}"
@@ -47,7 +47,7 @@ def row(result: Result) -> tuple[str, ...]:
         result.unit,
         "" if ratio is None else f"{number(ratio)} times {result.against}",
         spread(result.ratios) if result.ratios else "",
-        ", ".join(map(wanted, result.goals)),
+        ", ".join(map(goal_text, result.goals)),
         verdict(result),
     )
 

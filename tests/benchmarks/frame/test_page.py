@@ -39,7 +39,7 @@ def test_a_chart_has_bars_as_long_as_the_figures_and_lines_for_spread_and_goal()
     drawn = ET.fromstring(chart("A GET", [BARE, OWN]))
     widths = [float(bar.attrib["width"]) for bar in drawn.iter(f"{SVG}rect")]
     assert round(widths[0] / widths[1], 2) == 2.0
-    kinds = [one.attrib.get("class") for one in drawn.iter() if one.tag != f"{SVG}text"]
+    kinds = [element.attrib.get("class") for element in drawn.iter() if element.tag != f"{SVG}text"]
     assert (kinds.count("compared"), kinds.count("bar"), kinds.count("goal")) == (1, 1, 1)
     assert kinds.count("spread") == 2
     assert next(text.text for text in drawn.iter(f"{SVG}text")) == "A GET"

@@ -171,6 +171,6 @@ class Load:
                 self.unexpected.update(wrong)
 
 
-def told(counts: Counter[str]) -> Sequence[str]:
+def count_lines(counts: Counter[str]) -> Sequence[str]:
     """Return a line for each count, the highest first."""
     return [f"{count} x {name}" for name, count in counts.most_common()]

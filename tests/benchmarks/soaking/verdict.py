@@ -29,7 +29,7 @@ def judged(samples: Sequence[Sample]) -> Sequence[Sample]:
 
 def slope(samples: Sequence[Sample], figure: Figure) -> float:
     """Return how much ``figure`` grows in an hour, by a straight line through the samples."""
-    return 3600 * linear_regression([one.seconds for one in samples], [*map(figure, samples)]).slope
+    return 3600 * linear_regression([sample.seconds for sample in samples], [*map(figure, samples)]).slope
 
 
 def thirds(samples: Sequence[Sample], figure: Figure) -> tuple[float, float]:

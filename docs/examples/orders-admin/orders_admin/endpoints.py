@@ -81,7 +81,7 @@ class OneOrder:
     @named("getOrder")
     async def on_get(self, context: RequestContext, id: int) -> Order:
         """Read an order."""
-        return Order.of(await self._book.one(id))
+        return Order.of(await self._book.read(id))
 
     @needs("orders:order:delete")
     @logged("orders", "delete an order", "DELETE")

@@ -28,10 +28,10 @@ class OrderBook:
         """Return a page of the orders, the newest first, and how many there are."""
         async with self._database.snapshot() as connection:
             total = (await connection.execute(COUNT)).scalar_one()
-            found = await connection.execute(PAGE, {"size": size, "skipped": (number - 1) * size})
-            return list(found), total
+            rows = await connection.execute(PAGE, {"size": size, "skipped": (number - 1) * size})
+            return list(rows), total
 
-    async def one(self, order_id: int) -> Any:
+    async def read(self, order_id: int) -> Any:
         """Return an order; raises NotFound."""
         async with self._database.snapshot() as connection:
             return found_in((await connection.execute(ONE, {"id": order_id})).first())

@@ -23,8 +23,8 @@ def trace_parent(headers: list[tuple[bytes, bytes]]) -> TraceParent | None:
 
     A later version may have more members, which are ignored; version 00 has none (§3.2.2.1, §4.3).
     """
-    found = [value for name, value in headers if name == b"traceparent"]
-    if len(found) != 1 or len(found[0]) > _LONGEST or (read := _FORM.fullmatch(found[0])) is None:
+    sent = [value for name, value in headers if name == b"traceparent"]
+    if len(sent) != 1 or len(sent[0]) > _LONGEST or (read := _FORM.fullmatch(sent[0])) is None:
         return None
     version, trace, span, flags, more = read.groups()
     trace_id, span_id = int(trace, 16), int(span, 16)

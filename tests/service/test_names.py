@@ -1,0 +1,96 @@
+"""Names say what a thing is, and docstrings say what a function gives."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.support.running import ROOT
+
+BANNED: Final = frozenset({"one", "found", "wanted", "told", "said"})
+"""Words that fit every value, and so name none: say ``user``, ``rows``, ``expected``, ``message`` instead."""
+OPENINGS: Final = re.compile(r"(What (it|this|that) (does|is|says|has)|What is done|Does what)\b")
+"""Beginnings of docstrings that tell nothing: "Return the codes of a role." instead of "What it has."."""
+
+
+def names_in(source: str) -> Iterator[tuple[int, str]]:
+    """Yield the line and the name of everything that ``source`` gives a name."""
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Name(id=name, ctx=ast.Store()):
+                yield node.lineno, name
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                yield node.lineno, name
+            case ast.arg(arg=name):
+                yield node.lineno, name
+            case ast.alias(asname=str(name)) | ast.ExceptHandler(name=str(name)):
+                yield node.lineno, name
+            case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+                yield node.lineno, name
+
+
+def docstrings_in(source: str) -> Iterator[str]:
+    """Yield the docstrings of ``source``: of the module, its classes and its functions."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield ast.get_docstring(node) or ""
+
+
+def banned_in(source: str) -> list[tuple[int, str]]:
+    """Return the banned names that ``source`` gives to things, with their lines."""
+    return [(line, name) for line, name in names_in(source) if name in BANNED]
+
+
+def sources(*folders: str) -> Iterator[tuple[Path, str]]:
+    """Yield the Python files of these folders of the checkout with their texts."""
+    for folder in folders:
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            yield path.relative_to(ROOT), path.read_text(encoding="utf-8")
+
+
+def test_nothing_has_a_name_that_says_nothing() -> None:
+    wrong = {
+        path: names for path, source in sources("service", "tests", "docs") if (names := banned_in(source))
+    }
+    assert wrong == {}
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "one = 1",
+        "for found in (): pass",
+        "def f(wanted): pass",
+        "lambda told: 0",
+        "[0 for said in ()]",
+        "if (one := 1): pass",
+        "class A:\n    found: int",
+        "def told(): pass",
+        "import os as one",
+        "with open('x') as said: pass",
+        "try: pass\nexcept OSError as found: pass",
+        "match 1:\n    case [one, *found]: pass",
+    ],
+)
+def test_a_banned_name_is_noticed_wherever_it_is_given(source: str) -> None:
+    assert banned_in(source)
+    assert not banned_in(re.sub(r"\b(?:one|found|wanted|told|said)\b", "user", source))
+
+
+def test_no_docstring_begins_with_words_that_tell_nothing() -> None:
+    wrong = {
+        path: texts
+        for path, source in sources("service", "tests", "docs")
+        if (texts := [text for text in docstrings_in(source) if OPENINGS.match(text)])
+    }
+    assert wrong == {}
+
+
+def test_a_docstring_that_tells_nothing_is_noticed() -> None:
+    source = 'def edit():\n    """What it does."""'
+    assert [text for text in docstrings_in(source) if OPENINGS.match(text)] == ["What it does."]
