@@ -50,7 +50,7 @@ class Decided(Protocol):
 
     @property
     def own_digest(self) -> str:
-        """The digest of the own part of the policy that decided."""
+        """The digest of the static policy that decided."""
 
 
 class Refusal(Exception):  # noqa: N818 - the field's word; an error chosen on purpose is no accident

@@ -13,7 +13,7 @@ from service.kernel.extension import Extension, SeedResource
 from service.kernel.permission_catalogue import Permission
 from service.records.database.transactions import Connection, Database
 from service.web.messages.context import RequestContext
-from service.web.messages.marks import (
+from service.web.messages.operation_metadata import (
     created,
     example_body,
     logged,

@@ -13,8 +13,8 @@ from service.authz.engine.request_classes import registered
 from service.authz.engine.rules import ENDPOINT, GRANT
 from service.authz.publishing.discovery import unrouted
 from service.authz.publishing.live import LivePolicy
+from service.authz.review.concurrency import ConcurrencyLimit
 from service.authz.review.impact import Roles, Standing, differences, passing
-from service.authz.review.turns import ReviewTurns
 from service.errors import Unavailable
 from service.kernel.codes import HeldCodes
 from service.kernel.dry_run import DRY_RUN, OvertakenError
@@ -42,10 +42,12 @@ class _Seen:
 class DryRuns:
     """Makes writes that save nothing, and tells what they would change."""
 
-    def __init__(self, database: Database, live: LivePolicy, store: SessionStore, turns: ReviewTurns) -> None:
+    def __init__(
+        self, database: Database, live: LivePolicy, store: SessionStore, concurrency: ConcurrencyLimit
+    ) -> None:
         self._database = database
         self._live = live
-        self._turns = turns
+        self._concurrency = concurrency
         self._store = store
         self._turn = asyncio.Lock()
 
@@ -59,10 +61,12 @@ class DryRuns:
         """
         run = await self._made(caller, write)
         before, after = run.seen()
-        async with self._turns.turn():
-            moves = await self._turns.computed(moves_of, before.kept_out, after.kept_out)
-            impact = await self._turns.computed(differences, before.standing, after.standing, moves=moves)
-            warnings = (*run.warnings, *await self._turns.computed(_warnings, before, after))
+        async with self._concurrency.turn():
+            moves = await self._concurrency.computed(moves_of, before.kept_out, after.kept_out)
+            impact = await self._concurrency.computed(
+                differences, before.standing, after.standing, moves=moves
+            )
+            warnings = (*run.warnings, *await self._concurrency.computed(_warnings, before, after))
         kept_out = await self._kept_out(
             caller, [user_id for move in impact.altered for user_id in moves[move]]
         )

@@ -8,12 +8,12 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
+from service.audit.chain.checkpoints import stored_checkpoints
 from service.audit.chain.form import Chain
 from service.audit.chain.maintenance import Upkeep, retention
-from service.audit.chain.reported import told_store
 from service.audit.chain.verification import verify_again
 from service.files.object_store import ObjectStore
-from service.files.sweep import LONGEST, Sweep
+from service.files.orphan_cleanup import LONGEST, OrphanCleanup
 from service.jobs.housekeeping import (
     forget_answers,
     forget_bans,
@@ -37,14 +37,14 @@ async def _verify_logs(database: Database, settings: Settings) -> str:
     store = SessionStore(settings.redis, settings.auth)
     try:
         async with database.snapshot() as connection:
-            timelines = [timeline.name for timeline in await restore_epochs.every(connection)]
+            names = [restore_epoch.name for restore_epoch in await restore_epochs.every(connection)]
         reported, revisions = (
-            told_store(await store.log.heads()),
-            await store.revision_key.witnesses(timelines),
+            stored_checkpoints(await store.log.heads()),
+            await store.revision_key.checkpoints(names),
         )
     finally:
         await store.close()
-    return await verify_again(database, settings.oplog, reported=reported, told_revisions=revisions)
+    return await verify_again(database, settings.oplog, reported=reported, anchored_revisions=revisions)
 
 
 def jobs_of(settings: Settings, objects: ObjectStore) -> tuple[Job, ...]:
@@ -57,8 +57,8 @@ def jobs_of(settings: Settings, objects: ObjectStore) -> tuple[Job, ...]:
         await upkeep.report_heads()
         return "the partitions of the logs are as they should be"
 
-    async def sweep_files(database: Database) -> str:
-        deleted = await Sweep(database, objects).once()
+    async def clean_up_orphans(database: Database) -> str:
+        deleted = await OrphanCleanup(database, objects).once()
         return "another sweep is running" if deleted is None else f"{deleted} objects deleted"
 
     return (
@@ -79,7 +79,7 @@ def jobs_of(settings: Settings, objects: ObjectStore) -> tuple[Job, ...]:
         Job(
             "file-sweep",
             "Delete discarded files, abandoned uploads and objects without a file",
-            sweep_files,
+            clean_up_orphans,
             settings.upload.sweep_interval or None,
             within=LONGEST,
         ),

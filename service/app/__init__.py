@@ -18,8 +18,8 @@ from service.kernel.permission_catalogue import codes_by_endpoint
 from service.settings import Settings
 from service.web.messages.address import address_behind
 from service.web.messages.context import RequestContext
-from service.web.observability.board import Slot
 from service.web.observability.decision_events import DecisionEvents
+from service.web.observability.shared_metrics import Slot
 from service.web.requests.application import Application
 from service.web.requests.middleware import RequestMiddleware
 from service.web.requests.routes import Routes
@@ -56,7 +56,7 @@ def _finished(container: Container) -> Callable[[RequestContext], None]:
     """Return what is called with each finished request."""
     count = container.node.traffic.count
     events = None if container.trail.decisions is None else DecisionEvents(container.trail.decisions)
-    note = container.node.surroundings.forwarding.note
+    note = container.node.environment_checks.forwarding.note
 
     def finished(context: RequestContext) -> None:
         count(context)
@@ -77,7 +77,7 @@ def describe_routes() -> None:
 
 
 def check_routes(shipped: Shipped, settings: Settings | None = None) -> Routes:
-    """Return all routes; raises RoutesError unless marks, policy lines and catalogue agree.
+    """Return all routes; raises RoutesError unless operation metadata, policy lines and catalogue agree.
 
     It uses a container of its own, which is never started and connects to nothing. With ``settings`` it is
     the one of a worker, and raises what a worker would: stores and secret may still be missing.

@@ -20,7 +20,7 @@ from service.evaluation.search import Search
 from service.evaluation.subjects import Subjects
 from service.settings import Auth, Settings
 from service.web.messages.cookies import Cookies
-from service.web.observability.board import Slot
+from service.web.observability.shared_metrics import Slot
 from service.web.requests.cors import CrossOrigin
 from service.web.requests.credentials import CookieToken, HeaderToken
 from service.web.requests.guard import AuthorizationGuard
@@ -53,7 +53,7 @@ class Container:
         self.node = node.make(settings, self.stores, self.policy, self.trail, worker=worker, slot=slot)
         subjects = Subjects(self.sign_in.current_rights, self.sign_in.authenticator)
         self.evaluator = Evaluator(subjects, Answers())
-        self.search = Search(self.stores.database, subjects, self.policy.turns)
+        self.search = Search(self.stores.database, subjects, self.policy.concurrency)
         self.cross_origin = CrossOrigin(settings.server.cors_origins, settings.auth.token_name)
         self.guard = AuthorizationGuard(
             _token_of_requests(settings.auth, self.sign_in.cookies),

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 from service.administration.jobs import jobs_of, runner_of
 from service.app.audit_trail import Trail
+from service.app.environment_checks import EnvironmentChecks
 from service.app.installation_samples import Installation
 from service.app.policy import PolicyParts
 from service.app.readiness import readiness
 from service.app.stores import Stores
-from service.app.surroundings import Surroundings
 from service.jobs.scheduler import Scheduler
 from service.settings import Settings
-from service.web.observability.board import Slot
 from service.web.observability.operator_token import OperatorToken
 from service.web.observability.process import Process
 from service.web.observability.readiness import ReadinessChecks
+from service.web.observability.shared_metrics import Slot
 from service.web.observability.tracing import request_tracing
 from service.web.observability.traffic import Traffic
 from service.web.observability.worker_metrics import WorkerMetrics
@@ -35,7 +35,7 @@ class Node:
     traffic: Traffic
     metrics: WorkerMetrics
     installation: Installation
-    surroundings: Surroundings
+    environment_checks: EnvironmentChecks
     readiness: ReadinessChecks
     operator_token: OperatorToken
     scheduler: Scheduler
@@ -47,7 +47,7 @@ def make(
 ) -> Node:
     """Return what watches the worker with that name; ``slot`` is its place in the node."""
     scheduler = Scheduler(jobs_of(settings, stores.objects), stores.database, runner_of(settings, worker))
-    surroundings = Surroundings(settings)
+    environment_checks = EnvironmentChecks(settings)
     return Node(
         worker=worker,
         process=Process(),
@@ -60,7 +60,7 @@ def make(
             limit=settings.oplog.stream_limit,
             backup_days=settings.database.backup_days,
         ),
-        surroundings=surroundings,
+        environment_checks=environment_checks,
         readiness=readiness(
             worker=worker,
             database=stores.database,
@@ -70,7 +70,7 @@ def make(
             objects=stores.objects,
             journal=trail.journal,
             scheduler=scheduler,
-            surroundings=surroundings,
+            environment_checks=environment_checks,
         ),
         operator_token=OperatorToken(settings.server.metrics_token),
         scheduler=scheduler,

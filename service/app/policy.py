@@ -16,8 +16,8 @@ from service.authz.publishing.changes import PolicyChanges
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.shipped import Shipped, configured
 from service.authz.publishing.watch import PolicyWatch
+from service.authz.review.concurrency import ConcurrencyLimit
 from service.authz.review.past import PastPolicies
-from service.authz.review.turns import ReviewTurns
 from service.records.database.announcements import announcements
 from service.records.policy import lines
 from service.settings import Settings
@@ -36,7 +36,7 @@ class PolicyParts:
     watch: PolicyWatch
     acknowledged: Acknowledgements
     past: PastPolicies
-    turns: ReviewTurns
+    concurrency: ConcurrencyLimit
 
 
 def make(
@@ -62,7 +62,7 @@ def make(
         live,
         stores.database,
         partial(announcements, database.direct_url or database.url, lines.CHANNEL),
-        AnnouncedRevision(revision_key, stores.database, live.timeline),
+        AnnouncedRevision(revision_key, stores.database, live.restore_epoch),
         worker,
         token_life=settings.auth.access_timeout,
         own_digests=settings.policy.own_digests,
@@ -78,5 +78,5 @@ def make(
         watch=watch,
         acknowledged=Acknowledgements(watch),
         past=PastPolicies(shipped, seals),
-        turns=ReviewTurns(),
+        concurrency=ConcurrencyLimit(),
     )

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Final
 
 from service import __version__
-from service.app.surroundings import Surroundings
+from service.app.environment_checks import EnvironmentChecks
 from service.audit.journal import Journal
 from service.authz.publishing.watch import PolicyWatch
 from service.files.health import FilesCheck
@@ -37,7 +37,7 @@ def readiness(
     objects: ObjectStore,
     journal: Journal,
     scheduler: Scheduler,
-    surroundings: Surroundings,
+    environment_checks: EnvironmentChecks,
 ) -> ReadinessChecks:
     """Return the readiness checks of the worker ``worker``."""
 
@@ -55,7 +55,7 @@ def readiness(
         "files": FilesCheck(objects, objects.directory).health,
         "logs": journal.health,
         "jobs": scheduler.health,
-        **surroundings.checks,
+        **environment_checks.checks,
     }
     return ReadinessChecks(checks, VITAL)
 

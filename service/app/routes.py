@@ -109,7 +109,7 @@ def add_routes(app: Application, container: Container, extensions: Sequence[Exte
     Those of ``extensions`` are among the guarded ones.
     """
     policy = container.policy
-    dry_runs = DryRuns(container.stores.database, policy.live, container.stores.sessions, policy.turns)
+    dry_runs = DryRuns(container.stores.database, policy.live, container.stores.sessions, policy.concurrency)
     routes = Routes(
         app,
         container.guard,
@@ -166,23 +166,23 @@ def _add_online(routes: Routes, container: Container) -> None:
 
 def _add_policy(routes: Routes, container: Container) -> None:
     database, parts = container.stores.database, container.policy
-    asked = database, parts.live, parts.turns
+    asked = database, parts.live, parts.concurrency
     routes.add("/api/policy", policy.InForce(parts.live, parts.watch))
-    routes.add("/api/policy/coverage", coverage.PolicyCoverage(parts.live, routes, parts.turns))
+    routes.add("/api/policy/coverage", coverage.PolicyCoverage(parts.live, routes, parts.concurrency))
     decision_log = container.settings.policy.decision_log
     routes.add("/api/policy/explain", explain.Explain(*asked, parts.past, decision_log))
     routes.add("/api/policy/reload", policy.Reload(parts.changes))
     routes.add("/api/policy/revisions", revisions.RevisionList(database, parts.past.seals))
     routes.add("/api/policy/revisions/{revision}", revisions.OneRevision(database, parts.past.seals))
     routes.add("/api/policy/revisions/{revision}/restore", restore.Restore(container.administration.restore))
-    routes.add("/api/policy/diff", revisions.Diff(database, parts.past, parts.turns))
+    routes.add("/api/policy/diff", revisions.Diff(database, parts.past, parts.concurrency))
     routes.add("/api/policy/who", who_may.WhoMay(*asked))
     routes.add("/api/policy/who/users", who_may.WhoUsers(*asked))
     routes.add("/api/policy/what", who_may.WhatMay(*asked))
     routes.add("/api/policy/what-if", what_if.WhatIf(*asked))
     routes.add("/api/policy/matrix", matrix.RoleMatrix(*asked))
     routes.add("/api/policy/permission-map", permission_map.PermissionBits(parts.live))
-    routes.add("/api/policy/openings", who_may.Openings(parts.live, parts.turns))
+    routes.add("/api/policy/openings", who_may.Openings(parts.live, parts.concurrency))
 
 
 def _add_resources(routes: Routes, container: Container) -> None:

@@ -55,7 +55,7 @@ def make(settings: Settings, stores: Stores, policy: PolicyParts, trail: Trail) 
     now = store.synchronized.now
     passwords, rules = Passwords(settings.password), PasswordRules(settings.password)
     throttle = Throttle(settings.throttle, store.counters)
-    tokens = Tokens(auth, now, policy.live.timeline)
+    tokens = Tokens(auth, now, policy.live.restore_epoch)
     pairs = TokenIssuer(tokens, lambda: policy.live.current.permission_map)
     revocations = Revocations(database, store, log)
     key_callers = ApiKeyCallers(database, store, throttle, now)

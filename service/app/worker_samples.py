@@ -30,7 +30,7 @@ def worker_samples(container: Container) -> Iterator[Sample]:
     yield Sample("portcullis_log_entries_waiting", collector.waiting, {})
     yield Sample("portcullis_log_entries_waiting_bytes", collector.held, {})
     yield from container.node.readiness.samples()
-    yield from container.node.surroundings.samples()
+    yield from container.node.environment_checks.samples()
     if container.trail.decisions is not None:
         yield from container.trail.decisions.samples()
     if container.node.tracing is not None:
@@ -86,8 +86,8 @@ def _policy(container: Container) -> Iterator[Sample]:
     yield Sample("portcullis_policy_untrusted", int(watch.untrusted is not None), {})
     if container.policy.live.loaded:
         yield Sample("portcullis_policy_load_timestamp_seconds", container.policy.live.loaded, {})
-    own_parts = watch.own_parts
-    yield Sample("portcullis_policy_static_info", 1, {"digest": own_parts.digest})
-    yield Sample("portcullis_policy_workers_differing", own_parts.differing, {})
-    yield Sample("portcullis_policy_workers_not_allowed", own_parts.not_allowed, {})
+    static_policies = watch.static_policies
+    yield Sample("portcullis_policy_static_info", 1, {"digest": static_policies.digest})
+    yield Sample("portcullis_policy_workers_differing", static_policies.differing, {})
+    yield Sample("portcullis_policy_workers_not_allowed", static_policies.not_allowed, {})
     yield Sample("portcullis_permission_bit_highest", policy.permission_map.highest, {})

@@ -1,6 +1,6 @@
 """The claims of tokens, with exact types.
 
-``tl`` is the timeline of the database in which the token was issued (``service.kernel.restore_epoch``).
+``tl`` is the restore epoch of the database in which the token was issued (``service.kernel.restore_epoch``).
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from service.authn.claims import AccessClaims, ClientClaims, RefreshClaims
 from service.authn.signing_keys import VerifyingKey, signing_keys
 from service.errors import Conflict, RefreshRejected, RefreshRequired, TokenExpired, TokenInvalid, Unavailable
 from service.kernel.permission_map import PermissionMap
-from service.kernel.restore_epoch import FIRST, CurrentTimeline
+from service.kernel.restore_epoch import FIRST, CurrentRestoreEpoch
 from service.kernel.strict_json import strict_object
 from service.settings import Auth
 
@@ -53,14 +53,14 @@ class Tokens:
         self,
         settings: Auth,
         now: Callable[[], float] = time.time,
-        timeline: CurrentTimeline | None = None,
+        restore_epoch: CurrentRestoreEpoch | None = None,
     ) -> None:
         """``now`` returns the time for checking tokens, in seconds since the epoch.
 
-        ``timeline`` is the one whose tokens are issued and accepted; without it, the first.
+        ``restore_epoch`` is the one whose tokens are issued and accepted; without it, the first.
         """
         self.now = now
-        self.timeline = CurrentTimeline(FIRST) if timeline is None else timeline
+        self.restore_epoch = CurrentRestoreEpoch(FIRST) if restore_epoch is None else restore_epoch
         self._settings = settings
         self._keys = signing_keys(settings)
         self._algorithm = _algorithm(settings.jwt_algorithm)
@@ -106,7 +106,7 @@ class Tokens:
             roles=tuple(roles),
             permissions=UNSET if permission_map else codes,
             pb=permission_map.encode(codes) if permission_map else UNSET,
-            tl=self._timeline(),
+            tl=self._restore_epoch(),
         )
         return self._sign(claims), (expires - issued) // 1000
 
@@ -120,7 +120,7 @@ class Tokens:
             iss=self._settings.jwt_issuer,
             aud=self._settings.jwt_audience,
             rid=rid,
-            tl=self._timeline(),
+            tl=self._restore_epoch(),
         )
         return self._sign(claims)
 
@@ -143,7 +143,7 @@ class Tokens:
             aud=self._settings.jwt_audience,
             client_id=str(key_id),
             scope=scope,
-            tl=self._timeline(),
+            tl=self._restore_epoch(),
         )
         return self._sign(claims), int(expires - now)
 
@@ -174,14 +174,14 @@ class Tokens:
         """
         return self._verify(token, RefreshClaims).claims
 
-    def require_timeline(self, claims: Claims) -> None:
-        """Return if ``claims`` were issued in the present timeline of the database.
+    def require_restore_epoch(self, claims: Claims) -> None:
+        """Return if ``claims`` were issued in the present restore epoch of the database.
 
         Else a restore has ended the session: ``RefreshRequired`` for an access token, ``RefreshRejected``
         (``ended``) for a refresh token, and ``TokenInvalid`` for a client token, which has no session.
-        ``Unavailable`` while the timeline is not known.
+        ``Unavailable`` while the restore epoch is not known.
         """
-        if claims.tl == self._timeline():
+        if claims.tl == self._restore_epoch():
             return
         if isinstance(claims, ClientClaims):
             raise TokenInvalid
@@ -206,8 +206,8 @@ class Tokens:
         members = {"alg": self._settings.jwt_algorithm, "kid": kid, "typ": kind}
         return _encoded(msgspec.json.encode(members))
 
-    def _timeline(self) -> str:
-        if (name := self.timeline.name) is None:
+    def _restore_epoch(self) -> str:
+        if (name := self.restore_epoch.name) is None:
             raise Unavailable("The database has not been read yet")
         return name
 
@@ -265,7 +265,7 @@ class Tokens:
             raise TokenInvalid
         if claims.exp <= now:
             raise TokenExpired
-        self.require_timeline(claims)
+        self.require_restore_epoch(claims)
         if claims.iat > soon and not isinstance(claims, RefreshClaims):
             raise RefreshRequired
 

@@ -2,7 +2,7 @@
 
 Verifying a signature takes 30 to 140 µs, a digest less than one. Only what never changes is cached: when a
 token begins and ends is checked each time by the clock of ``Tokens``, and revocation by ``authenticate`` in
-the session store. The timeline is compared each time as well: a restore ends all tokens.
+the session store. The restore epoch is compared each time as well: a restore ends all tokens.
 """
 
 from __future__ import annotations
@@ -131,8 +131,8 @@ class VerifiedTokens:
             if now < entry.begins:  # the clock of the session store was ahead when it was issued
                 return None
             raise TokenExpired if entry.claims.exp <= now else TokenInvalid
-        if entry.claims.tl != self._tokens.timeline.name:
-            self._tokens.require_timeline(entry.claims)
+        if entry.claims.tl != self._tokens.restore_epoch.name:
+            self._tokens.require_restore_epoch(entry.claims)
         if entry.permission_map is not permission_map:
             # A new entry: requests that wait for the session store go on with the caller of their policy.
             verified, caller = (

@@ -33,7 +33,7 @@ from service.records.database.transactions import Connection, Database
 from service.records.logs import chain
 from service.records.logs.inserts import TABLES
 from service.records.policy import revisions
-from service.records.restore_epochs import Timeline
+from service.records.restore_epochs import RestoreEpoch
 from service.records.snapshots import Snapshot, StoredObject
 from service.settings import Settings
 
@@ -45,7 +45,8 @@ _DUMP: Final = (
     "--no-owner",
     "--no-privileges",
     "--no-comments",
-    # Workers of another place; and a database without a timeline serves nobody until its restore is complete.
+    # Workers of another place; and a database without a restore epoch serves nobody until its restore is
+    # complete.
     "--exclude-table-data=sys.policy_worker",
     "--exclude-table-data=sys.timeline",
 )
@@ -84,7 +85,7 @@ async def make(settings: Settings, path: Path, *, with_files: bool, passphrase: 
                 schema=snapshot.schema,
                 snapshot_time=snapshot.time,
                 server=snapshot.server,
-                timelines=facts.timelines,
+                restore_epochs=facts.restore_epochs,
                 revision=facts.revision,
                 revision_digest=facts.revision_digest,
                 heads=facts.heads,
@@ -121,14 +122,14 @@ async def _dump(settings: Settings, archive: ArchiveWriter, snapshot: Snapshot) 
 
 
 class _Facts(NamedTuple):
-    timelines: tuple[Timeline, ...]
+    restore_epochs: tuple[RestoreEpoch, ...]
     revision: int
     revision_digest: str
     heads: tuple[ChainHead, ...]
 
 
 async def _facts(connection: Connection) -> _Facts:
-    """Return what the manifest says of timelines, policy and logs, as of the snapshot."""
+    """Return what the manifest says of restore epochs, policy and logs, as of the snapshot."""
     latest = await revisions.latest(connection)
     if latest is None:
         raise BackupError("There is nothing to back up: the service was never started on this database")

@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from service.records.restore_epochs import Timeline
+from service.records.restore_epochs import RestoreEpoch
 
 FORMAT: Final = 1
 """The format of archives that this version writes, and the newest that it reads."""
@@ -18,7 +18,7 @@ KEYS: Final = "keys.jwe"
 FILES: Final = "files/"
 SEAL: Final = "manifest.seal"
 
-# The keys of objects: a prefix for each timeline, and a random name.
+# The keys of objects: a prefix for each restore epoch, and a random name.
 _NAME: Final = re.compile(rf"{re.escape(DATABASE)}|{re.escape(KEYS)}|{FILES}[0-9a-f]{{32}}/[0-9a-f]{{32}}")
 
 
@@ -73,7 +73,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     schema: str
     snapshot_time: datetime
     server: int
-    timelines: tuple[Timeline, ...]
+    restore_epochs: tuple[RestoreEpoch, ...] = msgspec.field(name="timelines")  # of the first format
     revision: int
     revision_digest: str
     heads: tuple[ChainHead, ...]

@@ -11,8 +11,8 @@ from typing import Final, NamedTuple
 
 from service.audit import entries
 from service.audit.chain import rows
+from service.audit.chain.checkpoints import stored_checkpoints
 from service.audit.chain.form import Chain, append
-from service.audit.chain.reported import told_store
 from service.audit.chain.revision_seals import RESTORED, seals_of
 from service.audit.chain.seals import sealed
 from service.authn.denials import Denials
@@ -29,13 +29,13 @@ from service.kernel.clock import now
 from service.keyspace import SessionStore
 from service.operator.errors import LaunchError
 from service.operator.who import operator_name
-from service.records import restore_cuts, restore_epochs
+from service.records import recovery_points, restore_epochs
 from service.records.database.transactions import Connection, Database
 from service.records.logs.operation_events import OperationEvent
 from service.records.migrate import migrate
 from service.records.policy import revisions
-from service.records.restore_cuts import Secrets
-from service.records.restore_epochs import CutHead, Timeline
+from service.records.recovery_points import Secrets
+from service.records.restore_epochs import RecoveryPointHead, RestoreEpoch
 from service.records.schema_revision import known_schemas
 from service.records.users import bans
 from service.settings import Settings
@@ -64,7 +64,7 @@ class Restored:
     """What a restore has done; ``sessions`` is None if the session store was out of reach."""
 
     origin: Origin
-    timeline: Timeline
+    restore_epoch: RestoreEpoch
     revision: int
     files: int
     secrets: Secrets
@@ -76,7 +76,7 @@ class _Known(NamedTuple):
 
     reachable: bool
     revision: int = 0
-    timelines: frozenset[str] = frozenset()
+    restore_epochs: frozenset[str] = frozenset()
 
 
 async def restore(settings: Settings, archive: ArchiveReader, choices: Choices, origin: Origin) -> Restored:
@@ -114,12 +114,12 @@ async def require_place(connection: Connection, manifest: Manifest) -> None:
             f"The backup has schema {manifest.schema} of version {manifest.version}, which this version does "
             "not know: restore it with that version"
         )
-    if (tables := await restore_cuts.count_tables(connection)) > 0:
+    if (tables := await recovery_points.count_tables(connection)) > 0:
         raise RestoreError(
             f"The database is not empty: it has {tables} tables. A restore needs a new database, which the "
             "service was never started on"
         )
-    server = await restore_cuts.server_version(connection) // 10_000
+    server = await recovery_points.server_version(connection) // 10_000
     if server < manifest.server // 10_000:
         raise RestoreError(
             f"The backup is of PostgreSQL {manifest.server // 10_000}, and this server is {server}: restore "
@@ -164,74 +164,82 @@ class _Restore:
         async with self.database.transaction(within=WITHIN) as connection:
             # Who publishes a revision holds this lock; so no worker withdraws the one that is announced here.
             await revisions.lock(connection)
-            known = await _known(self.store, manifest.timelines[-1].name)
+            known = await _known(self.store, manifest.restore_epochs[-1].name)
             least = max(manifest.revision, known.revision) + LEAST_REVISIONS
             least += round(seconds / _REVISION_EVERY)
             if known.reachable:
                 # From here on workers that still run on this store decide nothing by what they have.
                 await self.store.revision_key.announce(least)
             await self._load(connection)
-            timeline = _timeline(manifest, begun, known.timelines)
-            restored = await self._cut(connection, timeline, seconds, least)
+            restore_epoch = _restore_epoch(manifest, begun, known.restore_epochs)
+            restored = await self._cut(connection, restore_epoch, seconds, least)
             self.committing = True
         return restored
 
     async def _load(self, connection: Connection) -> None:
         url = self.settings.database.url
-        program = program_for(self.settings, "pg_restore", await restore_cuts.server_version(connection))
+        program = program_for(self.settings, "pg_restore", await recovery_points.server_version(connection))
         await feed(program, url, self.archive.chunks(DATABASE), *_RESTORE)
         migrate(url, configured(self.settings.policy).extensions)
 
-    async def _cut(self, connection: Connection, begun: Timeline, seconds: float, least: int) -> Restored:
+    async def _cut(self, connection: Connection, begun: RestoreEpoch, seconds: float, least: int) -> Restored:
         manifest, chain = self.archive.manifest, Chain(self.settings.oplog.chain_key)
-        timeline = sealed(chain, begun)
-        await restore_epochs.add(connection, (*manifest.timelines, timeline))
-        moved = await restore_cuts.raise_ids(connection, seconds)
-        await restore_cuts.raise_versions(connection, seconds)
-        await restore_cuts.retire_unknown_positions(connection)
-        ended = await restore_cuts.end_secrets(
+        restore_epoch = sealed(chain, begun)
+        await restore_epochs.add(connection, (*manifest.restore_epochs, restore_epoch))
+        moved = await recovery_points.raise_ids(connection, seconds)
+        await recovery_points.raise_versions(connection, seconds)
+        await recovery_points.retire_unknown_positions(connection)
+        ended = await recovery_points.end_secrets(
             connection, api_keys=not self.choices.api_keys, links=not self.choices.links
         )
-        await restore_cuts.begin_objects(connection, self.prefix, moved=manifest.files.included)
+        await recovery_points.begin_objects(connection, self.prefix, moved=manifest.files.included)
         policy = await publish_if_changed(
             connection,
             configured(self.settings.policy),
             seals_of(self.settings.oplog),
             f"{RESTORED} {manifest.id}",
-            user_name=timeline.operator,
+            user_name=restore_epoch.operator,
             least=least,
             anew=True,
         )
         files = manifest.files.count - len(manifest.files.damaged) if manifest.files.included else 0
         restored = Restored(
-            origin=self.origin, timeline=timeline, revision=policy.revision, files=files, secrets=ended
+            origin=self.origin,
+            restore_epoch=restore_epoch,
+            revision=policy.revision,
+            files=files,
+            secrets=ended,
         )
         await _enter(connection, chain, restored, manifest, moved)
         return restored
 
 
-def _timeline(manifest: Manifest, begun: datetime, timeline_names: frozenset[str]) -> Timeline:
-    return Timeline(
-        number=manifest.timelines[-1].number + 1,
+def _restore_epoch(manifest: Manifest, begun: datetime, timeline_names: frozenset[str]) -> RestoreEpoch:
+    return RestoreEpoch(
+        number=manifest.restore_epochs[-1].number + 1,
         name=secrets.token_hex(6),
         begin_time=begun,
         backup_id=manifest.id,
         snapshot_time=manifest.snapshot_time,
         operator=operator_name(),
-        ended=tuple(sorted(timeline_names - {timeline.name for timeline in manifest.timelines})),
-        heads=tuple(CutHead(head.log, head.day, head.key_id, head.number) for head in manifest.heads),
+        ended=tuple(
+            sorted(timeline_names - {restore_epoch.name for restore_epoch in manifest.restore_epochs})
+        ),
+        heads=tuple(
+            RecoveryPointHead(head.log, head.day, head.key_id, head.number) for head in manifest.heads
+        ),
     )
 
 
-async def _known(store: SessionStore, timeline: str) -> _Known:
+async def _known(store: SessionStore, restore_epoch: str) -> _Known:
     try:
-        announced = await store.revision_key.read(timeline)
-        reported = told_store(await store.log.heads())
+        announced = await store.revision_key.read(restore_epoch)
+        reported = stored_checkpoints(await store.log.heads())
     except Unavailable:
         return _Known(False)
-    witnessed = 0 if announced.witness is None else announced.witness.revision
+    witnessed = 0 if announced.checkpoint is None else announced.checkpoint.revision
     revision = max(announced.revision or 0, witnessed)
-    return _Known(True, revision, frozenset(head.timeline for head in reported))
+    return _Known(True, revision, frozenset(head.restore_epoch for head in reported))
 
 
 async def _enter(
@@ -250,16 +258,16 @@ async def _enter(
             "authenticated": restored.origin.proved,
         },
         response={
-            "timeline": restored.timeline.number,
+            "timeline": restored.restore_epoch.number,
             "sequences": moved,
             "apiKeysEnded": restored.secrets.api_keys,
             "linksEnded": restored.secrets.links,
             "files": restored.files,
         },
         status=200,
-        elapsed_ms=round((now() - restored.timeline.begin_time).total_seconds() * 1000, 3),
+        elapsed_ms=round((now() - restored.restore_epoch.begin_time).total_seconds() * 1000, 3),
         policy_revision=restored.revision,
-        user_name=restored.timeline.operator,
+        user_name=restored.restore_epoch.operator,
     )
     await append(connection, chain, "operation_log", [rows.read("operation_log", entries.encode(event))])
 

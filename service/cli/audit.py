@@ -8,9 +8,9 @@ from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
+from service.audit.chain.checkpoints import AnchoredCheckpoint, checkpoints_in, stored_checkpoints
 from service.audit.chain.form import Chain
-from service.audit.chain.reported import ReportedHead, told_lines, told_store
-from service.audit.chain.revision_audit import RevisionAudit, audit_revisions, told_revisions
+from service.audit.chain.revision_audit import RevisionAudit, anchored_revisions, audit_revisions
 from service.audit.chain.revision_seals import RevisionSeals
 from service.audit.chain.verify import Audit, Day
 from service.errors import Unavailable
@@ -56,22 +56,26 @@ def verify(
     audit = Audit(
         database=Database(settings.database.url, pool_size=1, timeout=settings.database.timeout),
         keys=[Chain(keys[0]), Chain(), *map(Chain, filter(None, keys[1:]))],
-        checkpoints=told_lines(head_lines),
+        checkpoints=checkpoints_in(head_lines),
         begin=begin or date.min,
         end=end or date.max,
     )
-    fault_count = asyncio.run(_verify(settings, audit, RevisionSeals(*keys), told_revisions(head_lines), say))
+    fault_count = asyncio.run(
+        _verify(settings, audit, RevisionSeals(*keys), anchored_revisions(head_lines), say)
+    )
     if fault_count:
         raise TamperingError(f"days, restores and revisions that are not as they were written: {fault_count}")
 
 
-async def _kept(settings: Settings, audit: Audit, say: Say) -> tuple[list[ReportedHead], dict[int, str]]:
+async def _kept(
+    settings: Settings, audit: Audit, say: Say
+) -> tuple[list[AnchoredCheckpoint], dict[int, str]]:
     """Return the heads that the session store keeps, and the newest revisions; without it, say so."""
     async with audit.database.snapshot() as connection:
-        timelines = [timeline.name for timeline in await restore_epochs.every(connection)]
+        names = [restore_epoch.name for restore_epoch in await restore_epochs.every(connection)]
     store = SessionStore(settings.redis, settings.auth)
     try:
-        return told_store(await store.log.heads()), await store.revision_key.witnesses(timelines)
+        return stored_checkpoints(await store.log.heads()), await store.revision_key.checkpoints(names)
     except Unavailable:
         say("the session store is out of reach: entries that were removed with their heads are not noticed")
         return [], {}
@@ -84,8 +88,8 @@ async def _verify(
 ) -> int:
     fault_count = 0
     try:
-        heads, witnesses = await _kept(settings, given, say)
-        audit, hashes = replace(given, checkpoints=[*given.checkpoints, *heads]), {**hashes, **witnesses}
+        heads, checkpoints = await _kept(settings, given, say)
+        audit, hashes = replace(given, checkpoints=[*given.checkpoints, *heads]), {**hashes, **checkpoints}
         revisions = await audit_revisions(
             audit.database, seals, hashes, lambda _, time: audit.begin <= time.date() <= audit.end
         )

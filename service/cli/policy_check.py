@@ -16,8 +16,8 @@ def add_arguments(_parser: ArgumentParser) -> None:
 
 
 def run(_options: Namespace, environ: Mapping[str, str]) -> None:
-    """Check, and print the digest of the own part; raises ``PolicyError`` and ``RoutesError``."""
+    """Check, and print the digest of the static policy; raises ``PolicyError`` and ``RoutesError``."""
     shipped = configured(table.load(environ).policy)
     check_routes(shipped)
     say(f"The model and {shipped.counted} lines are in order.")
-    say(f"The digest of this own part of the policy is {shipped.digest}.")
+    say(f"The digest of this static policy is {shipped.digest}.")

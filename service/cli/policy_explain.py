@@ -91,8 +91,8 @@ def lines_of(answer: Explained) -> Iterator[str]:
         yield f"Held codes: {', '.join(answer.permissions) or 'none'}"
     for layer in layers_of(answer):
         yield from _layer(layer)
-    elsewhere = answer.resource is not None and not is_own(answer.resource.object)
-    if answer.path is not None and answer.endpoint is None and not elsewhere:
+    external = answer.resource is not None and not is_own(answer.resource.object)
+    if answer.path is not None and answer.endpoint is None and not external:
         yield "No route serves it (404 or 405)."
 
 

@@ -46,7 +46,7 @@ def add_review(parser: ArgumentParser) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """What a command may ask: policies with the own part of this node, and the database; None without."""
+    """What a command may ask: policies with this node's static policy, and the database; None without."""
 
     past: PastPolicies
     database: Database | None

@@ -66,7 +66,7 @@ _UNSERVED: Final = "No route serves it: nobody passes."
 
 
 def _is_served(asked: Explanation) -> bool:
-    return asked.elsewhere or asked.endpoint is not None
+    return asked.external or asked.endpoint is not None
 
 
 def _lines(answer: Who, roles_known: bool) -> list[str]:

@@ -50,7 +50,7 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
                 "the database was restored from a backup",
                 backup=archive.manifest.id,
                 authenticated=origin.proved,
-                timeline=done.timeline.number,
+                timeline=done.restore_epoch.number,
             )
             say(*_report(done, archive.manifest))
 
@@ -60,7 +60,7 @@ def _report(done: Restored, manifest: Manifest) -> list[str]:
     rows = [
         ("backup", f"{manifest.id} of {manifest.snapshot_time.isoformat()}"),
         ("origin", done.origin.statement),
-        ("timeline", f"{done.timeline.number} {done.timeline.name}"),
+        ("timeline", f"{done.restore_epoch.number} {done.restore_epoch.name}"),
         ("policy", f"revision {done.revision}"),
         ("files", counted(done.files, "file")),
         ("ended", counted(done.secrets.api_keys, "API key")),

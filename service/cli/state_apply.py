@@ -19,7 +19,7 @@ from service.audit.changes import kept_changes
 from service.authz.publishing.shipped import configured
 from service.cli.answers import show
 from service.cli.lazy_commands import add_data, add_json
-from service.cli.state_report import applied_as_lines, applied_told
+from service.cli.state_report import applied_as_lines, applied_report
 from service.errors import Refusal, Unavailable
 from service.kernel.identity import Caller
 from service.operator.errors import LaunchError, UnpreparedError
@@ -60,7 +60,7 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
     order = Order(file, digest, state, options.prune, options.user)
     with reachable(table.load(environ)) as settings:
         done = apply(settings, order)
-    show(options, applied_told(done), lambda: applied_as_lines(done))
+    show(options, applied_report(done), lambda: applied_as_lines(done))
 
 
 @dataclass(frozen=True, slots=True)

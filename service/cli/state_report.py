@@ -23,7 +23,7 @@ _SIGNS: Final[dict[Action, str]] = {"create": "+", "update": "~", "delete": "-"}
 _WORDS: Final[dict[Action, str]] = {"create": "create", "update": "change", "delete": "delete"}
 
 
-class ChangeTold(Schema):
+class ReportedChange(Schema):
     """A field with its values before and after; before is null, or empty, if the object is created."""
 
     field: str
@@ -31,23 +31,23 @@ class ChangeTold(Schema):
     after: Any
 
 
-class EditTold(Schema):
+class ReportedEdit(Schema):
     """An edit of one object."""
 
     action: Literal["create", "update", "delete"]
     kind: str
     key: str
-    changes: list[ChangeTold]
+    changes: list[ReportedChange]
 
 
-class ObjectTold(Schema):
+class ReportedObject(Schema):
     """An object that is not in the file, and stays."""
 
     kind: str
     key: str
 
 
-class AccessTold(Schema):
+class ReportedAccess(Schema):
     """How many users of a role gain or lose each request; no role for users without any."""
 
     role_code: str | None
@@ -55,44 +55,44 @@ class AccessTold(Schema):
     access: list[str]
 
 
-class PlanTold(Schema):
+class PlanReport(Schema):
     """What would change, for whom, and why it can't be applied by anybody.
 
     ``gains`` and ``loses`` are null if no policy can be built from what would be stored. ``keptOut`` are
     users who are disabled or banned, and whom it would concern otherwise.
     """
 
-    edits: list[EditTold]
-    left: list[ObjectTold]
-    gains: list[AccessTold] | None
-    loses: list[AccessTold] | None
+    edits: list[ReportedEdit]
+    left: list[ReportedObject]
+    gains: list[ReportedAccess] | None
+    loses: list[ReportedAccess] | None
     kept_out: KeptOutUsers
     refused: list[str]
 
 
-class AppliedTold(Schema):
+class AppliedReport(Schema):
     """What was changed, and the policy revision from which it is in force."""
 
-    edits: list[EditTold]
-    left: list[ObjectTold]
+    edits: list[ReportedEdit]
+    left: list[ReportedObject]
     policy_revision: int
 
 
-def plan_report(plan: Plan) -> PlanTold:
+def plan_report(plan: Plan) -> PlanReport:
     """Return a plan as the answer for programs."""
-    return PlanTold(
-        edits_told(plan.edits),
-        left_told(plan.edits),
-        None if plan.impact is None else [AccessTold.of(gain) for gain in plan.impact.gains],
-        None if plan.impact is None else [AccessTold.of(lose) for lose in plan.impact.loses],
+    return PlanReport(
+        reported_edits(plan.edits),
+        reported_left(plan.edits),
+        None if plan.impact is None else [ReportedAccess.of(gain) for gain in plan.impact.gains],
+        None if plan.impact is None else [ReportedAccess.of(lose) for lose in plan.impact.loses],
         KeptOutUsers.of(plan.kept_out),
         list(plan.refused),
     )
 
 
-def applied_told(applied: Applied) -> AppliedTold:
+def applied_report(applied: Applied) -> AppliedReport:
     """Return what was done as the answer for programs."""
-    return AppliedTold(edits_told(applied.edits), left_told(applied.edits), applied.revision)
+    return AppliedReport(reported_edits(applied.edits), reported_left(applied.edits), applied.revision)
 
 
 def applied_as_lines(applied: Applied) -> list[str]:
@@ -100,18 +100,18 @@ def applied_as_lines(applied: Applied) -> list[str]:
     return [*_edits(applied.edits, done=True), f"In force: revision {applied.revision}."]
 
 
-def edits_told(edits: Edits) -> list[EditTold]:
+def reported_edits(edits: Edits) -> list[ReportedEdit]:
     """Return edits as programs read them."""
-    return [EditTold(edit.action, edit.kind, edit.key, _changes(edit)) for edit in edits.edits]
+    return [ReportedEdit(edit.action, edit.kind, edit.key, _changes(edit)) for edit in edits.edits]
 
 
-def left_told(edits: Edits) -> list[ObjectTold]:
+def reported_left(edits: Edits) -> list[ReportedObject]:
     """Return the objects that stay though the file does not have them."""
-    return [ObjectTold(kind, key) for kind, key in edits.left]
+    return [ReportedObject(kind, key) for kind, key in edits.left]
 
 
-def _changes(edit: Edit) -> list[ChangeTold]:
-    return [ChangeTold(camel(name), old, new) for name, (old, new) in edit.changes.items()]
+def _changes(edit: Edit) -> list[ReportedChange]:
+    return [ReportedChange(camel(name), old, new) for name, (old, new) in edit.changes.items()]
 
 
 def _edits(edits: Edits, *, done: bool) -> list[str]:

@@ -78,7 +78,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check("published-policy", policy_checks.published_policy),
     Check("invariants", policy_checks.invariants),
     Check("policy-workers", policy_checks.policy_workers_agree),
-    Check("policy-own-parts", policy_checks.own_parts_agree),
+    Check("policy-own-parts", policy_checks.static_policies_agree),
     Check("policy-tampering", policy_checks.tampering),
     Check("policy-seals", policy_checks.seals),
     Check("extensions", policy_checks.extensions),

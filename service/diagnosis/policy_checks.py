@@ -112,16 +112,20 @@ async def policy_workers_agree(installation: Installation) -> Finding:
     )
 
 
-async def own_parts_agree(installation: Installation) -> Finding:
+async def static_policies_agree(installation: Installation) -> Finding:
     """Nodes with another model or other endpoint lines decide otherwise by the same revision."""
     own, allowed = installation.policy.digest, installation.settings.policy.own_digests
     async with installation.records() as connection:
         present = await workers.present(connection)
     others = [worker for worker in present if worker.own_digest != own]
     if not others:
-        return ok(f"{len(present)} run with the own part {own[:8]}" if present else f"own part {own[:8]}")
+        return ok(
+            f"{len(present)} run with the static policy {own[:8]}" if present else f"static policy {own[:8]}"
+        )
     named = [f"{worker.worker} by {(worker.own_digest or 'none')[:8]}" for worker in others[:_NAMED]]
-    message = f"{len(others)} of {len(present)} don't decide by the own part {own[:8]}: {', '.join(named)}"
+    message = (
+        f"{len(others)} of {len(present)} don't decide by the static policy {own[:8]}: {', '.join(named)}"
+    )
     strangers = [worker for worker in others if worker.own_digest not in allowed]
     if allowed and not strangers:
         return ok(f"{message}; policy.own_digests names all of them")

@@ -24,7 +24,7 @@ from service.evaluation.entities import Asked
 from service.evaluation.evaluator import Evaluator
 from service.kernel.identity import Caller
 from service.web.messages.context import RequestContext
-from service.web.messages.marks import asks, example_body, named, needs
+from service.web.messages.operation_metadata import asks, example_body, named, needs
 
 TELLS_CODES: Final = "system:policy:read"
 """The permission code by which a caller is told what would have opened a denied question."""

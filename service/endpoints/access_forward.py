@@ -21,7 +21,7 @@ from service.kernel.account_acts import BY_PERSON, refusal_of, where
 from service.kernel.identity import Caller, codes_asked
 from service.kernel.services import NAME
 from service.web.messages.context import RequestContext
-from service.web.messages.marks import named, needs, subrequest
+from service.web.messages.operation_metadata import named, needs, subrequest
 from service.web.messages.original import (
     CADDY,
     ENVOY,
@@ -29,7 +29,7 @@ from service.web.messages.original import (
     NGINX,
     PREFLIGHT,
     TRAEFIK,
-    Dialect,
+    HeaderProfile,
     Original,
     original_of,
 )
@@ -45,9 +45,9 @@ _ASKED_METHOD: Final = b"access-control-request-method"
 
 
 class _Forward:
-    """Decides about the original request; a class below for each dialect."""
+    """Decides about the original request; a class below for each header profile."""
 
-    dialect: Dialect
+    profile: HeaderProfile
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class _Forward:
     async def _decide(self, context: RequestContext, service: str) -> None:
         policy = context.policy
         assert policy is not None  # noqa: S101 - the guard has taken it
-        original = original_of(context.scope, self.dialect)
+        original = original_of(context.scope, self.profile)
         self._require_proxy(context, service, original)
         known = policy.service(service)
         if known is not None and known.allow_preflight and _is_preflight(context, original):
@@ -138,7 +138,7 @@ def _is_preflight(context: RequestContext, original: Original) -> bool:
 class ForwardCaddy(_Forward):
     """``/access/v1/forward/caddy/{service}``."""
 
-    dialect = CADDY
+    profile = CADDY
 
     @subrequest()
     @needs("system:policy:evaluate")
@@ -155,7 +155,7 @@ class ForwardCaddy(_Forward):
 class ForwardTraefik(_Forward):
     """``/access/v1/forward/traefik/{service}``."""
 
-    dialect = TRAEFIK
+    profile = TRAEFIK
 
     @subrequest()
     @needs("system:policy:evaluate")
@@ -172,7 +172,7 @@ class ForwardTraefik(_Forward):
 class ForwardNginx(_Forward):
     """``/access/v1/forward/nginx/{service}``."""
 
-    dialect = NGINX
+    profile = NGINX
 
     @subrequest()
     @needs("system:policy:evaluate")
@@ -189,7 +189,7 @@ class ForwardNginx(_Forward):
 class ForwardEnvoy(_Forward):
     """``/access/v1/forward/envoy/{service}``, followed by the original path."""
 
-    dialect = ENVOY
+    profile = ENVOY
 
     @subrequest(takes_path=True)
     @needs("system:policy:evaluate")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from service.errors import NotFound
 from service.web.messages.context import RequestContext
-from service.web.messages.marks import named, refuses
+from service.web.messages.operation_metadata import named, refuses
 from service.web.messages.schema import ProtocolSchema
 
 

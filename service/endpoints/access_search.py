@@ -17,7 +17,7 @@ from service.evaluation.entities import Resource, named_service
 from service.evaluation.search import Part, Results, Search
 from service.kernel.identity import Caller
 from service.web.messages.context import RequestContext
-from service.web.messages.marks import asks, example_body, named, needs
+from service.web.messages.operation_metadata import asks, example_body, named, needs
 from service.web.messages.schema import ProtocolSchema
 
 MOST_RESULTS: Final = 1000

@@ -10,7 +10,7 @@ from service.administration.accounts import Accounts
 from service.administration.password_reset import PasswordReset
 from service.errors import Conflict, NotFound, PreconditionFailed
 from service.web.messages.context import RequestContext
-from service.web.messages.marks import (
+from service.web.messages.operation_metadata import (
     dry_run,
     example_body,
     logged,

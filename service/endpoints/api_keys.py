@@ -12,7 +12,7 @@ from service.errors import Conflict, NotFound
 from service.kernel.codes import MAX_CODE_LENGTH
 from service.records.users.api_keys import StoredKey
 from service.web.messages.context import RequestContext
-from service.web.messages.marks import (
+from service.web.messages.operation_metadata import (
     created,
     example_body,
     logged,

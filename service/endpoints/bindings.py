@@ -14,7 +14,7 @@ from service.errors import NotFound, PreconditionFailed
 from service.records import bindings, menus, resources
 from service.records.database.transactions import Database
 from service.web.messages.context import RequestContext
-from service.web.messages.marks import (
+from service.web.messages.operation_metadata import (
     dry_run,
     example_body,
     example_parameters,

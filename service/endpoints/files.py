@@ -25,7 +25,7 @@ from service.web.content.downloads import ANY_TYPE, Downloads, file_tag
 from service.web.content.multipart import AROUND, FileBody
 from service.web.content.streams import Stream
 from service.web.messages.context import RequestContext
-from service.web.messages.marks import (
+from service.web.messages.operation_metadata import (
     created,
     logged,
     named,

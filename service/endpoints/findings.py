@@ -11,7 +11,7 @@ from service.diagnosis.findings import Finding, State, worst_of
 from service.diagnosis.latest import LatestFindings
 from service.errors import Unavailable
 from service.web.messages.context import RequestContext
-from service.web.messages.marks import named, needs, refuses
+from service.web.messages.operation_metadata import named, needs, refuses
 from service.web.messages.schema import Moment, Schema, moment
 
 LOCAL: Final = frozenset(check.name for check in CHECKS if check.local)

@@ -10,7 +10,7 @@ from msgspec import UNSET, UnsetType
 from service.errors import Unavailable
 from service.kernel.health import Health, State
 from service.web.messages.context import RequestContext
-from service.web.messages.marks import named, refuses
+from service.web.messages.operation_metadata import named, refuses
 from service.web.messages.schema import Schema
 from service.web.observability.arrival import arrival
 from service.web.observability.operator_token import OperatorToken

@@ -14,7 +14,7 @@ from service.records import jobs
 from service.records.database.transactions import Connection, Database
 from service.records.jobs import Outcome
 from service.web.messages.context import RequestContext
-from service.web.messages.marks import example_body, logged, named, needs, refuses
+from service.web.messages.operation_metadata import example_body, logged, named, needs, refuses
 from service.web.messages.schema import Id, Moment, Schema, moment
 
 RUNS_SHOWN = 10

@@ -18,11 +18,11 @@ from service.web.content.log_lists import (
     Limit,
     TimeQuery,
     batches_of,
-    timeline_page,
+    time_page,
 )
 from service.web.content.streams import Stream
 from service.web.messages.context import RequestContext
-from service.web.messages.marks import logged, named, needs, sends
+from service.web.messages.operation_metadata import logged, named, needs, sends
 from service.web.messages.schema import PageNumber, PageSize, Schema
 
 Word = Annotated[str, Meta(min_length=1, max_length=64)]
@@ -76,7 +76,7 @@ def list_of(view: LogView) -> type[LogEndpoint]:
     """Return the endpoint ``/api/{name}/list`` of a log."""
 
     async def on_get(self: LogEndpoint, context: RequestContext, query: Any) -> Any:
-        return await timeline_page(self.logs, view.log, query.criteria, query, view.entry)
+        return await time_page(self.logs, view.log, query.criteria, query, view.entry)
 
     on_get.__doc__ = f"""List {view.entries}, the latest first.
 

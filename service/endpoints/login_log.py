@@ -14,14 +14,14 @@ from service.web.content.log_lists import (
     After,
     Cursor,
     RequestId,
-    TimelinePage,
+    TimePage,
     TimeQuery,
     TraceId,
     UserName,
-    timeline_page,
+    time_page,
 )
 from service.web.messages.context import RequestContext
-from service.web.messages.marks import login, named
+from service.web.messages.operation_metadata import login, named
 from service.web.messages.schema import SEVERAL, Id, Moment, PageNumber, PageSize, Schema
 
 Device = Annotated[str, Meta(min_length=1, max_length=32)]
@@ -73,7 +73,7 @@ _VIEW = LogView(
     log=LOGINS,
     query=LoginQuery,
     entry=LoginEntry,
-    page=TimelinePage[LoginEntry],
+    page=TimePage[LoginEntry],
     exported=LOGINS,
     row=LoginEntry,
 )
@@ -99,7 +99,7 @@ class OwnLogins(LogEndpoint):
 
     @login
     @named("listOwnLogins")
-    async def on_get(self, context: RequestContext, query: OwnLoginQuery) -> TimelinePage[LoginEntry]:
+    async def on_get(self, context: RequestContext, query: OwnLoginQuery) -> TimePage[LoginEntry]:
         """List the caller's own login events, the latest first."""
         criteria = query.filter(LOGINS, user_id=context.user.user_id)
-        return await timeline_page(self.logs, LOGINS, criteria, query, LoginEntry)
+        return await time_page(self.logs, LOGINS, criteria, query, LoginEntry)

@@ -15,7 +15,7 @@ from service.kernel.codes import MAX_CODE_LENGTH
 from service.records import menus
 from service.records.database.transactions import Database
 from service.web.messages.context import RequestContext
-from service.web.messages.marks import (
+from service.web.messages.operation_metadata import (
     created,
     dry_run,
     example_body,

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from service.errors import NotFound, Unauthenticated
 from service.kernel.metrics import Sample
 from service.web.messages.context import RequestContext
-from service.web.messages.marks import refuses
+from service.web.messages.operation_metadata import refuses
 from service.web.messages.schema import Document
 from service.web.observability.exposition import MEDIA_TYPE, exposition
 from service.web.observability.operator_token import OperatorToken

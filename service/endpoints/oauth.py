@@ -15,7 +15,7 @@ from service.authz.engine.rules import ACCOUNT
 from service.errors import PermissionDenied, RateLimited
 from service.kernel.account_acts import Where, refusal_of
 from service.web.messages.context import RequestContext
-from service.web.messages.marks import (
+from service.web.messages.operation_metadata import (
     by_client,
     example_body,
     logged,

@@ -13,7 +13,7 @@ from service.endpoints.tokens import EndedDevice
 from service.errors import Conflict, NotFound
 from service.kernel.value_rules import BAN_REASON
 from service.web.messages.context import RequestContext
-from service.web.messages.marks import example_body, logged, named, needs, refuses
+from service.web.messages.operation_metadata import example_body, logged, named, needs, refuses
 from service.web.messages.schema import Moment, Page, PageQuery, Schema, moment, text_by
 
 LONGEST_BAN = 10 * 366 * 86_400

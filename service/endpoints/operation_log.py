@@ -14,9 +14,9 @@ from service.records.database.transactions import Database
 from service.records.logs import queries
 from service.records.logs.operation_events import OperationKind
 from service.records.logs.queries import CHANGING_OPERATIONS, OPERATIONS, OperationFilter
-from service.web.content.log_lists import Address, RequestId, TimelinePage, TraceId, UserName
+from service.web.content.log_lists import Address, RequestId, TimePage, TraceId, UserName
 from service.web.messages.context import RequestContext
-from service.web.messages.marks import named, needs, refuses
+from service.web.messages.operation_metadata import named, needs, refuses
 from service.web.messages.schema import SEVERAL, Id, Moment, Schema, whole
 
 Kinds = Annotated[list[OperationKind], SEVERAL]
@@ -137,7 +137,7 @@ _VIEW = LogView(
     log=OPERATIONS,
     query=OperationQuery,
     entry=OperationEntry,
-    page=TimelinePage[OperationEntry],
+    page=TimePage[OperationEntry],
     exported=CHANGING_OPERATIONS,
     row=OperationExportEntry,
 )

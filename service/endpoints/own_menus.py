@@ -11,7 +11,7 @@ from service.kernel.codes import HeldCodes
 from service.records import menus, role_rights
 from service.records.database.transactions import Database
 from service.web.messages.context import RequestContext
-from service.web.messages.marks import login, named
+from service.web.messages.operation_metadata import login, named
 from service.web.messages.schema import Id, Schema
 
 

@@ -13,7 +13,7 @@ from service.kernel.codes import HeldCodes
 from service.kernel.services import PORTCULLIS
 from service.web.messages.context import RequestContext
 from service.web.messages.description import Operation
-from service.web.messages.marks import login, named, tagged
+from service.web.messages.operation_metadata import login, named, tagged
 from service.web.messages.preconditions import answer_tag, content_tag
 from service.web.messages.schema import Revision, Schema
 from service.web.openapi.document import shown_path

@@ -11,7 +11,7 @@ from service.endpoints.tokens import EndedDevice
 from service.errors import Conflict, NotFound
 from service.web.messages.context import RequestContext
 from service.web.messages.cookies import Cookies
-from service.web.messages.marks import logged, login, named, refuses
+from service.web.messages.operation_metadata import logged, login, named, refuses
 from service.web.messages.schema import Moment, Schema
 
 

@@ -16,7 +16,7 @@ from service.records.database.transactions import Database
 from service.records.users import accounts as users
 from service.records.users.listing import Gender, read_all
 from service.web.messages.context import RequestContext
-from service.web.messages.marks import example_body, logged, login, named, refuses, tagged
+from service.web.messages.operation_metadata import example_body, logged, login, named, refuses, tagged
 from service.web.messages.preconditions import answer_tag, unchanged, version_tag
 from service.web.messages.schema import Id, Schema, UpdatedBy
 

@@ -11,7 +11,7 @@ from service.files.links import PublicLinks
 from service.web.content.downloads import ANY_TYPE, Downloads
 from service.web.content.streams import Stream
 from service.web.messages.context import RequestContext
-from service.web.messages.marks import (
+from service.web.messages.operation_metadata import (
     example_body,
     logged,
     named,

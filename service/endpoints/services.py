@@ -16,7 +16,7 @@ from service.errors import Conflict, NotFound, PreconditionFailed
 from service.records import services
 from service.records.database.transactions import Database
 from service.web.messages.context import RequestContext
-from service.web.messages.marks import (
+from service.web.messages.operation_metadata import (
     created,
     dry_run,
     example_body,

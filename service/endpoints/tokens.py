@@ -26,7 +26,7 @@ from service.errors import (
 from service.kernel.device import DEVICE
 from service.web.messages.context import RequestContext
 from service.web.messages.cookies import Cookies
-from service.web.messages.marks import example_body, logged, named, public, refuses, refuses_keys
+from service.web.messages.operation_metadata import example_body, logged, named, public, refuses, refuses_keys
 from service.web.messages.schema import Document, Schema, whole
 
 _NO_KEYS: Final = "its answer holds tokens, which are never kept"

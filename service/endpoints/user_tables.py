@@ -20,7 +20,7 @@ from service.web.content.streams import Stream
 from service.web.content.table_files import table_file
 from service.web.content.tables import CSV, MAX_ROWS, Table
 from service.web.messages.context import RequestContext
-from service.web.messages.marks import (
+from service.web.messages.operation_metadata import (
     example_body,
     logged,
     named,

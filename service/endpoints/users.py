@@ -18,7 +18,7 @@ from service.records.database.transactions import Database
 from service.records.users import listing
 from service.records.users.listing import Gender, Status
 from service.web.messages.context import RequestContext
-from service.web.messages.marks import (
+from service.web.messages.operation_metadata import (
     created,
     dry_run,
     example_body,

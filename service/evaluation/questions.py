@@ -10,7 +10,7 @@ from msgspec import Struct
 from service.authz.engine.paths import (
     MAX_REGISTERED_PATH,
     canonical,
-    canonical_elsewhere,
+    canonical_external_path,
     registered_fault,
     shape,
 )
@@ -80,12 +80,12 @@ def _route(method: str, resource: Resource, bound_to: str | None) -> Question | 
     service = service_of(resource, bound_to)
     if resource.service == "" or NAME.fullmatch(service) is None:
         return "unknown_service"
-    elsewhere, path = service != PORTCULLIS, resource.id
+    external, path = service != PORTCULLIS, resource.id
     if "{" in path and len(path) <= MAX_REGISTERED_PATH:
-        if registered_fault(path, may_end_in_slash=elsewhere) is None and shape(path) != path:
+        if registered_fault(path, may_end_in_slash=external) is None and shape(path) != path:
             return RequestsTo(service, method, path)
         return "not_canonical"
     try:
-        return RequestTo(service, method, (canonical_elsewhere if elsewhere else canonical)(path))
+        return RequestTo(service, method, (canonical_external_path if external else canonical)(path))
     except BadRequest:
         return "not_canonical"

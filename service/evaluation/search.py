@@ -11,8 +11,8 @@ from typing import Final, Generic, TypeVar
 
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import ENDPOINT, METHODS, PERMISSION, RESOURCE
+from service.authz.review.concurrency import ConcurrencyLimit
 from service.authz.review.impact import Roles, Standing
-from service.authz.review.turns import ReviewTurns
 from service.evaluation import entities
 from service.evaluation.answers import Answer, Answers
 from service.evaluation.asking import question_by
@@ -56,10 +56,10 @@ class Results(Generic[T]):
 class Search:
     """Finds what would be allowed; one search at a time, in the turns of questions about the whole policy."""
 
-    def __init__(self, database: Database, subjects: Subjects, turns: ReviewTurns) -> None:
+    def __init__(self, database: Database, subjects: Subjects, concurrency: ConcurrencyLimit) -> None:
         self._database = database
         self._subjects = subjects
-        self._turns = turns
+        self._concurrency = concurrency
         self._answers = Answers()  # used in the thread of the turns alone
 
     async def subjects(
@@ -72,10 +72,10 @@ class Search:
         question = question_by(policy, asking, action, resource)
         if isinstance(question, Answer) or kind not in (entities.USER, entities.IDENTITY):
             return Results([], 0)
-        async with self._turns.turn(), self._database.snapshot(within=WITHIN) as connection:
+        async with self._concurrency.turn(), self._database.snapshot(within=WITHIN) as connection:
             held = await role_holdings.read(connection)
             standing = Standing(policy, held.codes, held.users)
-            passing = await self._turns.computed(self._passing, standing, question)
+            passing = await self._concurrency.computed(self._passing, standing, question)
             page = part.offset // part.limit + 1 if part.limit else 1
             total = sum(held.users[roles] for roles in passing)
             result = await role_holdings.holders(
@@ -100,8 +100,8 @@ class Search:
         held = await self._held(policy, subject)
         if held is None:
             return Results([], 0)
-        async with self._turns.turn():
-            allowed = await self._turns.computed(self._allowed, policy, asking, held, action, target)
+        async with self._concurrency.turn():
+            allowed = await self._concurrency.computed(self._allowed, policy, asking, held, action, target)
         return part.of(allowed)
 
     def _allowed(
@@ -122,8 +122,8 @@ class Search:
         held = await self._held(policy, subject)
         if held is None:
             return Results([], 0)
-        async with self._turns.turn():
-            allowed = await self._turns.computed(self._performed, policy, asking, held, resource)
+        async with self._concurrency.turn():
+            allowed = await self._concurrency.computed(self._performed, policy, asking, held, resource)
         return part.of(allowed)
 
     def _performed(self, policy: Policy, asking: Caller, held: HeldCodes, resource: Resource) -> list[str]:

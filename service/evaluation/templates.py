@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 from weakref import WeakKeyDictionary
 
-from service.authz.engine.meeting_shapes import PARAMETER, MeetingShapes
+from service.authz.engine.overlapping_patterns import PARAMETER, OverlappingPatterns
 from service.authz.engine.paths import shape
 from service.authz.engine.policy import Policy
 from service.authz.engine.request_classes import registered
@@ -26,7 +26,7 @@ class _Known:
 
     def __init__(self, policy: Policy) -> None:
         self.routes = ResourceIndex(policy.rules.objects(ENDPOINT))
-        self.meeting: dict[str, tuple[MeetingShapes, MeetingShapes]] = {}
+        self.overlapping: dict[str, tuple[OverlappingPatterns, OverlappingPatterns]] = {}
         self._paths: dict[RequestsTo, tuple[str, ...] | None] = {}
         self._kept = 0
 
@@ -89,24 +89,24 @@ def _candidates(policy: Policy, known: _Known, asked: RequestsTo) -> Iterator[st
     if service is None:
         yield asked.template
         return
-    if asked.service not in known.meeting:
-        known.meeting[asked.service] = _meeting(policy, asked.service)
-    resources, routes = known.meeting[asked.service]
+    if asked.service not in known.overlapping:
+        known.overlapping[asked.service] = _overlapping(policy, asked.service)
+    resources, routes = known.overlapping[asked.service]
     method = "GET" if asked.method == "HEAD" and asked.service != PORTCULLIS else asked.method
     whole = f"{method} {comparable(service, shape(asked.template))}".split("/")
     yield _path(whole)
-    for _, narrowed in routes.meeting(whole):
+    for _, narrowed in routes.overlapping(whole):
         yield _path(narrowed)
-    for _, narrowed in resources.meeting(whole):
+    for _, narrowed in resources.overlapping(whole):
         yield _path(narrowed)
-        for _, narrower in routes.meeting(narrowed):
+        for _, narrower in routes.overlapping(narrowed):
             yield _path(narrower)
 
 
-def _meeting(policy: Policy, name: str) -> tuple[MeetingShapes, MeetingShapes]:
+def _overlapping(policy: Policy, name: str) -> tuple[OverlappingPatterns, OverlappingPatterns]:
     """Return the resources and the routes of a service; those of another one have no routes here."""
     if name == PORTCULLIS:
-        return MeetingShapes(registered(policy)), MeetingShapes(policy.rules.objects(ENDPOINT))
+        return OverlappingPatterns(registered(policy)), OverlappingPatterns(policy.rules.objects(ENDPOINT))
     service = policy.other_services[name]
     shapes = []
     for resource in policy.rules.objects(RESOURCE):
@@ -115,7 +115,7 @@ def _meeting(policy: Policy, name: str) -> tuple[MeetingShapes, MeetingShapes]:
             continue
         method, _, path = route.partition(" ")
         shapes.append(f"{method} {comparable(service, shape(path))}")
-    return MeetingShapes(shapes), MeetingShapes(())
+    return OverlappingPatterns(shapes), OverlappingPatterns(())
 
 
 def _path(segments: list[str]) -> str:

@@ -45,7 +45,7 @@ class Uploads:
     """Receives files. The row is written first, the object second; only then is the file visible.
 
     A failure in between leaves an invisible row, by which the object is found and deleted: at once if
-    possible, else by the sweep.
+    possible, else by the cleanup.
     """
 
     def __init__(self, database: Database, objects: ObjectStore, limits: Upload) -> None:
@@ -77,7 +77,7 @@ class Uploads:
             return await self._store(reserved, head, offer.content)
 
     async def finish(self) -> None:
-        """Cancel cleaning up in the background; the sweep does the rest."""
+        """Cancel cleaning up in the background; the cleanup does the rest."""
         for clearing in self._clearing:
             clearing.cancel()
         await asyncio.gather(*self._clearing, return_exceptions=True)
@@ -85,7 +85,7 @@ class Uploads:
     async def clear(self, file_id: int, key: str) -> None:
         """Delete the object and the row of a discarded file.
 
-        Failures are left to the sweep, and so are objects that a backup is about to copy. An object of the
+        Failures are left to the cleanup, and so are objects that a backup is about to copy. An object of the
         installation that this one was restored from stays.
         """
         with suppress(Unavailable):

@@ -1,6 +1,6 @@
 """The catalogue of permission codes: the endpoints that each one opens, and the title of its Button.
 
-To add a code: put it here, mark its endpoint with ``@needs``, and write its lines into
+To add a code: put it here, declare it on its endpoint with ``@needs``, and write its lines into
 ``policies/endpoints.csv``. A start compares the three. A new database is seeded with the Buttons of all
 codes, and an upgraded one gets the Button of a new code once.
 """

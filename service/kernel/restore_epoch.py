@@ -1,18 +1,18 @@
-"""The timeline that this process serves: which restore of the database it goes on from."""
+"""The restore epoch that this process serves: which restore of the database it goes on from."""
 
 from __future__ import annotations
 
 from typing import Final
 
 FIRST: Final = ""
-"""The timeline of a database from before timelines were kept: its tokens name none."""
+"""The restore epoch of a database from before restore epochs were kept: its tokens name none."""
 
 
-class CurrentTimeline:
-    """Holds the name of the database's timeline, as last read; None until it was read.
+class CurrentRestoreEpoch:
+    """Holds the name of the database's restore epoch, as last read; None until it was read.
 
-    A restore begins a new timeline, and ends every token of the one before. One object is shared by those
-    who read it from the database and those who compare tokens with it.
+    A restore begins a new restore epoch, and ends every token of the one before. One object is shared by
+    those who read it from the database and those who compare tokens with it.
     """
 
     __slots__ = ("name",)

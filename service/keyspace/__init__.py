@@ -46,7 +46,7 @@ from service.keyspace.clock_watch import ClockWatch
 from service.keyspace.counters import Counters
 from service.keyspace.keys import BANNED
 from service.keyspace.log_stream import Batch, Done, KeptHead, LogCounts, LogQueue, LogStream
-from service.keyspace.revision_key import Announcement, RevisionKey, Witness, revision_in
+from service.keyspace.revision_key import Announcement, RevisionCheckpoint, RevisionKey, revision_in
 from service.keyspace.store import SessionStore, session_keys
 from service.keyspace.synchronized import MOST_BEHIND, SynchronizedClock
 from service.keyspace.values import (
@@ -81,12 +81,12 @@ __all__ = [
     "OnlinePage",
     "OnlineSession",
     "Opening",
+    "RevisionCheckpoint",
     "RevisionKey",
     "Rotation",
     "SessionFacts",
     "SessionStore",
     "SynchronizedClock",
-    "Witness",
     "revision_in",
     "session_keys",
 ]

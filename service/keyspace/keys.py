@@ -24,9 +24,9 @@ def rights(login_id: str) -> str:
     return f"auth:rights:{login_id}"
 
 
-def witness(timeline: str) -> str:
-    """Name the newest policy revision that was in force in a timeline of the database."""
-    return f"policy:witness:{timeline}"
+def checkpoint(restore_epoch: str) -> str:
+    """Name the newest policy revision that was in force in a restore epoch of the database."""
+    return f"policy:witness:{restore_epoch}"
 
 
 def undelivered(login_id: str, device: str, issued: int) -> str:

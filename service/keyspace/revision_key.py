@@ -13,7 +13,7 @@ from service.keyspace.connection import within
 from service.keyspace.scripts import Scripts
 
 
-class Witness(NamedTuple):
+class RevisionCheckpoint(NamedTuple):
     """The newest revision that a worker has had in force, and the hash of all that is recorded of it."""
 
     revision: int
@@ -21,10 +21,10 @@ class Witness(NamedTuple):
 
 
 class Announcement(NamedTuple):
-    """The announcement, for ``replace``, and the witness of what was in force; None for what is missing."""
+    """The announcement, for ``replace``, and the checkpoint of what was in force; None if missing."""
 
     value: bytes | None
-    witness: Witness | None
+    checkpoint: RevisionCheckpoint | None
 
     @property
     def revision(self) -> int | None:
@@ -45,20 +45,20 @@ class RevisionKey:
         self._scripts = scripts
         self._timeout = timeout
 
-    async def read(self, timeline: str | None) -> Announcement:
-        """Return the announcement, and the witness of ``timeline``; without one None."""
-        names = [] if timeline is None else [keys.witness(timeline)]
-        value, *witnesses = await self._values(keys.POLICY_REVISION, *names)
-        return Announcement(value, _witness_in(witnesses[0]) if witnesses else None)
+    async def read(self, restore_epoch: str | None) -> Announcement:
+        """Return the announcement, and the checkpoint of ``restore_epoch``; without one None."""
+        names = [] if restore_epoch is None else [keys.checkpoint(restore_epoch)]
+        value, *checkpoints = await self._values(keys.POLICY_REVISION, *names)
+        return Announcement(value, _checkpoint_in(checkpoints[0]) if checkpoints else None)
 
-    async def witnesses(self, timelines: Iterable[str]) -> dict[int, str]:
-        """Return the hashes of the revisions that were in force last in ``timelines``, by number."""
-        recorded = map(_witness_in, await self._values(*map(keys.witness, timelines)))
-        return dict(witness for witness in recorded if witness is not None)
+    async def checkpoints(self, restore_epochs: Iterable[str]) -> dict[int, str]:
+        """Return the hashes of the revisions that were in force last in ``restore_epochs``, by number."""
+        recorded = map(_checkpoint_in, await self._values(*map(keys.checkpoint, restore_epochs)))
+        return dict(checkpoint for checkpoint in recorded if checkpoint is not None)
 
-    async def bear_witness(self, timeline: str, witness: Witness) -> bool:
+    async def anchor(self, restore_epoch: str, checkpoint: RevisionCheckpoint) -> bool:
         """Record what is in force; return False if it, or a newer revision, was recorded already."""
-        return bool(await self._scripts.run("revision_witness", timeline, *witness))
+        return bool(await self._scripts.run("revision_witness", restore_epoch, *checkpoint))
 
     async def _values(self, *names: str) -> list[bytes | None]:
         async with within(self._timeout):
@@ -91,8 +91,8 @@ def revision_in(value: bytes | None, separator: bytes = b":") -> int | None:
     return int(number) if number.isdigit() and len(number) <= 18 else None  # noqa: PLR2004 - a bigint
 
 
-def _witness_in(value: bytes | None) -> Witness | None:
+def _checkpoint_in(value: bytes | None) -> RevisionCheckpoint | None:
     revision = revision_in(value, b" ")
     if value is None or revision is None:
         return None
-    return Witness(revision, value.partition(b" ")[2].decode("ascii", "replace"))
+    return RevisionCheckpoint(revision, value.partition(b" ")[2].decode("ascii", "replace"))

@@ -97,9 +97,9 @@ def dropped_rows(matcher: Matcher, row: str) -> Iterator[Mutant]:
     name = name_of(row)
     yield _replaced(matcher, row, (), ROW_DROPPED, f"without the row {name}")
     for layer in LAYERS:
-        elsewhere = (f"({row}) and r_layer != {layer!r}",)
+        external = (f"({row}) and r_layer != {layer!r}",)
         text = f"without the row {name} in the layer {layer}"
-        yield _replaced(matcher, row, elsewhere, ROW_DROPPED, text, layer=layer)
+        yield _replaced(matcher, row, external, ROW_DROPPED, text, layer=layer)
     for layer in LAYERS:
         only = (f"({row}) and r_layer == {layer!r}",)
         yield _replaced(matcher, row, only, ROW_NARROWED, f"with the row {name} in the layer {layer} only")

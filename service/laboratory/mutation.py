@@ -69,7 +69,7 @@ class Row(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Coverage(msgspec.Struct, frozen=True, rename="camel"):
-    """The lines of the own part and the rows of the matcher that no case depends on.
+    """The lines of the static policy and the rows of the matcher that no case depends on.
 
     A case depends on a line or row if deleting it changes the outcome of the case.
     """

@@ -10,11 +10,11 @@ from typing import Literal
 import msgspec
 
 from service.authz.engine.errors import PolicyError
+from service.authz.engine.external_routes import ExternalRoutes
 from service.authz.engine.lines import Lines
-from service.authz.engine.paths import canonical, canonical_elsewhere
+from service.authz.engine.paths import canonical, canonical_external_path
 from service.authz.engine.policy import is_registered
 from service.authz.engine.resource_index import ResourceIndex
-from service.authz.engine.routes_elsewhere import RoutesElsewhere
 from service.authz.engine.rules import (
     ANYONE,
     ENDPOINT,
@@ -147,7 +147,7 @@ def table_files(paths: Iterable[Path]) -> list[Path]:
 
 
 def read_tables(paths: Iterable[Path], own: Shipped) -> tuple[Table, ...]:
-    """Read the tables of ``paths``, files or folders, for the policy whose own part is ``own``.
+    """Read the tables of ``paths``, files or folders, for the policy with the static policy ``own``.
 
     Raises PolicyError with file, line and reason of every fault: a file that is no table, a caller that the
     table does not name, codes and requests outside the grammar.
@@ -195,7 +195,7 @@ def _table(read: Document[TableFile], own: Shipped, endpoints: ResourceIndex) ->
         )
         rules = Lines(own.rules).joined(shared)
         resources = ResourceIndex(filter(is_registered, file.registered))
-        resolver = _Resolver(rules, resources, RoutesElsewhere(rules), endpoints)
+        resolver = _Resolver(rules, resources, ExternalRoutes(rules), endpoints)
     except PolicyError as error:
         raise PolicyError(*faults, *(f"{read.path}: {fault}" for fault in error.faults)) from error
     asked: list[Asked] = []
@@ -249,7 +249,7 @@ class _Resolver:
 
     rules: Lines
     resources: ResourceIndex
-    elsewhere: RoutesElsewhere
+    external: ExternalRoutes
     endpoints: ResourceIndex
 
     def questions(self, asks: str | Asks, held: HeldCodes | None) -> Iterator[tuple[Question, ...]]:
@@ -263,7 +263,7 @@ class _Resolver:
             return
         service, request = split_object(asks)
         if service != PORTCULLIS:
-            yield (Question(RESOURCE, self._elsewhere(service, request), held),)
+            yield (Question(RESOURCE, self._external(service, request), held),)
             return
         route = self._route(asks)
         # A public route authenticates nobody.
@@ -278,13 +278,13 @@ class _Resolver:
         name = self._route(asks.request) if asks.layer == ENDPOINT else self._resource(asks.request, held)
         return Question(asks.layer, name, held)
 
-    def _elsewhere(self, service: str, request: str) -> str:
-        return self.elsewhere.object_at(service, *_split(request, canonical_elsewhere))
+    def _external(self, service: str, request: str) -> str:
+        return self.external.object_at(service, *_split(request, canonical_external_path))
 
     def _resource(self, request: str, held: HeldCodes | None) -> str:
         service, route = split_object(request)
         if service != PORTCULLIS:
-            return self._elsewhere(service, route)
+            return self._external(service, route)
         method, path = _split(request)
         return NO_SESSION if held is None else self.resources.find(method, path) or UNREGISTERED
 

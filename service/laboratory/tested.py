@@ -45,7 +45,7 @@ def own_tables(own: Shipped, folders: Iterable[Path]) -> tuple[Table, ...]:
 
 
 def run_tests(own: Shipped, tables: Sequence[Table], *, coverage: bool, mutate: bool) -> Tested:
-    """Test the policy whose own part is ``own`` by ``tables`` and by its invariants."""
+    """Test the policy with the static policy ``own`` by ``tables`` and by its invariants."""
     failures = run_tables(own.model_text, tables)
     checked = check(own.invariants, own.policy(Lines(), {}, 0))
     broken = tuple(map(str, checked.violations))

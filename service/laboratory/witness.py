@@ -47,7 +47,7 @@ class Universe:
     """The questions that can be told apart about a policy, in all layers."""
 
     def __init__(self, own: Shipped, expression: str) -> None:
-        """Take the own part of a policy, and its matcher."""
+        """Take a static policy and its matcher."""
         rules = own.rules
         codes = [*codes_of(rules), *_MADE_UP]
         beside = [_registered(name, "a:b") for name in dict.fromkeys(own.routes)]

@@ -1,4 +1,4 @@
-"""The queries of a sweep: discarded files, abandoned uploads, keys without a file."""
+"""The queries of a cleanup: discarded files, abandoned uploads, keys without a file."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from service.records.database.row_mapper import RowMapper
 from service.records.schema import file, object_space
 from service.records.uploads import DISCARDED, PENDING
 
-_SWEEPING: Final = 7_295_218_113
-"""The advisory lock of a sweep; an arbitrary number."""
+_CLEANUP: Final = 7_295_218_113
+"""The advisory lock of a cleanup; an arbitrary number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Discarded:
     key: str
 
 
-# ``keep_objects`` shares the lock of sweeps; its number is in two halves there (PostgreSQL manual §53.13).
+# ``keep_objects`` shares the lock of cleanups; its number is in two halves there (PostgreSQL manual §53.13).
 _KEPT: Final = """
 EXISTS (
     SELECT FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ShareLock' AND objsubid = 1
@@ -40,7 +40,7 @@ _DISCARDED: Final = RowMapper(Discarded, file, file_id=file.c.id)
 
 
 class Orphans:
-    """One sweep, in one transaction; ``prefix`` starts the keys of all objects of this database."""
+    """One cleanup, in one transaction; ``prefix`` starts the keys of all objects of this database."""
 
     def __init__(self, connection: AsyncConnection, prefix: str) -> None:
         self._connection = connection
@@ -74,16 +74,16 @@ class Orphans:
         return set(keys) - {row.key for row in known}
 
     async def finish(self) -> None:
-        """Record the time of a complete sweep."""
+        """Record the time of a complete cleanup."""
         await self._connection.execute(change(object_space).values(swept_time=func.now()))
 
 
 async def keep_objects(connection: AsyncConnection) -> None:
-    """Keep all objects until the transaction ends: no sweep begins, and ``may_delete`` says no.
+    """Keep all objects until the transaction ends: no cleanup begins, and ``may_delete`` says no.
 
-    Waits for the end of a sweep under way.
+    Waits for the end of a cleanup under way.
     """
-    await connection.execute(select(func.pg_advisory_xact_lock_shared(_SWEEPING)))
+    await connection.execute(select(func.pg_advisory_xact_lock_shared(_CLEANUP)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,13 +101,13 @@ async def may_delete(connection: AsyncConnection, key: str) -> Deletion:
     """
     own = func.starts_with(key, func.concat(object_space.c.prefix, "/"))
     asked = select(own, text(_KEPT)).select_from(object_space)
-    row = (await connection.execute(asked, {"sweeping": _SWEEPING})).one()
+    row = (await connection.execute(asked, {"sweeping": _CLEANUP})).one()
     return Deletion(*row)
 
 
-async def begin_sweep(connection: AsyncConnection) -> Orphans | None:
-    """Begin a sweep if no other is running, else return None; none can begin until the transaction ends."""
-    if not (await connection.execute(select(func.pg_try_advisory_xact_lock(_SWEEPING)))).scalar_one():
+async def begin_cleanup(connection: AsyncConnection) -> Orphans | None:
+    """Begin a cleanup if no other is running, else return None; none can begin until the transaction ends."""
+    if not (await connection.execute(select(func.pg_try_advisory_xact_lock(_CLEANUP)))).scalar_one():
         return None
     prefix: str | None = (await connection.execute(select(object_space.c.prefix))).scalar_one_or_none()
     return None if prefix is None else Orphans(connection, prefix)

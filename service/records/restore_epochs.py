@@ -10,11 +10,11 @@ from typing import Any, Final
 from sqlalchemy import insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from service.records.schema import timeline
+from service.records.schema import restore_epoch
 
 
 @dataclass(frozen=True, slots=True)
-class CutHead:
+class RecoveryPointHead:
     """Where the chain of one day of a log ended in a backup: its number of entries."""
 
     log: str
@@ -24,11 +24,11 @@ class CutHead:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Timeline:
-    """A timeline: its number from 1, its name, and when it began.
+class RestoreEpoch:
+    """A restore epoch: its number from 1, its name, and when it began.
 
     A restore has begun every one but the first: ``backup_id``, ``snapshot_time``, ``operator`` and ``heads``
-    say which. ``ended`` are timelines that it has ended and that the backup did not know.
+    say which. ``ended`` are restore epochs that it has ended and that the backup did not know.
     """
 
     number: int
@@ -38,7 +38,7 @@ class Timeline:
     snapshot_time: datetime | None = None
     operator: str | None = None
     ended: tuple[str, ...] = ()
-    heads: tuple[CutHead, ...] = field(default=(), repr=False)
+    heads: tuple[RecoveryPointHead, ...] = field(default=(), repr=False)
     seal: bytes | None = None
 
 
@@ -46,30 +46,30 @@ _PLAIN: Final = ("number", "name", "begin_time", "backup_id", "snapshot_time", "
 
 
 async def current(connection: AsyncConnection) -> str | None:
-    """Return the name of the newest timeline; None when no restore was completed, or the rows are lost."""
-    newest = select(timeline.c.name).order_by(timeline.c.number.desc()).limit(1)
+    """Return the name of the newest restore epoch; None if no restore was completed, or rows are lost."""
+    newest = select(restore_epoch.c.name).order_by(restore_epoch.c.number.desc()).limit(1)
     return (await connection.execute(newest)).scalar_one_or_none()
 
 
-async def every(connection: AsyncConnection) -> list[Timeline]:
-    """Return all timelines of this database, the first one first."""
-    rows = await connection.execute(select(timeline).order_by(timeline.c.number))
-    return [_timeline(row._mapping) for row in rows]  # noqa: SLF001 - SQLAlchemy's public name
+async def every(connection: AsyncConnection) -> list[RestoreEpoch]:
+    """Return all restore epochs of this database, the first one first."""
+    rows = await connection.execute(select(restore_epoch).order_by(restore_epoch.c.number))
+    return [_restore_epoch(row._mapping) for row in rows]  # noqa: SLF001 - SQLAlchemy's public name
 
 
-async def add(connection: AsyncConnection, begun: Iterable[Timeline]) -> None:
-    """Store timelines; the caller has checked that they follow one another."""
+async def add(connection: AsyncConnection, begun: Iterable[RestoreEpoch]) -> None:
+    """Store restore epochs; the caller has checked that they follow one another."""
     rows = [asdict(epoch) | {"ended": list(epoch.ended), "heads": _as_json(epoch.heads)} for epoch in begun]
-    await connection.execute(insert(timeline), rows)
+    await connection.execute(insert(restore_epoch), rows)
 
 
-def _timeline(row: Any) -> Timeline:
+def _restore_epoch(row: Any) -> RestoreEpoch:
     heads = tuple(
-        CutHead(log, date.fromisoformat(day), key_id, number)
+        RecoveryPointHead(log, date.fromisoformat(day), key_id, number)
         for log, day, key_id, number in row["heads"] or ()
     )
-    return Timeline(**{name: row[name] for name in _PLAIN}, ended=tuple(row["ended"] or ()), heads=heads)
+    return RestoreEpoch(**{name: row[name] for name in _PLAIN}, ended=tuple(row["ended"] or ()), heads=heads)
 
 
-def _as_json(heads: Iterable[CutHead]) -> list[list[str | int]]:
+def _as_json(heads: Iterable[RecoveryPointHead]) -> list[list[str | int]]:
     return [[head.log, str(head.day), head.key_id, head.number] for head in heads]

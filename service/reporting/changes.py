@@ -8,7 +8,7 @@ from typing import Any
 from service.endpoints.policy.access_diff import DiffCaller
 from service.endpoints.policy.revisions import RevisionChanges
 from service.kernel.text import counted
-from service.reporting.document import Block, Cell, Paragraph, Table, told_time
+from service.reporting.document import Block, Cell, Paragraph, Table, readable_time
 from service.reporting.gathering import Changes, Reported
 from service.reporting.passages import caller_text
 from service.web.messages.dry_run import AccessChange
@@ -28,7 +28,7 @@ def blocks(reported: Reported) -> Iterator[Block]:
 def _since(changes: Changes) -> Iterator[Block]:
     since = changes.since
     yield Paragraph(
-        f"Since revision {since.revision} of {told_time(moment(since.create_time))}: "
+        f"Since revision {since.revision} of {readable_time(moment(since.create_time))}: "
         f"{counted(len(changes.revisions), 'revision')}, {counted(len(changes.lines.removed), 'line')} "
         f"removed and {len(changes.lines.added)} added in all. The model and the files are the current ones "
         "for both."
@@ -38,7 +38,7 @@ def _since(changes: Changes) -> Iterator[Block]:
         rows = [
             (
                 Cell(str(revision.revision)),
-                Cell(told_time(revision.create_time)),
+                Cell(readable_time(revision.create_time)),
                 Cell(revision.user_name or "a start or a command"),
                 Cell(revision.cause),
                 Cell(_lines(revision), code=True),
@@ -68,7 +68,7 @@ def _rights(changes: Changes) -> Iterator[Block]:
         return
     rows = [
         (
-            Cell(told_time(change.create_time)),
+            Cell(readable_time(change.create_time)),
             Cell(change.user_name or ""),
             Cell(change.target, code=True),
             Cell(change.field),

@@ -84,7 +84,7 @@ class Document:
     sections: Sequence[Section]
 
 
-def told_time(at: str) -> str:
+def readable_time(at: str) -> str:
     """Return a time of RFC 3339 in UTC, such as ``2026-11-22T03:01:21.461Z``, for people, to the second."""
     return f"{at[:10]} {at[11:19]} UTC"
 

@@ -18,7 +18,7 @@ from service.reporting.document import (
     Section,
     Table,
     Tone,
-    told_time,
+    readable_time,
 )
 from service.reporting.gathering import Reported
 from service.reporting.passages import by
@@ -49,7 +49,7 @@ def document(reported: Reported) -> Document:
         Section("changes", "What has changed", [*changes.blocks(reported)]),
         Section("sign-off", "Sign-off", [*_sign_off()]),
     ]
-    when = told_time(moment(reported.made))
+    when = readable_time(moment(reported.made))
     source = "files and the database" if reported.stored else "files only"
     return Document("Policy report", f"Made {when} by Portcullis {__version__}, of {source}.", sections)
 
@@ -71,14 +71,14 @@ def attention(reported: Reported) -> list[str]:
 
 
 def _summary(reported: Reported) -> Iterator[Block]:
-    facts = [("Own part (model and files)", Cell(reported.shipped.digest, code=True))]
+    facts = [("Static policy (model and files)", Cell(reported.shipped.digest, code=True))]
     if reported.stored:
         published = reported.stored.published
         facts += [
             ("Revision in force", Cell(f"{published.revision}")),
-            ("Published", Cell(f"{told_time(moment(published.create_time))} {_by(published.user_name)}")),
+            ("Published", Cell(f"{readable_time(moment(published.create_time))} {_by(published.user_name)}")),
             ("Cause", Cell(published.cause)),
-            ("Shared part (database)", Cell(published.digest, code=True)),
+            ("Stored policy (database)", Cell(published.digest, code=True)),
             ("Published lines", _as_registered(reported.stored.drift)),
         ]
     yield Table("What this report is about", ("Of the policy", "Value"), [(Cell(a), b) for a, b in facts])
@@ -90,7 +90,7 @@ def _summary(reported: Reported) -> Iterator[Block]:
             "are those of the files, with nothing registered."
         )
     yield Paragraph(
-        "A digest is a SHA-256. “portcullis policy check” prints that of the own part, and GET /api/policy "
+        "A digest is a SHA-256. “portcullis policy check” prints that of the static policy, GET /api/policy "
         "answers both: compare them with those of the installation that is audited."
     )
 

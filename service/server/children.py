@@ -18,7 +18,7 @@ from typing import Final
 from service.server.shares import Share
 from service.server.stop_order import StopOrder
 from service.settings import Settings
-from service.web.observability.board import Slot
+from service.web.observability.shared_metrics import Slot
 
 processes: Final = multiprocessing.get_context("forkserver")
 """Makes the processes and pipes of the launcher."""

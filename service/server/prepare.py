@@ -39,7 +39,7 @@ from service.web.observability.log_format import configure_logging
 _PUBLISH_PATIENCE = 120.0  # seconds: others may be publishing, and large policies take a while
 
 
-_NO_TIMELINE: Final = (
+_NO_RESTORE_EPOCH: Final = (
     "The database has no timeline: it was brought back by pg_restore alone, or its restore was broken off. "
     "Restore the backup into a new database, by portcullis restore"
 )
@@ -151,7 +151,7 @@ async def _publish(settings: Settings, shipped: Shipped) -> Policy:
         async with database.transaction(within=_PUBLISH_PATIENCE) as connection:
             await revisions.lock(connection)
             if await restore_epochs.current(connection) is None:
-                raise UnpreparedError(_NO_TIMELINE)
+                raise UnpreparedError(_NO_RESTORE_EPOCH)
             latest, seals = await revisions.latest(connection), seals_of(settings.oplog)
             if latest is None and not shipped.leaves_unregistered:
                 difference = await differences(connection, routes_of_code(shipped))

@@ -18,7 +18,7 @@ from service.server.shares import CLOSED, Share
 from service.server.stop_order import StopOrder
 from service.server.worker_place import Node, WorkerError, WorkerPlace
 from service.settings import Settings
-from service.web.observability.board import Board, Slot
+from service.web.observability.shared_metrics import SharedMetrics, Slot
 
 TRIES: Final = 5
 """How often each worker is started, without that one of them has served, before the service gives up."""
@@ -44,10 +44,10 @@ class Supervisor:
         Raises ``WorkerError`` when each of them was started ``TRIES`` times and has never served.
         """
         count = self._node.settings.server.workers
-        with self._signals() as stop_requested, closing(Board(count)) as board:
+        with self._signals() as stop_requested, closing(SharedMetrics(count)) as shared_metrics:
             counts = SharedNumbers(count, CLOSED)
             places = [
-                WorkerPlace(self._node, Slot(place + 1, board), Share(counts, place))
+                WorkerPlace(self._node, Slot(place + 1, shared_metrics), Share(counts, place))
                 for place in range(count)
             ]
             try:

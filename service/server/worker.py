@@ -22,8 +22,8 @@ from service.server.stop_order import StopOrder
 from service.server.stop_times import DRAIN
 from service.server.worker_server import WorkerServer
 from service.settings import Settings
-from service.web.observability.board import Slot
 from service.web.observability.log_format import configure_logging
+from service.web.observability.shared_metrics import Slot
 
 if TYPE_CHECKING:
     from uvicorn.lifespan.on import LifespanSendMessage

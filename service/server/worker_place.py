@@ -18,7 +18,7 @@ from service.server.shares import Share
 from service.server.signs import Heard
 from service.server.stop_order import StopOrder
 from service.settings import Settings
-from service.web.observability.board import Slot
+from service.web.observability.shared_metrics import Slot
 
 FIRST_PAUSE: Final = 0.1
 LONGEST_PAUSE: Final = 5.0

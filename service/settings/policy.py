@@ -44,7 +44,7 @@ class Policy:
     own_digests: Digests = setting(
         Digests(),
         shown="all may serve",
-        help="The own parts of the policy (model, lines and statements) that may serve, as the digests "
+        help="The static policies (model, lines and statements) that may serve, as the digests "
         "that `portcullis policy check` prints: separated by commas in the environment, a list in the file. "
         "A start with another one is refused, and running workers log other workers that use one. During the "
         "roll-out of a new version, name the digests of both.",

@@ -135,12 +135,12 @@ class _Reader:
     def _check_resource_key(self, key: str, place: Keys) -> None:
         service, route = split_object(key)
         method, _, path = route.partition(" ")
-        elsewhere = service != PORTCULLIS
-        if elsewhere and service not in self._keys["service"]:
+        external = service != PORTCULLIS
+        if external and service not in self._keys["service"]:
             self._fault(place, f"there is no service {printable(service)} in this file")
         elif method not in get_args(Method):
             self._fault(place, f"must start with one of {', '.join(get_args(Method))}")
-        elif fault := registered_fault(path, may_end_in_slash=elsewhere):
+        elif fault := registered_fault(path, may_end_in_slash=external):
             self._fault(place, fault)
 
     def _check_menu_key(self, key: str, place: Keys) -> None:

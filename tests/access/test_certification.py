@@ -300,7 +300,7 @@ async def test_search_a_token_belongs_to_one_search(access: Access) -> None:
 
 async def test_discovery_tells_the_endpoints_below_the_url_of_the_settings(access: Access) -> None:
     path = "/.well-known/authzen-configuration"
-    answer = await access.service.as_stranger("GET", path, ("Host", "evil.example"))
+    answer = await access.service.as_anonymous("GET", path, ("Host", "evil.example"))
 
     assert (answer.status, answer.header("content-type")) == (200, "application/json")
     base = "https://access.example.com"

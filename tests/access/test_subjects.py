@@ -172,16 +172,16 @@ async def test_routes_are_those_of_this_service_unless_another_is_named(access: 
 
 async def test_only_readers_of_the_policy_are_told_what_would_open(access: Access) -> None:
     body = {"subject": user("bob"), "action": {"name": "write"}, "resource": FIRST}
-    untold = (await access.ask(EVALUATION, body)).json["context"]
+    unanchored = (await access.ask(EVALUATION, body)).json["context"]
     context = (await access.service.ask("POST", EVALUATION, body)).json["context"]
 
-    assert "required" not in untold
+    assert "required" not in unanchored
     assert context["required"] == ["record:record-1:write"]
-    assert context["decisionId"] == untold["decisionId"]
+    assert context["decisionId"] == unanchored["decisionId"]
 
 
 async def test_nobody_asks_without_the_code(access: Access) -> None:
     answer = await access.ask(EVALUATION, {}, by="alice")
 
     assert (answer.status, answer.code) == (403, "permission_denied")
-    assert (await access.service.as_stranger("POST", EVALUATION)).status == 401
+    assert (await access.service.as_anonymous("POST", EVALUATION)).status == 401

@@ -11,9 +11,9 @@ import pytest
 import redis
 from sqlalchemy import text
 
+from service.audit.chain.checkpoints import checkpoints_in
 from service.audit.chain.form import Chain
 from service.audit.chain.maintenance import head_facts
-from service.audit.chain.reported import told_lines
 from service.audit.chain.verify import Audit, Day
 from service.embedded import EmbeddedStores
 from service.records import restore_epochs
@@ -252,16 +252,16 @@ async def test_heads_that_were_kept_elsewhere_tell_what_even_the_holder_of_the_k
 ) -> None:
     async with filled.database.transaction() as connection:
         heads = await chain.heads(connection, "operation_log")
-        timeline = await restore_epochs.current(connection)
-    assert timeline is not None
+        restore_epoch = await restore_epochs.current(connection)
+    assert restore_epoch is not None
     lines = [
         '{"event":"request"}',
         "no JSON, head of a log",
         '{"event":"head of a log","day":' + "[" * 50_000,
     ]
     lines += ['{"event":"head of a log","day":"2026-03-14","number":1e999}', '["head of a log"]']
-    lines += [json.dumps({"event": "head of a log", **head_facts(head, timeline)}) for head in heads]
-    kept = told_lines(lines)
+    lines += [json.dumps({"event": "head of a log", **head_facts(head, restore_epoch)}) for head in heads]
+    kept = checkpoints_in(lines)
     assert await faults(filled, checkpoints=kept) == []
     (fourth,) = [row for row in await filled.rows() if row.chain_number == 4]
     await change(filled, "DELETE FROM sys.operation_log WHERE chain_number = 5")

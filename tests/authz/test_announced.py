@@ -9,7 +9,7 @@ from service.authz.publishing.announced import AnnouncedRevision
 from service.authz.publishing.publisher import publish_if_changed
 from service.authz.publishing.shipped import read_shipped
 from service.errors import Unavailable
-from service.kernel.restore_epoch import CurrentTimeline
+from service.kernel.restore_epoch import CurrentRestoreEpoch
 from service.keyspace import RevisionKey, SessionStore
 from service.records.database.transactions import Database
 from service.records.policy import revisions
@@ -32,7 +32,7 @@ async def database(seeded_database_url: str) -> AsyncIterator[Database]:
 
 
 async def keep(key: RevisionKey, database: Database, newest: int) -> None:
-    announced = AnnouncedRevision(key, database, CurrentTimeline())
+    announced = AnnouncedRevision(key, database, CurrentRestoreEpoch())
     await announced.keep(newest, await announced.read())
 
 

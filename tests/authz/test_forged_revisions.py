@@ -25,7 +25,7 @@ from service.authz.publishing.publisher import drift, publish_if_changed
 from service.authz.publishing.shipped import read_shipped
 from service.authz.publishing.watch import PolicyWatch
 from service.errors import Unavailable
-from service.keyspace import Announcement, Witness
+from service.keyspace import Announcement, RevisionCheckpoint
 from service.records import menus
 from service.records.database.transactions import Database
 from service.records.policy import revisions
@@ -41,12 +41,12 @@ NEXT_KEY: Final = "the key that follows it, on one node after the other"
 OPENED: Final = Rule("resource", "GET /api/user/list", "@anyone")
 
 
-class Board(AnnouncedRevision):
+class SharedMetrics(AnnouncedRevision):
     """What the session store keeps, in memory."""
 
     def __init__(self) -> None:
         self.announced: int | None = None
-        self.witness: Witness | None = None
+        self.checkpoint: RevisionCheckpoint | None = None
 
     async def announce(self, revision: int) -> None:
         """Announce, as ``RevisionKey`` does."""
@@ -54,17 +54,17 @@ class Board(AnnouncedRevision):
 
     async def read(self) -> Announcement:
         """Return what was announced, and the witness."""
-        return Announcement(None if self.announced is None else b"%d:" % self.announced, self.witness)
+        return Announcement(None if self.announced is None else b"%d:" % self.announced, self.checkpoint)
 
     async def keep(self, newest: int, _announced: Announcement) -> None:
         """Raise the announcement."""
         await self.announce(newest)
 
-    async def bear_witness(self, witness: Witness) -> bool:
+    async def anchor(self, checkpoint: RevisionCheckpoint) -> bool:
         """Raise the witness."""
-        if self.witness is not None and self.witness.revision >= witness.revision:
+        if self.checkpoint is not None and self.checkpoint.revision >= checkpoint.revision:
             return False
-        self.witness = witness
+        self.checkpoint = checkpoint
         return True
 
 
@@ -72,7 +72,7 @@ class Worker:
     """A worker that looks only when it is told to; ``mends`` says whether it publishes what is stored."""
 
     def __init__(
-        self, database: Database, board: Board, *keys: str, name: str = "a:1", mends: bool = True
+        self, database: Database, board: SharedMetrics, *keys: str, name: str = "a:1", mends: bool = True
     ) -> None:
         self.seals = RevisionSeals(*keys)
         self.live = LivePolicy(SHIPPED, self.seals)
@@ -135,12 +135,12 @@ def enabled(state: bool) -> str:
 
 
 @pytest.fixture
-async def board() -> Board:
-    return Board()
+async def board() -> SharedMetrics:
+    return SharedMetrics()
 
 
 @pytest.fixture
-async def worker(database: Database, board: Board) -> Worker:
+async def worker(database: Database, board: SharedMetrics) -> Worker:
     """A worker with the key, by which revision 2 is in force; revision 1 had a resource disabled."""
     await execute(database, enabled(False))
     await start(database, KEY)
@@ -216,7 +216,7 @@ ERASED: Final = "UPDATE sys.policy_revision SET seals = NULL, sealed_from = NULL
     ],
 )
 async def test_a_forged_revision_with_right_digests_decides_nowhere_and_is_replaced_at_once(
-    database: Database, board: Board, worker: Worker, seals: str, sealed_from: str
+    database: Database, board: SharedMetrics, worker: Worker, seals: str, sealed_from: str
 ) -> None:
     before = worker.policy
     await forge(database, seals=seals, sealed_from=sealed_from)
@@ -244,7 +244,7 @@ async def test_a_forged_revision_with_right_digests_decides_nowhere_and_is_repla
 
 
 async def test_a_worker_that_does_not_trust_the_newest_revision_keeps_its_own_and_says_so(
-    database: Database, board: Board
+    database: Database, board: SharedMetrics
 ) -> None:
     await start(database, KEY)
     worker = Worker(database, board, KEY, mends=False)
@@ -285,7 +285,7 @@ TAMPERINGS: Final = {
 
 @pytest.mark.parametrize("statement", TAMPERINGS.values(), ids=TAMPERINGS.keys())
 async def test_what_is_done_to_the_newest_revision_is_noticed_undone_and_leaves_a_trace(
-    database: Database, board: Board, worker: Worker, statement: str
+    database: Database, board: SharedMetrics, worker: Worker, statement: str
 ) -> None:
     before = worker.policy
     await worker.watch._is_as_seen()  # nothing has changed: the cheap look sees it
@@ -312,7 +312,7 @@ async def test_what_is_done_to_the_newest_revision_is_noticed_undone_and_leaves_
 
 
 async def test_a_database_that_was_rolled_back_to_an_older_revision_is_noticed_by_a_worker_that_starts(
-    database: Database, board: Board, worker: Worker
+    database: Database, board: SharedMetrics, worker: Worker
 ) -> None:
     """All of revision 1 is put back, seals and lines included: nothing in the database tells."""
     right = worker.policy.digest
@@ -339,7 +339,7 @@ async def test_a_database_that_was_rolled_back_to_an_older_revision_is_noticed_b
 
 
 async def test_a_start_publishes_what_is_stored_whatever_the_newest_revision_says(
-    database: Database, board: Board, worker: Worker
+    database: Database, board: SharedMetrics, worker: Worker
 ) -> None:
     """Even without any seal, where nothing in the database speaks against the forged revision."""
     right = worker.policy
@@ -352,13 +352,13 @@ async def test_a_start_publishes_what_is_stored_whatever_the_newest_revision_say
     made = await row(database)
     assert RevisionSeals(KEY).judge(made).authenticity == "sealed"
     assert (made.added, made.removed) == (1, 1)  # what it has put right shows among the changes
-    assert board.witness is not None
-    audit = await audit_revisions(database, RevisionSeals(KEY), dict([board.witness]))
+    assert board.checkpoint is not None
+    audit = await audit_revisions(database, RevisionSeals(KEY), dict([board.checkpoint]))
     assert "revision 2 differs from what was reported earlier" in audit.faults
 
 
 async def test_revisions_from_before_the_first_seal_stay_trusted_and_each_later_one_must_have_one(
-    database: Database, board: Board
+    database: Database, board: SharedMetrics
 ) -> None:
     await start(database)
     keyless = await row(database)
@@ -382,7 +382,7 @@ async def leave(database: Database, worker: str) -> None:
 
 
 async def test_a_seal_is_demanded_only_once_all_workers_can_make_one(
-    database: Database, board: Board
+    database: Database, board: SharedMetrics
 ) -> None:
     """Nodes of an older version, or without a key yet, serve beside those that seal."""
     await start(database)
@@ -420,7 +420,7 @@ async def test_a_seal_is_demanded_only_once_all_workers_can_make_one(
 
 
 async def test_a_node_without_the_key_decides_by_nothing_that_must_be_sealed_and_publishes_nothing(
-    database: Database, board: Board
+    database: Database, board: SharedMetrics
 ) -> None:
     await start(database, KEY)
     await Worker(database, board, KEY).look()
@@ -439,7 +439,9 @@ async def test_a_node_without_the_key_decides_by_nothing_that_must_be_sealed_and
     assert (await row(database)).revision == 1
 
 
-async def test_a_key_is_replaced_on_one_node_after_the_other(database: Database, board: Board) -> None:
+async def test_a_key_is_replaced_on_one_node_after_the_other(
+    database: Database, board: SharedMetrics
+) -> None:
     await start(database, KEY)
     first, second = Worker(database, board, KEY), Worker(database, board, KEY, name="b:1")
     await first.look()
@@ -467,7 +469,7 @@ async def test_a_key_is_replaced_on_one_node_after_the_other(database: Database,
 
 
 async def test_a_key_that_was_stolen_can_not_seal_once_it_is_removed(
-    database: Database, board: Board
+    database: Database, board: SharedMetrics
 ) -> None:
     await start(database, KEY)
     await start(database, NEXT_KEY, KEY)
@@ -491,7 +493,7 @@ async def test_a_key_that_was_stolen_can_not_seal_once_it_is_removed(
 
 
 async def test_without_a_key_lines_and_digests_that_history_does_not_have_decide_nowhere(
-    database: Database, board: Board
+    database: Database, board: SharedMetrics
 ) -> None:
     right = await start(database)
     worker = Worker(database, board)
@@ -511,7 +513,7 @@ async def test_without_a_key_lines_and_digests_that_history_does_not_have_decide
 
 
 async def test_without_a_key_a_revision_that_is_forged_in_all_tables_decides_until_the_next_change(
-    database: Database, board: Board
+    database: Database, board: SharedMetrics
 ) -> None:
     """As the page says: nothing but a key tells who has published."""
     right = await start(database)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from service.authz.engine.errors import PolicyError
-from service.authz.engine.paths import canonical_elsewhere
+from service.authz.engine.paths import canonical_external_path
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import Rule
 from service.errors import BadRequest
@@ -175,10 +175,10 @@ def test_resources_of_other_services_decide_no_request_to_this_one(policy: Polic
 
 @pytest.mark.parametrize(("raw", "path"), [("/", "/"), (b"/orders/", "/orders/"), ("/a/b", "/a/b")])
 def test_a_canonical_path_of_another_service_may_end_in_a_slash(raw: str | bytes, path: str) -> None:
-    assert canonical_elsewhere(raw) == path
+    assert canonical_external_path(raw) == path
 
 
 @pytest.mark.parametrize("raw", ["//", "/a//", "/a/./", "/%61/", "/a/%2F", "a/", "", "/a;/"])
 def test_other_spellings_are_refused(raw: str) -> None:
     with pytest.raises(BadRequest):
-        canonical_elsewhere(raw)
+        canonical_external_path(raw)

@@ -9,8 +9,8 @@ from structlog.testing import capture_logs
 
 from service.authz.engine.errors import PolicyError
 from service.authz.publishing.allowed_digests import require_allowed
-from service.authz.publishing.own_parts import OwnParts
 from service.authz.publishing.shipped import configured, read_shipped
+from service.authz.publishing.static_policies import StaticPolicies
 from service.records.policy.workers import PolicyWorker
 from service.settings import load
 
@@ -22,14 +22,14 @@ def workers(**digests: str | None) -> list[PolicyWorker]:
 
 
 def test_a_difference_is_told_once_for_each_change_and_so_is_its_end() -> None:
-    own_parts = OwnParts(OURS)
+    static_policies = StaticPolicies(OURS)
     with capture_logs() as lines:
-        own_parts.observe(workers(a=OURS))
-        own_parts.observe(workers(a=OURS, b=THEIRS))
-        own_parts.observe(workers(a=OURS, b=THEIRS, c=THEIRS))
-        assert (own_parts.differing, own_parts.not_allowed) == (2, 0)
-        own_parts.observe(workers(a=OURS, b=THEIRS, c=None))
-        own_parts.observe(workers(a=OURS))
+        static_policies.observe(workers(a=OURS))
+        static_policies.observe(workers(a=OURS, b=THEIRS))
+        static_policies.observe(workers(a=OURS, b=THEIRS, c=THEIRS))
+        assert (static_policies.differing, static_policies.not_allowed) == (2, 0)
+        static_policies.observe(workers(a=OURS, b=THEIRS, c=None))
+        static_policies.observe(workers(a=OURS))
 
     assert [(line["log_level"], line["event_type"]) for line in lines] == [
         ("error", "security"),
@@ -38,17 +38,17 @@ def test_a_difference_is_told_once_for_each_change_and_so_is_its_end() -> None:
     ]
     assert lines[0]["workers"] == {"b": THEIRS}
     assert lines[1]["workers"] == {"b": THEIRS, "c": None}
-    assert own_parts.differing == 0
+    assert static_policies.differing == 0
 
 
 def test_own_parts_that_the_setting_names_are_counted_and_only_others_raise_the_alarm() -> None:
-    own_parts = OwnParts(OURS, (OURS, THEIRS))
+    static_policies = StaticPolicies(OURS, (OURS, THEIRS))
     with capture_logs() as lines:
-        own_parts.observe(workers(a=OURS, b=THEIRS))
-        assert (own_parts.differing, own_parts.not_allowed, lines) == (1, 0, [])
-        own_parts.observe(workers(a=OURS, b=THEIRS, c=THIRD, d=None))
+        static_policies.observe(workers(a=OURS, b=THEIRS))
+        assert (static_policies.differing, static_policies.not_allowed, lines) == (1, 0, [])
+        static_policies.observe(workers(a=OURS, b=THEIRS, c=THIRD, d=None))
 
-    assert (own_parts.differing, own_parts.not_allowed) == (3, 2)
+    assert (static_policies.differing, static_policies.not_allowed) == (3, 2)
     (line,) = lines
     assert (line["log_level"], line["workers"]) == ("error", {"c": THIRD, "d": None})
     assert "policy.own_digests" in line["reason"]

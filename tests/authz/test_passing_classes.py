@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import Rule
 from service.authz.publishing.shipped import read_shipped
-from service.authz.review.passing_classes import PassingClasses, credited, numbers_of
+from service.authz.review.equivalence_classes import EquivalenceClasses, credited, numbers_of
 from service.kernel.codes import HeldCodes
 
 MODEL = read_shipped().model_text
@@ -38,7 +38,7 @@ def passed(request_class: tuple[Iterable[str], Iterable[str]], held: HeldCodes) 
 def test_the_classes_that_somebody_passes_are_those_that_the_enforcer_allows(
     request_classes: list[tuple[tuple[str, ...], tuple[str, ...]]], holders: list[set[str]]
 ) -> None:
-    passing = PassingClasses(MODEL, request_classes)
+    passing = EquivalenceClasses(MODEL, request_classes)
 
     for held in map(HeldCodes, holders):
         expected = [
@@ -54,7 +54,7 @@ def test_credited_are_roles_that_are_enough_or_without_which_it_fails(
     def held(of: Iterable[str]) -> HeldCodes:
         return HeldCodes(code for role in of for code in given_by[role])
 
-    passing, having = PassingClasses(MODEL, request_classes), sorted(given_by)
+    passing, having = EquivalenceClasses(MODEL, request_classes), sorted(given_by)
     reported: dict[int, set[str | None]] = {}
     for role, which in credited(passing, having, held, passing.of(held(having))):
         for number in numbers_of(which):
@@ -72,6 +72,6 @@ def test_credited_are_roles_that_are_enough_or_without_which_it_fails(
 
 
 def test_users_without_a_role_are_credited_without_one() -> None:
-    passing = PassingClasses(MODEL, [(("@login",), ("@login",))])
+    passing = EquivalenceClasses(MODEL, [(("@login",), ("@login",))])
 
     assert list(credited(passing, [], HeldCodes, passing.of(HeldCodes()))) == [(None, 1)]

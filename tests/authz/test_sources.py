@@ -9,7 +9,7 @@ from service.authz.engine.errors import PolicyError
 from service.authz.engine.rules import GRANT, RESOURCE, Rule
 from service.authz.publishing.derive import derive
 from service.authz.review.export import export
-from service.authz.review.sources import own_policy, read_folder, source_named
+from service.authz.review.sources import read_folder, source_named, static_policy
 from service.kernel.bound_resource import BoundResource
 from service.kernel.codes import HeldCodes
 from tests.support.running import ROOT
@@ -37,7 +37,7 @@ def test_a_folder_laid_out_like_the_shipped_files_gives_the_own_part_alone(tmp_p
 
     policy = read_folder(tmp_path)
 
-    assert list(policy.rules) == list(own_policy(SHIPPED).rules)
+    assert list(policy.rules) == list(static_policy(SHIPPED).rules)
     assert policy.own_digest == SHIPPED.digest
     (tmp_path / "policies" / "base.csv").write_text("")
     with pytest.raises(PolicyError, match="nobody could log in"):
@@ -57,7 +57,7 @@ def test_an_exported_folder_gives_the_policy_that_was_exported(tmp_path: Path) -
 
 
 def test_an_export_that_somebody_has_changed_can_be_reviewed(tmp_path: Path) -> None:
-    export(own_policy(SHIPPED), tmp_path)
+    export(static_policy(SHIPPED), tmp_path)
     with (tmp_path / "policy.csv").open("a") as lines:
         lines.write("p, resource, @unregistered, @anyone\n")
 

@@ -215,8 +215,8 @@ async def test_a_worker_with_another_own_part_serves_on_and_is_told_by_the_other
         with capture_logs() as lines:
             async with watching(database, silence, worker="b:1", shipped=other) as (elsewhere, beside):
                 watch._report_again = 0.0  # reports are seconds apart
-                await until(lambda: watch.own_parts.differing == 1)
-                assert beside.own_parts.differing == 1
+                await until(lambda: watch.static_policies.differing == 1)
+                assert beside.static_policies.differing == 1
                 assert (live.current.revision, elsewhere.current.revision) == (1, 1)
                 assert [worker.own_digest for worker in await watch.workers()] == [
                     SHIPPED.digest,

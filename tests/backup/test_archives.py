@@ -32,7 +32,7 @@ def manifest(archive: ArchiveWriter) -> Manifest:
         schema="v0001",
         snapshot_time=datetime(2026, 11, 21, tzinfo=UTC),
         server=180000,
-        timelines=(),
+        restore_epochs=(),
         revision=1,
         revision_digest="",
         heads=(),

@@ -80,8 +80,8 @@ async def test_an_archive_is_a_tar_file_for_its_owner_alone_with_the_digest_of_e
             assert hashlib.sha256(content.read()).hexdigest() == entry["sha256"]
     with engine(place.service.database_url).connect() as connection:
         revision = connection.execute(text("SELECT max(revision) FROM sys.policy_revision")).scalar_one()
-        timeline = connection.execute(text("SELECT name FROM sys.timeline")).scalar_one()
-    assert (manifest["revision"], manifest["timelines"][0]["name"]) == (revision, timeline)
+        restore_epoch = connection.execute(text("SELECT name FROM sys.timeline")).scalar_one()
+    assert (manifest["revision"], manifest["timelines"][0]["name"]) == (revision, restore_epoch)
 
 
 async def test_files_are_in_the_archive_under_the_keys_of_their_rows(archive: Path) -> None:

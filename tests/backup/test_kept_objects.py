@@ -8,9 +8,9 @@ import pytest
 from sqlalchemy import text
 
 from service.files.object_store import ObjectStore, object_store
-from service.files.sweep import Sweep
+from service.files.orphan_cleanup import OrphanCleanup
 from service.files.uploads import Uploads
-from service.records import orphans, restore_cuts
+from service.records import orphans, recovery_points
 from service.records.database.transactions import Database, engine
 from service.settings import Objstore, Upload
 
@@ -49,15 +49,15 @@ async def test_neither_a_sweep_nor_a_deletion_removes_objects_until_the_backup_i
     held = f"{prefix}/held"
     objects = await objects_with(tmp_path, held, f"{prefix}/orphan")
     number, database = discarded(seeded_database_url, prefix), Database(seeded_database_url)
-    sweep, uploads = Sweep(database, objects), Uploads(database, objects, Upload())
+    cleanup, uploads = OrphanCleanup(database, objects), Uploads(database, objects, Upload())
 
     async with database.transaction() as connection:
         await orphans.keep_objects(connection)
-        assert await sweep.once() is None
+        assert await cleanup.once() is None
         await uploads.clear(number, held)
         assert (tmp_path / held).exists()
 
-    assert await sweep.once() == 2
+    assert await cleanup.once() == 2
     assert not (tmp_path / held).exists()
     await database.close()
 
@@ -68,7 +68,7 @@ async def test_objects_under_the_prefix_of_another_timeline_are_never_deleted(
     former = "0" * 32
     objects = await objects_with(tmp_path, f"{former}/held", f"{former}/orphan")
     number, database = discarded(seeded_database_url, former), Database(seeded_database_url)
-    await Sweep(database, objects).once()
+    await OrphanCleanup(database, objects).once()
     assert (tmp_path / former / "held").exists()
     assert (tmp_path / former / "orphan").exists()
     async with database.transaction() as connection:
@@ -94,9 +94,9 @@ async def test_a_restore_moves_all_stored_files_and_leaves_them_when_their_conte
     async with database.transaction() as connection:
         await connection.execute(stored)
         before = (await connection.execute(keys)).scalars().all()
-        await restore_cuts.begin_objects(connection, "a" * 32, moved=False)
+        await recovery_points.begin_objects(connection, "a" * 32, moved=False)
         assert (await connection.execute(keys)).scalars().all() == before
-        await restore_cuts.begin_objects(connection, "b" * 32, moved=True)
+        await recovery_points.begin_objects(connection, "b" * 32, moved=True)
         assert (await connection.execute(keys)).scalars().all() == ["b" * 32 + "/one", "b" * 32 + "/two"]
         space = await connection.execute(text("SELECT prefix FROM sys.object_space"))
         assert space.scalar_one() == "b" * 32

@@ -20,7 +20,7 @@ from service.backup.manifest import Manifest
 from service.backup.restoring import RestoreError, require_place
 from service.embedded import EmbeddedStores
 from service.files.object_store import object_store
-from service.files.sweep import Sweep
+from service.files.orphan_cleanup import OrphanCleanup
 from service.records.database.transactions import Database, engine
 from service.settings import Objstore
 from tests.backup.conftest import CHAIN_KEY, SECRET
@@ -228,7 +228,7 @@ async def test_a_new_code_gets_a_bit_that_no_token_of_before_can_have(made: Made
 async def test_api_keys_and_public_links_of_before_are_refused(made: Made) -> None:
     refused = await made.new.ask("GET", "/api/role/list", token=made.api_key)
     assert (refused.status, refused.json["code"]) == (401, "token_expired")
-    assert (await made.new.as_stranger("GET", f"/api/public/file/{made.link}")).status == 404
+    assert (await made.new.as_anonymous("GET", f"/api/public/file/{made.link}")).status == 404
 
 
 async def test_bans_are_those_of_the_backup(made: Made) -> None:
@@ -247,7 +247,7 @@ async def test_files_with_rows_exist_and_none_of_the_other_timeline_is_touched(m
     place = Database(made.new.database_url, pool_size=1)
     async with place.transaction() as connection:
         await connection.execute(text("DELETE FROM sys.file WHERE id = :id"), {"id": orphan["id"]})
-    swept = Sweep(place, object_store(Objstore(), made.folder / "data" / "files"))
+    swept = OrphanCleanup(place, object_store(Objstore(), made.folder / "data" / "files"))
     assert await swept.once() == 1
     await place.close()
     assert (await made.new.ask("DELETE", f"/api/file/{made.files[BEFORE]}")).status in (200, 204)
@@ -261,7 +261,7 @@ async def test_a_restore_is_in_the_operation_log_and_in_the_timelines(made: Made
     assert entry == f"{made.manifest.id} true"
     assert re.search(r"origin +Sealed with oplog\.chain_key", made.output.output)
     names = query(made, "SELECT name FROM sys.timeline ORDER BY number")
-    assert names[0] == made.manifest.timelines[0].name
+    assert names[0] == made.manifest.restore_epochs[0].name
     assert len(set(names)) == 2
 
 

@@ -13,7 +13,7 @@ from sqlalchemy import text
 from service.backup.archive import ArchiveReader
 from service.embedded import EmbeddedStores
 from service.files.object_store import ObjectStore, object_store
-from service.files.sweep import Sweep
+from service.files.orphan_cleanup import OrphanCleanup
 from service.records.database.transactions import Database, engine
 from service.settings import load
 from tests.backup.conftest import SECRET
@@ -57,10 +57,10 @@ async def make_orphan(service: Inside) -> None:
         connection.execute(text("DELETE FROM sys.file WHERE id = :id"), {"id": number})
 
 
-async def sweep(url: str, objects: ObjectStore) -> int | None:
+async def cleanup(url: str, objects: ObjectStore) -> int | None:
     opened = Database(url, pool_size=1)
     try:
-        return await Sweep(opened, objects).once()
+        return await OrphanCleanup(opened, objects).once()
     finally:
         await opened.close()
 
@@ -132,12 +132,12 @@ async def test_no_sweep_touches_the_objects_of_the_other_timeline(both: Both) ->
     before, restored = both.keys(of_first=True), both.keys(of_first=False)
     assert (len(before), len(restored)) == (3, 2)
 
-    assert await sweep(both.first, both.objects) == 1
+    assert await cleanup(both.first, both.objects) == 1
     assert both.keys(of_first=False) == restored
     before = both.keys(of_first=True)
     assert len(before) == 2
 
-    assert await sweep(both.new.database_url, both.objects) == 1
+    assert await cleanup(both.new.database_url, both.objects) == 1
     await both.new.ask("DELETE", f"/api/file/{both.files[BEFORE]}")
     assert both.keys(of_first=True) == before
     assert both.keys(of_first=False) == set()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import text
 
-from service.records import restore_cuts
+from service.records import recovery_points
 from service.records.database.transactions import Database
 
 pytestmark = pytest.mark.anyio
@@ -19,13 +19,13 @@ async def test_versions_rise_with_the_time_since_the_backup_and_stay_integers(
     database = Database(seeded_database_url, pool_size=1)
     async with database.transaction(within=30) as connection:
         await connection.execute(high)
-        await restore_cuts.raise_versions(connection, 60.0)
-        least = 1 + restore_cuts.LEAST_EDITS + 60 * restore_cuts.EDITS_A_SECOND
+        await recovery_points.raise_versions(connection, 60.0)
+        least = 1 + recovery_points.LEAST_EDITS + 60 * recovery_points.EDITS_A_SECOND
         assert (await connection.execute(versions)).scalars().all() == [
             least,
-            2147483000 + 647 // restore_cuts.SHARE,
+            2147483000 + 647 // recovery_points.SHARE,
         ]
         for _ in range(40):
-            await restore_cuts.raise_versions(connection, 1e9)
+            await recovery_points.raise_versions(connection, 1e9)
         assert max((await connection.execute(versions)).scalars()) < 2**31
     await database.close()

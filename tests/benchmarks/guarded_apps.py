@@ -12,7 +12,7 @@ from service.app import Container, Lifespan
 from service.authz.publishing.shipped import read_shipped
 from service.settings import load
 from service.web.messages.context import RequestContext
-from service.web.messages.marks import logged, needs
+from service.web.messages.operation_metadata import logged, needs
 from service.web.messages.schema import Schema
 from service.web.observability.log_format import configure_logging
 from service.web.requests.application import Application

@@ -22,7 +22,7 @@ from service.authz.engine.policy import Policy
 from service.authz.engine.rules import ENDPOINT, GRANT, RESOURCE, SERVICE, Rule
 from service.authz.publishing.shipped import read_shipped
 from service.authz.review.export import export
-from service.authz.review.sources import own_policy
+from service.authz.review.sources import static_policy
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
 from service.laboratory.replay import Replayed, replay
@@ -283,7 +283,7 @@ def test_the_page_shows_what_the_command_prints(
     old = "p, endpoint, GET /api/user/{id}, system:user:detail\n"
     assert old in lines.read_text("utf-8")
     lines.write_text(lines.read_text("utf-8").replace(old, old.replace("detail", "private")), "utf-8")
-    policy = own_policy(read_shipped())
+    policy = static_policy(read_shipped())
     asked = [(12, "auditor", "system:user:detail"), (14, "auditor", "system:user:detail"), (15, "desk", "a")]
     events = [_detail(policy, *request) for request in asked]
     Path("decisions.jsonl").write_bytes(b"".join(map(encoded, events)))

@@ -23,7 +23,7 @@ from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
 from service.kernel.permission_map import PermissionMap
 from service.web.messages.context import RequestContext
-from service.web.messages.marks import logged, login, needs, public
+from service.web.messages.operation_metadata import logged, login, needs, public
 from service.web.observability.decision_events import DecisionEvents
 from service.web.requests.application import Application
 from service.web.requests.credentials import HeaderToken

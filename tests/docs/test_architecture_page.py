@@ -8,13 +8,13 @@ import tomllib
 from tests.docs.pages import ROOT, between, rows
 
 PAGE = (ROOT / "docs" / "explanation" / "architecture.md").read_text(encoding="utf-8")
-HOUSE = [name for name, _ in rows(between(PAGE, "house"))]
+LAYERS = [name for name, _ in rows(between(PAGE, "layers"))]
 
 
-def test_the_house_has_these_parts_and_no_other() -> None:
+def test_the_layers_have_these_parts_and_no_other() -> None:
     folders = {path.parent.name for path in (ROOT / "service").glob("*/__init__.py")}
     modules = {path.stem for path in (ROOT / "service").glob("*.py")} - {"__init__"}
-    assert sorted(HOUSE) == sorted(folders | modules)
+    assert sorted(LAYERS) == sorted(folders | modules)
 
 
 def test_the_parts_stand_in_the_order_of_the_import_contract() -> None:
@@ -24,7 +24,7 @@ def test_the_parts_stand_in_the_order_of_the_import_contract() -> None:
         for contract in settings["tool"]["importlinter"]["contracts"]
         if contract["type"] == "layers" and contract["containers"] == ["service"]
     )
-    assert [name.strip() for layer in layers for name in layer.split("|")] == HOUSE
+    assert [name.strip() for layer in layers for name in layer.split("|")] == LAYERS
 
 
 def test_every_file_that_the_page_names_is_there() -> None:

@@ -61,7 +61,7 @@ class Site:
 
     async def parts(self) -> dict[str, str]:
         """Return the states of the parts, as readiness tells them."""
-        answer = await self.service.as_stranger("GET", "/health/ready")
+        answer = await self.service.as_anonymous("GET", "/health/ready")
         document = answer.json.get("data", answer.json)
         assert (answer.status == 503) is bool(down(document["parts"])), answer.json
         return dict(document["parts"])
@@ -73,7 +73,7 @@ class Site:
 
     async def samples(self, start: str) -> list[str]:
         """Return the lines of the metrics that start so."""
-        answer = await self.service.as_stranger("GET", "/metrics", OPERATOR)
+        answer = await self.service.as_anonymous("GET", "/metrics", OPERATOR)
         return [line for line in answer.body.decode().splitlines() if line.startswith(start)]
 
     async def becomes(self, **states: str) -> None:

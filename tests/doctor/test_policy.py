@@ -100,7 +100,7 @@ def test_workers_with_another_own_part_are_named_and_a_fault_where_the_setting_d
     unnamed = look_at("policy-own-parts", PORTCULLIS_POLICY__OWN_DIGESTS=own)
     named = look_at("policy-own-parts", PORTCULLIS_POLICY__OWN_DIGESTS=f"{own},{other}")
 
-    assert finding.message == f"1 of 2 don't decide by the own part {own[:8]}: node-2 by ffffffff"
+    assert finding.message == f"1 of 2 don't decide by the static policy {own[:8]}: node-2 by ffffffff"
     assert (finding.state, unnamed.state, named.state) == ("warning", "fault", "ok")
     assert "policy.own_digests does not name it" in unnamed.message
 

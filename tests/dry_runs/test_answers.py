@@ -214,7 +214,7 @@ async def test_no_dry_run_saves_anything_or_touches_a_session(house: Inside, con
 
 
 async def test_every_write_of_rights_has_a_dry_run(house: Inside) -> None:
-    document = (await house.as_stranger("GET", "/docs/openapi.json")).json
+    document = (await house.as_anonymous("GET", "/docs/openapi.json")).json
     having = {
         f"{method.upper()} {path}"
         for path, methods in document["paths"].items()

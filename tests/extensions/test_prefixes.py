@@ -24,7 +24,7 @@ from service.kernel.permission_catalogue import Permission
 from service.records.extension_tables import migrate_extensions
 from service.records.migrate import _SCRIPTS
 from service.web.messages.context import RequestContext
-from service.web.messages.marks import login, named
+from service.web.messages.operation_metadata import login, named
 from service.web.requests.routes import RoutesError
 from tests.policies.stock import POLICIES
 

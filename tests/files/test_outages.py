@@ -14,7 +14,7 @@ from structlog.testing import capture_logs
 from service.errors import Unavailable
 from service.files.connections import opener
 from service.files.object_store import PART, ObjectStore, object_store
-from service.files.sweep import Sweep
+from service.files.orphan_cleanup import OrphanCleanup
 from service.files.uploads import Offer, Uploads
 from service.records.database.transactions import Database
 from service.settings import Objstore, Upload
@@ -36,20 +36,21 @@ async def service(fresh_url: str, redis_url: str, own_s3: S3Server) -> AsyncIter
 
 
 async def nothing_left(service: Inside, s3: S3Server) -> None:
-    """Claim that the sweep leaves neither a row nor an object.
+    """Claim that the cleanup leaves neither a row nor an object.
 
-    A store that was frozen may still be about to write what was sent to it before: the next sweep finds that.
+    A store that was frozen may still be about to write what was sent to it before: the next cleanup finds
+    that.
     """
     database = Database(service.database_url)
-    sweep = Sweep(database, object_store(settings_of(s3), Path()))
-    await sweep.once()
+    cleanup = OrphanCleanup(database, object_store(settings_of(s3), Path()))
+    await cleanup.once()
     with psycopg.connect(service.database_url) as connection:
         assert connection.execute("SELECT name, state FROM sys.file").fetchall() == []
     for _ in range(200):
         if not s3.keys():
             break
         await asyncio.sleep(0.1)
-        await sweep.once()
+        await cleanup.once()
     await database.close()
     assert s3.keys() == []
 

@@ -17,7 +17,7 @@ import pytest
 
 from service.embedded import EmbeddedStores
 from service.files.object_store import object_store
-from service.files.sweep import Sweep
+from service.files.orphan_cleanup import OrphanCleanup
 from service.records.database.transactions import Database
 from service.settings import Objstore
 from tests.files.forms import BOUNDARY, PNG, disposition
@@ -177,7 +177,7 @@ async def test_a_worker_that_is_killed_in_the_middle_of_an_upload_leaves_nothing
         connection.execute("UPDATE sys.file SET lease_time = now() WHERE state = 'pending'")
 
         records = Database(url)
-        await Sweep(records, object_store(Objstore(), objects)).once()
+        await OrphanCleanup(records, object_store(Objstore(), objects)).once()
         await records.close()
         assert connection.execute("SELECT name, state FROM sys.file").fetchall() == []
     assert [path for path in objects.rglob("*") if path.is_file()] == []

@@ -125,9 +125,9 @@ class DecisionPoint:
         routes = Routes(app, guard)
         self.tokens = Tokens(auth)
         assertions = Assertions(auth, self.tokens)
-        for dialect, endpoint in ENDPOINTS.items():
+        for profile, endpoint in ENDPOINTS.items():
             routes.add(
-                f"/access/v1/forward/{dialect}/{{service}}",
+                f"/access/v1/forward/{profile}/{{service}}",
                 endpoint(guard, Answers(), assertions, self._note),
             )
         self.app = RequestMiddleware(app, takes_path=routes.takes_path)

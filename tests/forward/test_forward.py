@@ -1,4 +1,4 @@
-"""What proxies ask, and what they are answered: each dialect, without a proxy."""
+"""What proxies ask, and what they are answered: each header profile, without a proxy."""
 
 from __future__ import annotations
 

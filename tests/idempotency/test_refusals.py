@@ -8,7 +8,14 @@ import pytest
 
 from service.administration.keyed_writes import KeyedWrites
 from service.web.messages.context import RequestContext
-from service.web.messages.marks import MarkError, created, idempotent, logged, login, refuses_keys
+from service.web.messages.operation_metadata import (
+    MetadataError,
+    created,
+    idempotent,
+    logged,
+    login,
+    refuses_keys,
+)
 from service.web.messages.schema import Schema
 from service.web.requests.application import Application
 from service.web.requests.routes import Routes, RoutesError
@@ -127,10 +134,10 @@ def test_what_creates_something_or_answers_a_secret_must_say_whether_it_takes_ke
 
 def test_an_answer_that_holds_a_secret_can_not_be_kept() -> None:
     routes = Routes(Application(), OpenGate(), keyed_writes=KeyedWrites.__new__(KeyedWrites))
-    with pytest.raises(MarkError, match="can't be kept"):
+    with pytest.raises(MetadataError, match="can't be kept"):
         routes.add("/api/key", Careless())
 
 
 def test_an_operation_takes_keys_or_refuses_them() -> None:
-    with pytest.raises(MarkError, match="two marks"):
+    with pytest.raises(MetadataError, match="twice"):
         refuses_keys("its answer is a secret")(Careless.on_post)

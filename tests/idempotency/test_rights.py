@@ -25,7 +25,7 @@ def take(service: Inside, role: str, code: str) -> None:
 async def test_a_caller_without_a_token_gets_no_kept_answer(shared: Inside) -> None:
     body, mine = new("/api/role"), key()
     await shared.data("POST", "/api/role", body, mine)
-    assert (await shared.as_stranger("POST", "/api/role", mine)).code == "unauthenticated"
+    assert (await shared.as_anonymous("POST", "/api/role", mine)).code == "unauthenticated"
 
 
 async def test_a_caller_who_may_no_longer_create_gets_no_kept_answer(shared: Inside) -> None:

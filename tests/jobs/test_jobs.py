@@ -74,10 +74,10 @@ async def test_every_job_of_the_service_does_its_work_on_a_new_database(
 async def test_a_sweep_interval_of_0_leaves_the_sweep_without_a_schedule(tmp_path: Path) -> None:
     variables = {"PORTCULLIS_CONFIG": "", "PORTCULLIS_UPLOAD__SWEEP_INTERVAL": "0"}
     settings = load(variables)
-    (sweep,) = [
+    (cleanup,) = [
         job for job in jobs_of(settings, object_store(settings.objstore, tmp_path)) if "sweep" in job.name
     ]
-    assert sweep.interval is None
+    assert cleanup.interval is None
 
 
 async def test_only_bans_that_ended_a_day_ago_are_deleted(database: Database) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.keyspace import SessionStore, Witness
+from service.keyspace import RevisionCheckpoint, SessionStore
 from tests.keyspace.conftest import Raw
 
 pytestmark = pytest.mark.anyio
@@ -65,21 +65,21 @@ async def test_there_is_no_revision_in_an_empty_store(store: SessionStore) -> No
 async def test_a_witness_of_a_timeline_never_goes_back(store: SessionStore) -> None:
     key = store.revision_key
     accepted = [
-        await key.bear_witness("one", Witness(revision, hash_))
+        await key.anchor("one", RevisionCheckpoint(revision, hash_))
         for revision, hash_ in ((9, "a"), (10, "b"), (10, "c"), (2, "d"))
     ]
-    await key.bear_witness("another", Witness(3, "e"))
+    await key.anchor("another", RevisionCheckpoint(3, "e"))
 
     assert accepted == [True, True, False, False]
-    assert [(await key.read(name)).witness for name in ("one", "another", "none")] == [
+    assert [(await key.read(name)).checkpoint for name in ("one", "another", "none")] == [
         (10, "b"),
         (3, "e"),
         None,
     ]
-    assert await key.witnesses(["one", "another", "none"]) == {10: "b", 3: "e"}
+    assert await key.checkpoints(["one", "another", "none"]) == {10: "b", 3: "e"}
 
 
 @pytest.mark.parametrize("value", ["", "x", "-1 a", "1.5 a", "9" * 19])
 async def test_a_witness_that_can_not_be_read_says_nothing(store: SessionStore, raw: Raw, value: str) -> None:
     await raw.set("policy:witness:one", value)
-    assert (await store.revision_key.read("one")).witness is None
+    assert (await store.revision_key.read("one")).checkpoint is None

@@ -19,7 +19,7 @@ from service.records.logs.operation_events import OperationEvent
 from service.web.content.streams import Stream
 from service.web.messages.context import RequestContext
 from service.web.messages.description import Operation
-from service.web.messages.marks import logged, needs, public, refuses, sends
+from service.web.messages.operation_metadata import logged, needs, public, refuses, sends
 from service.web.messages.schema import Schema, schema_of
 from service.web.requests.application import Application
 from service.web.requests.middleware import RequestMiddleware
@@ -253,7 +253,7 @@ async def test_without_a_log_calls_are_answered_all_the_same() -> None:
 
 
 OPERATIONS = check_routes(read_shipped()).operations
-LOGGED = [operation for operation in OPERATIONS if operation.mark.logged is not None]
+LOGGED = [operation for operation in OPERATIONS if operation.metadata.logged is not None]
 
 UNKEPT = {
     "POST /api/auth/login",
@@ -267,15 +267,17 @@ UNKEPT = {
 
 def test_whatever_changes_something_is_logged() -> None:
     writes = [operation for operation in OPERATIONS if operation.method != "GET"]
-    assert {operation.object for operation in writes if not operation.mark.asks} == {
+    assert {operation.object for operation in writes if not operation.metadata.asks} == {
         operation.object for operation in LOGGED if operation.method != "GET"
     }
 
 
 def test_logins_refreshes_passwords_and_uploads_keep_neither_parameters_nor_answers() -> None:
-    marks = {operation.object: operation.mark.logged for operation in LOGGED}
+    marks = {operation.object: operation.metadata.logged for operation in LOGGED}
     assert marks.keys() >= UNKEPT
-    kept_of = {name: (mark.params, mark.response) for name in UNKEPT if (mark := marks[name]) is not None}
+    kept_of = {
+        name: (metadata.params, metadata.response) for name in UNKEPT if (metadata := marks[name]) is not None
+    }
     assert kept_of == dict.fromkeys(UNKEPT, (False, False))
 
 
@@ -290,12 +292,12 @@ def with_canaries(value: Any, name: str = "") -> Any:
 
 @pytest.mark.parametrize("operation", LOGGED, ids=lambda operation: str(operation.object))
 def test_whatever_else_has_a_sensitive_name_in_its_types_is_redacted(operation: Operation) -> None:
-    mark, signature = operation.mark.logged, operation.signature
-    assert mark is not None
-    recording = Recording(operation, mark)
+    metadata, signature = operation.metadata.logged, operation.signature
+    assert metadata is not None
+    recording = Recording(operation, metadata)
     for keeps, kind, redacts in (
-        (mark.params, signature.body, recording.redacts_params),
-        (mark.params, signature.query, recording.redacts_params),
+        (metadata.params, signature.body, recording.redacts_params),
+        (metadata.params, signature.query, recording.redacts_params),
         (recording.keeps_answer, signature.answer, recording.redacts_response),
     ):
         if keeps and kind is not None:

@@ -129,7 +129,7 @@ async def test_exports_of_a_log_and_attempts_at_them_are_logged(service: Inside)
 
 
 async def test_own_logins_need_a_login(shared: Inside) -> None:
-    assert (await shared.as_stranger("GET", "/api/user/profile/login-logs")).status == 401
+    assert (await shared.as_anonymous("GET", "/api/user/profile/login-logs")).status == 401
 
 
 async def test_a_list_has_nothing_of_what_was_sent_and_answered_and_the_detail_has_it(

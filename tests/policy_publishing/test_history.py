@@ -111,7 +111,7 @@ async def test_revisions_that_nobody_has_published_are_refused(shared: Inside) -
     question = {"method": "GET", "path": "/api/role/list"}
     assert (await shared.ask("POST", EXPLAIN, question | {"revision": 9})).fields == ["revision"]
     unknown = question | {"decisionId": "r9-00000000-000000000000"}
-    assert (await shared.ask("POST", EXPLAIN, unknown)).code == "conflict"  # of another own part
+    assert (await shared.ask("POST", EXPLAIN, unknown)).code == "conflict"  # of another static policy
     assert (await shared.ask("POST", EXPLAIN, question | {"decisionId": "r9"})).fields == ["decisionId"]
 
 
@@ -206,4 +206,4 @@ async def test_long_lists_of_lines_are_told_in_pages(past: Past) -> None:
 
 async def test_only_those_who_may_read_the_policy_read_its_history(shared: Inside) -> None:
     for target in ("/api/policy/revisions", "/api/policy/revisions/1", "/api/policy/diff?from=1&to=1"):
-        assert (await shared.as_stranger("GET", target)).status == 401
+        assert (await shared.as_anonymous("GET", target)).status == 401

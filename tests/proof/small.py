@@ -7,7 +7,7 @@ from itertools import combinations, product
 
 from hypothesis import strategies as st
 
-from service.authz.engine.classes_elsewhere import every_compared_class
+from service.authz.engine.external_classes import every_compared_class
 from service.authz.engine.policy import Policy
 from service.authz.engine.resource_index import ResourceIndex
 from service.authz.engine.rules import ENDPOINT, GRANT, OF_CODES, RESOURCE, Rule

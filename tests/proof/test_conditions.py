@@ -8,9 +8,9 @@ from service.authz.engine.policy import Policy
 from service.authz.engine.request_classes import registered, request_classes
 from service.authz.engine.resource_index import ResourceIndex
 from service.authz.engine.rules import ENDPOINT
+from service.authz.proof.canonical_samples import canonical_samples, wildcards_of
 from service.authz.proof.conditions import condition_of
 from service.authz.proof.line_answers import KINDS, kinds_of
-from service.authz.proof.representatives import representatives, wildcards_of
 from service.kernel.codes import HeldCodes
 from tests.proof.small import CODES, FEW, callers, policies
 
@@ -30,7 +30,7 @@ def test_a_caller_passes_exactly_with_one_of_the_smallest_sets(policy: Policy) -
 def test_every_held_code_has_a_representative_of_which_all_predicates_say_the_same() -> None:
     for codes in (FEW[:3], ("a:b", "a:a"), ("a:b:a", "b:b:b", "a:*"), ("*:a", "*"), ("a:b:a",), CODES):
         known = {
-            tuple(kinds_of(code, HeldCodes([held])) for code in codes) for held in representatives(codes)
+            tuple(kinds_of(code, HeldCodes([held])) for code in codes) for held in canonical_samples(codes)
         }
         for held in (*CODES, "a:*:b:*", "c", "c:*", "*:c", "a:b:a:b"):
             kinds = tuple(kinds_of(code, HeldCodes([held])) for code in codes)

@@ -28,8 +28,8 @@ async def a_role(connection: AsyncConnection, code: str, user_id: int, *marks: s
     values = {"role_name": code, "role_name_key": code, "role_code": code}
     made: int = (await connection.execute(insert(role).values(values).returning(role.c.id))).scalar_one()
     await connection.execute(insert(user_role).values(user_id=user_id, role_id=made))
-    for mark in marks:
-        chosen = menu.select().where(menu.c.auth_mark == mark).with_only_columns(menu.c.id)
+    for metadata in marks:
+        chosen = menu.select().where(menu.c.auth_mark == metadata).with_only_columns(menu.c.id)
         await connection.execute(insert(role_menu).values(role_id=made, menu_id=chosen.scalar_subquery()))
     return made
 

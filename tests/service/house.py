@@ -20,7 +20,7 @@ class Service(Protocol):
     async def data(self, method: str, target: str, body: Any = None) -> Any:
         """Send one request that must succeed, and return what it answers."""
 
-    async def as_stranger(self, method: str, target: str) -> Answer:
+    async def as_anonymous(self, method: str, target: str) -> Answer:
         """Send one request with no access token."""
 
     async def log_in(self) -> str:
@@ -82,7 +82,7 @@ class House:
 
     async def clock(self) -> str:
         """Return what readiness says of the clocks."""
-        answer = await self.service.as_stranger("GET", "/health/ready")
+        answer = await self.service.as_anonymous("GET", "/health/ready")
         assert answer.status == 200, answer.body
         state: str = answer.json["data"]["parts"]["clock"]
         return state

@@ -42,7 +42,7 @@ class Outside:
         assert answer.status in (200, 201), answer.body
         return answer.json["data"]
 
-    async def as_stranger(self, method: str, target: str) -> Answer:
+    async def as_anonymous(self, method: str, target: str) -> Answer:
         """Send one request with no access token."""
         return await self.ask(method, target, token="none")
 

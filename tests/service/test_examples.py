@@ -61,7 +61,7 @@ OTHERS = tuple(name for name in OPERATIONS if name not in {*ORDER, *OTHERWISE})
 
 
 def test_every_operation_that_takes_json_has_an_example_and_is_sent_one() -> None:
-    assert [name for name, operation in OPERATIONS.items() if operation.mark.example is None] == []
+    assert [name for name, operation in OPERATIONS.items() if operation.metadata.example is None] == []
     assert {*ORDER, *OTHERWISE} <= {*OPERATIONS}
     assert [name for name in OTHERS if "{" in name] == []
 
@@ -101,7 +101,7 @@ async def test_the_examples_that_hold_secrets_are_taken_with_real_ones(service: 
 
     renewed = await service.ask("POST", "/api/auth/refresh", {"refreshToken": tokens["refreshToken"]})
     token = renewed.json["data"]["accessToken"]
-    example = OPERATIONS["PUT /api/user/profile/password"].mark.example or {}
+    example = OPERATIONS["PUT /api/user/profile/password"].metadata.example or {}
     changed = await service.ask(
         "PUT",
         "/api/user/profile/password",
@@ -109,19 +109,19 @@ async def test_the_examples_that_hold_secrets_are_taken_with_real_ones(service: 
         token=token,
     )
 
-    assert set(OPERATIONS["POST /api/auth/refresh"].mark.example or ()) == {"refreshToken"}
+    assert set(OPERATIONS["POST /api/auth/refresh"].metadata.example or ()) == {"refreshToken"}
     assert (renewed.status, changed.status) == (200, 200)
 
 
 async def test_the_example_of_an_api_key_is_taken_for_a_service_account(service: Inside) -> None:
     account = {"userName": "nightly", "nickName": "Nightly", "kind": "service", "roleIds": [1]}
     made = await service.data("POST", "/api/user", account)
-    example = OPERATIONS["POST /api/user/{id}/keys"].mark.example
+    example = OPERATIONS["POST /api/user/{id}/keys"].metadata.example
     assert (await service.ask("POST", f"/api/user/{made['id']}/keys", example)).status == 201
 
 
 def sent(name: str) -> Any:
-    example = OPERATIONS[name].mark.example
+    example = OPERATIONS[name].metadata.example
     assert example is not None
     mine = {"userName": ADMINISTRATOR, "password": ADMINISTRATOR_PASSWORD}
     return {**example, **mine} if name == "POST /api/auth/login" else example

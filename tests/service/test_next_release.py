@@ -78,7 +78,7 @@ async def test_this_version_starts_and_works_where_every_table_has_a_column_that
         await service.data("PUT", f"/api/resource/{made['id']}/buttons", {"menuIds": [opening["id"]]})
         assert (await service.data("GET", "/api/policy"))["revision"] > 1
         assert (await service.ask("DELETE", f"/api/resource/{made['id']}")).status == 200
-        ready = await service.as_stranger("GET", "/health/ready")
+        ready = await service.as_anonymous("GET", "/health/ready")
         assert ready.status == 200, ready.body
 
 

@@ -59,7 +59,7 @@ class Site:
     async def becomes(self, status: int, *headers: tuple[str, str], **states: str) -> dict[str, Any]:
         """Return the first answer with ``status`` and these states of parts; AssertionError without one."""
         for _ in range(200):
-            answer = await self.service.as_stranger("GET", "/health/ready", *headers)
+            answer = await self.service.as_anonymous("GET", "/health/ready", *headers)
             document: dict[str, Any] = answer.json.get("data", answer.json)
             if answer.status == status and states.items() <= document["parts"].items():
                 return document
@@ -88,7 +88,7 @@ async def test_a_stranger_reads_words_and_the_operator_reads_the_details(site: S
     ready = await site.becomes(200, **dict.fromkeys(PARTS, "up"))
     assert ready == {"status": "ready", "parts": dict.fromkeys(PARTS, "up")}
 
-    answer = await site.service.as_stranger("GET", "/health/ready", OPERATOR)
+    answer = await site.service.as_anonymous("GET", "/health/ready", OPERATOR)
     details = answer.json["data"]["details"]
     assert details["version"] == __version__
     assert details["policy"] == {"revision": 1, "fault": None, "untrusted": None}

@@ -19,7 +19,7 @@ CONNECTIONS = 24
 LATE = 500  # requests of each round that are sent after the user was marked
 PATH = "/api/user/info"
 
-Mark = Callable[[], None]
+OperationMetadata = Callable[[], None]
 
 
 class Load:
@@ -35,7 +35,7 @@ class Load:
         self.early: Counter[int] = Counter()
         self.late: Counter[int] = Counter()
 
-    async def run(self, mark: Mark) -> None:
+    async def run(self, mark: OperationMetadata) -> None:
         """Keep all connections busy, mark the user amid it, and go on until enough was sent after that."""
         connections = [asyncio.create_task(self._connection()) for _ in range(CONNECTIONS)]
         await self._busy.wait()
@@ -58,7 +58,7 @@ class Load:
         await writer.wait_closed()
 
 
-def marks(site: Site, client: httpx.Client, admin: Session, login_id: str) -> list[Mark]:
+def marks(site: Site, client: httpx.Client, admin: Session, login_id: str) -> list[OperationMetadata]:
     """Return the ways in which a user is marked: behind the service's back, and through it."""
 
     def refresh() -> None:

@@ -20,7 +20,7 @@ from service.authn.revocations import Revocations
 from service.authz.publishing.announced import leave_to_workers
 from service.authz.publishing.changes import PolicyChanges
 from service.authz.publishing.live import LivePolicy
-from service.authz.review.turns import ReviewTurns
+from service.authz.review.concurrency import ConcurrencyLimit
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
 from service.keyspace import SessionStore
@@ -85,7 +85,7 @@ async def _ground(url: str, redis_url: str) -> AsyncIterator[Ground]:
     changes = PolicyChanges(database, live, SHIPPED, lambda: SHIPPED, leave_to_workers)
     units = UnitsOfWork(database, changes, Delegation(live), Revocations(database, store))
     try:
-        yield Ground(database, live, units, DryRuns(database, live, store, ReviewTurns()), store)
+        yield Ground(database, live, units, DryRuns(database, live, store, ConcurrencyLimit()), store)
     finally:
         await store.close()
         await database.close()

@@ -52,7 +52,7 @@ class AsyncDialect(_Alike, PGDialectAsync_psycopg):
     supports_statement_cache = True
 
 
-class Dialect(_Alike, PGDialect_psycopg):
+class HeaderProfile(_Alike, PGDialect_psycopg):
     """psycopg, and what an asynchronous engine asks for its own dialect."""
 
     supports_statement_cache = True
@@ -65,5 +65,5 @@ class Dialect(_Alike, PGDialect_psycopg):
 
 def share() -> None:
     """Let the engines and applications that are made from now on share what they compile."""
-    registry.register("postgresql.psycopg", __name__, Dialect.__name__)
+    registry.register("postgresql.psycopg", __name__, HeaderProfile.__name__)
     vars(routing)["compile"] = cache(compile)

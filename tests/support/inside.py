@@ -49,7 +49,7 @@ class Inside:
             return await ask(self._app, method, target, *sent)
         return await ask(self._app, method, target, JSON, *sent, body=json.dumps(body).encode())
 
-    async def as_stranger(self, method: str, target: str, *headers: tuple[str, str]) -> Answer:
+    async def as_anonymous(self, method: str, target: str, *headers: tuple[str, str]) -> Answer:
         """Send one request with ``headers`` and no access token."""
         return await ask(self._app, method, target, *headers)
 

@@ -19,7 +19,7 @@ from tests.support.store_numbers import session_store
 _PUBLISHED: Final = frozenset(
     f"sys.{table}" for table in ("menu", "resource", "action_resource", "service", "opening")
 )
-"""The tables that the shared part of the policy is derived from."""
+"""The tables that the stored policy is derived from."""
 _RIGHTS: Final = _PUBLISHED | {
     *('sys."user"', "sys.role", "sys.user_role", "sys.role_menu", "sys.user_ban", "sys.api_key"),
     *("sys.retired_bit", "sys.file", "sys.idempotency_key"),

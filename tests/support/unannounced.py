@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from service.authz.publishing.announced import AnnouncedRevision
-from service.keyspace import Announcement, Witness
+from service.keyspace import Announcement, RevisionCheckpoint
 
 
 class Unannounced(AnnouncedRevision):
@@ -19,6 +19,6 @@ class Unannounced(AnnouncedRevision):
     async def keep(self, newest: int, announced: Announcement) -> None:
         """Do nothing."""
 
-    async def bear_witness(self, _witness: Witness) -> bool:
+    async def anchor(self, _witness: RevisionCheckpoint) -> bool:
         """Record nothing."""
         return False

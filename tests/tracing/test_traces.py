@@ -180,7 +180,7 @@ async def test_a_stranger_chooses_neither_the_trace_nor_that_it_is_recorded(
     traced: Inside, collector: Collector
 ) -> None:
     header = ("Traceparent", f"00-{'cd' * 16}-{PARENT}-00")
-    answer = await traced.as_stranger("GET", "/api/user/info", header, ("X-Request-Id", "stranger-1"))
+    answer = await traced.as_anonymous("GET", "/api/user/info", header, ("X-Request-Id", "stranger-1"))
     (request, *_) = reversed(await of_request(collector, "stranger-1"))
     assert answer.json["traceId"] == request.trace
     assert request.trace != "cd" * 16
@@ -190,7 +190,7 @@ async def test_a_stranger_chooses_neither_the_trace_nor_that_it_is_recorded(
 
 async def test_probes_are_not_traced(traced: Inside, collector: Collector) -> None:
     for path in ("/health/live", "/health/ready"):
-        await traced.as_stranger("GET", path, ("X-Request-Id", "probe-1"))
+        await traced.as_anonymous("GET", path, ("X-Request-Id", "probe-1"))
     await asked(traced, collector, "after-probes", "/api/user/info")
     assert all(span.attributes.get("portcullis.request_id") != "probe-1" for span in collector.spans)
 

@@ -16,7 +16,7 @@ from tests.support.members import Member, member
 from tests.support.oracle import covers
 from tests.support.running import ROOT
 from tests.support.store_numbers import session_store
-from tests.users.writes import LEVELS, WALKED_ELSEWHERE, WITHOUT_TARGET, WRITES, Request, World, Write
+from tests.users.writes import LEVELS, WALKED_EXTERNAL, WITHOUT_TARGET, WRITES, Request, World, Write
 
 pytestmark = pytest.mark.anyio
 
@@ -108,9 +108,9 @@ def test_every_write_of_the_route_table_is_walked_or_said_to_act_on_nobody_else(
     shipped = {line for line in read_shipped().routes if not line.startswith("GET ")}
     walked = {write.endpoint for write in WRITES}
 
-    assert shipped == walked | set(WITHOUT_TARGET) | set(WALKED_ELSEWHERE)
-    assert walked & (set(WITHOUT_TARGET) | set(WALKED_ELSEWHERE)) == set()
-    assert all((ROOT / place).exists() for place in WALKED_ELSEWHERE.values())
+    assert shipped == walked | set(WITHOUT_TARGET) | set(WALKED_EXTERNAL)
+    assert walked & (set(WITHOUT_TARGET) | set(WALKED_EXTERNAL)) == set()
+    assert all((ROOT / place).exists() for place in WALKED_EXTERNAL.values())
 
 
 @pytest.mark.parametrize("write", WRITES, ids=str)

@@ -38,10 +38,10 @@ class World:
             self.code(level),
         )
 
-    def mark_of(self, button: int) -> str:
+    def metadata_of(self, button: int) -> str:
         """Return the code of a Button."""
-        ((mark,),) = self._rows("SELECT auth_mark FROM sys.menu WHERE id = %s", button)
-        return str(mark)
+        ((metadata,),) = self._rows("SELECT auth_mark FROM sys.menu WHERE id = %s", button)
+        return str(metadata)
 
     def page(self) -> int:
         """Return a Menu to put Buttons below."""
@@ -178,7 +178,7 @@ def _fill(world: World, level: str) -> Request:
 
 def _import_role(world: World, level: str) -> Request:
     name = world.name()
-    row = {"roleCode": name, "roleName": name, "permissions": [world.mark_of(world.button(level))]}
+    row = {"roleCode": name, "roleName": name, "permissions": [world.metadata_of(world.button(level))]}
     return "POST", "/api/role/import", {"roles": [row]}
 
 
@@ -208,7 +208,7 @@ def _new_button(world: World, level: str) -> Request:
 def _button(method: str, **changes: Any) -> Callable[[World, str], Request]:
     def aim(world: World, level: str) -> Request:
         button = world.button(level)
-        return method, f"/api/menu/{button}", _button_body(method, world, world.mark_of(button), changes)
+        return method, f"/api/menu/{button}", _button_body(method, world, world.metadata_of(button), changes)
 
     return aim
 
@@ -356,7 +356,7 @@ WITHOUT_TARGET: Final = {
 }
 """Every write that acts on no other user and changes nobody's rights, and why."""
 
-WALKED_ELSEWHERE: Final = {
+WALKED_EXTERNAL: Final = {
     "POST /api/policy/revisions/{revision}/restore": "tests/policy_publishing/test_restore.py",
     **dict.fromkeys(
         ("POST /api/user/{id}/keys", "DELETE /api/user/{id}/keys/{key_id}"),

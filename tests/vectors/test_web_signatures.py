@@ -57,7 +57,7 @@ def test_all_vectors_are_there() -> None:
 async def test_no_foreign_token_is_taken_as_an_access_token(shared: Inside) -> None:
     answers = {}
     for token in SENT:
-        answer = await shared.as_stranger("GET", "/api/user/info", ("Authorization", f"Bearer {token.text}"))
+        answer = await shared.as_anonymous("GET", "/api/user/info", ("Authorization", f"Bearer {token.text}"))
         # What is two words, or a list, is not one token of a header.
         two = " " in token.text or "," in token.text
         if (answer.status, answer.code) != ((400, "bad_request") if two else (401, "token_invalid")):

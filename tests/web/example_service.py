@@ -10,7 +10,7 @@ from msgspec import Meta, field
 from service.errors import Conflict, NotFound, PreconditionFailed
 from service.web.messages.context import RequestContext
 from service.web.messages.description import Operation
-from service.web.messages.marks import (
+from service.web.messages.operation_metadata import (
     created,
     example_body,
     logged,

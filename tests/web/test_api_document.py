@@ -83,7 +83,7 @@ def test_no_name_of_an_operation_is_derived_from_its_path(
     served: list[Operation], document: Document
 ) -> None:
     shown = {operation["operationId"] for _, operation in operations(document)}
-    assert shown - {operation.mark.operation_id for operation in served} == set()
+    assert shown - {operation.metadata.operation_id for operation in served} == set()
 
 
 def test_path_parameters_are_camel_case(document: Document) -> None:

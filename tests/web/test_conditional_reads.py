@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from service.web.messages.context import RequestContext
-from service.web.messages.marks import named, needs, tagged
+from service.web.messages.operation_metadata import named, needs, tagged
 from service.web.messages.schema import Schema
 from service.web.requests.application import Application
 from service.web.requests.middleware import RequestMiddleware

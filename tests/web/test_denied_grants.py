@@ -11,7 +11,7 @@ from service.errors import PermissionDenied
 from service.kernel.codes import HeldCodes
 from service.kernel.metrics import Sample
 from service.web.messages.context import RequestContext
-from service.web.messages.marks import public
+from service.web.messages.operation_metadata import public
 from service.web.observability.traffic import Traffic
 from service.web.requests.application import Application
 from service.web.requests.middleware import RequestMiddleware

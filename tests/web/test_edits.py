@@ -12,7 +12,7 @@ from service.app import check_routes
 from service.authz.publishing.shipped import read_shipped
 from service.web.messages.bodies import is_optional
 from service.web.messages.context import RequestContext
-from service.web.messages.marks import login
+from service.web.messages.operation_metadata import login
 from service.web.messages.partial_bodies import MergePatch, patch_of, replacement_of
 from service.web.messages.schema import Schema
 from service.web.openapi.document import openapi
@@ -119,7 +119,7 @@ def test_every_record_that_a_put_replaces_has_a_patch_with_the_same_members_code
         assert {*patch.signature.body.__struct_fields__} == {*put.signature.body.__struct_fields__} | beside
         assert issubclass(patch.signature.body, MergePatch)
         for name in ("access", "logged", "refusals", "publishes", "dry_run", "tagged"):
-            assert getattr(put.mark, name) == getattr(patch.mark, name), (noun, name)
+            assert getattr(put.metadata, name) == getattr(patch.metadata, name), (noun, name)
 
 
 async def patch(body: bytes, *headers: tuple[str, str]) -> Answer:

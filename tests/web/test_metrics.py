@@ -103,7 +103,7 @@ async def test_callers_without_the_token_read_nothing(published_database_url: st
         published_database_url, redis_url, PORTCULLIS_SERVER__METRICS_TOKEN=TOKEN
     ) as service:
         for header in (("X-None", ""), ("Authorization", "Bearer "), ("Authorization", f"Bearer {TOKEN}x")):
-            answer = await service.as_stranger("GET", "/metrics", header)
+            answer = await service.as_anonymous("GET", "/metrics", header)
             assert (answer.status, answer.code) == (401, "unauthenticated")
         assert (await service.ask("GET", "/metrics")).status == 401  # with the administrator's access token
 
@@ -113,7 +113,7 @@ async def test_without_a_token_in_the_settings_there_are_no_metrics(
 ) -> None:
     async with inside_published(published_database_url, redis_url) as service:
         for token in ("", "Bearer "):
-            answer = await service.as_stranger("GET", "/metrics", ("Authorization", token))
+            answer = await service.as_anonymous("GET", "/metrics", ("Authorization", token))
             assert (answer.status, answer.code) == (404, "not_found")
 
 

@@ -188,7 +188,7 @@ async def test_every_example_fits_its_schema(document: Any) -> None:
 
 async def test_the_example_of_a_body_is_taken_by_the_service(document: Any, routes: Routes) -> None:
     for operation in routes.operations:
-        if operation.mark.example is not None:
+        if operation.metadata.example is not None:
             shown = document["paths"][operation.template][operation.method.lower()]
             example = shown["requestBody"]["content"]["application/json"]["example"]
             msgspec.json.decode(msgspec.json.encode(example), type=operation.signature.body)

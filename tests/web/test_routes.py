@@ -7,7 +7,7 @@ import pytest
 
 from service.authz.engine.rules import Rule
 from service.web.messages.context import RequestContext
-from service.web.messages.marks import MarkError, logged, login, needs, public, subrequest
+from service.web.messages.operation_metadata import MetadataError, logged, login, needs, public, subrequest
 from service.web.messages.schema import Schema
 from service.web.requests.application import Application
 from service.web.requests.middleware import RequestMiddleware
@@ -113,7 +113,7 @@ async def test_a_route_may_be_declared_public_by_method_and_path() -> None:
 
 
 async def test_a_responder_with_a_mark_is_not_declared_public() -> None:
-    with pytest.raises(MarkError):
+    with pytest.raises(MetadataError):
         routes().add("/api/marked", Marked(), public=["GET"])
 
 

@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 from service.errors import NotFound, Unavailable
 from service.web.content.streams import Stream, attachment
 from service.web.messages.context import RequestContext
-from service.web.messages.marks import MarkError, public, refuses, sends
+from service.web.messages.operation_metadata import MetadataError, public, refuses, sends
 from service.web.openapi.document import openapi
 from service.web.requests.application import Application
 from service.web.requests.middleware import RequestMiddleware
@@ -208,12 +208,12 @@ class Boastful:
 
 @pytest.mark.parametrize("endpoint", [Silent(), Boastful()])
 def test_a_stream_and_its_media_types_come_together_or_the_service_does_not_start(endpoint: object) -> None:
-    with pytest.raises(MarkError):
+    with pytest.raises(MetadataError):
         app_of(endpoint)
 
 
 def test_media_types_are_at_least_one() -> None:
-    with pytest.raises(MarkError):
+    with pytest.raises(MetadataError):
         sends()
 
 

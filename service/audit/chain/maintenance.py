@@ -97,10 +97,10 @@ class Upkeep:
         Raises Unavailable.
         """
         async with self._database.transaction() as connection:
-            grown = await log_chain.untold(connection)
-            timeline = await restore_epochs.current(connection) if grown else None
+            grown = await log_chain.unanchored(connection)
+            restore_epoch = await restore_epochs.current(connection) if grown else None
         for head in grown:
-            _log.info(HEAD_EVENT, **head_facts(head, timeline or FIRST))
+            _log.info(HEAD_EVENT, **head_facts(head, restore_epoch or FIRST))
 
     async def _drop(self, log: Log, before: date) -> None:
         async with self._database.transaction(within=WITHIN) as connection:
@@ -126,10 +126,10 @@ def retention(settings: Oplog) -> dict[Log, int]:
     return {"operation_log": settings.operation_days, "login_log": settings.login_days}
 
 
-def head_facts(head: Head, timeline: str) -> dict[str, str | int]:
-    """Return the members of a head of ``timeline``; ``portcullis audit verify --heads`` reads them."""
+def head_facts(head: Head, restore_epoch: str) -> dict[str, str | int]:
+    """Return the members of a head of ``restore_epoch``; ``portcullis audit verify --heads`` reads them."""
     return {
-        "timeline": timeline,
+        "timeline": restore_epoch,
         "log": head.log,
         "day": str(head.day),
         "key_id": head.key_id,

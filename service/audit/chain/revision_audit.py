@@ -16,7 +16,7 @@ from service.records.policy import history, revisions
 from service.records.policy.revisions import PolicyRevision
 
 
-def told_revisions(lines: Iterable[str]) -> dict[int, str]:
+def anchored_revisions(lines: Iterable[str]) -> dict[int, str]:
     """Read JSON lines of the log on standard output that tell revisions: the hash of each, by number."""
     hashes: dict[int, str] = {}
     for line in lines:

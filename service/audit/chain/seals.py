@@ -7,26 +7,32 @@ from dataclasses import replace
 from datetime import UTC
 
 from service.audit.chain.form import Chain
-from service.records.restore_epochs import Timeline
+from service.records.restore_epochs import RestoreEpoch
 
 
-def sealed(chain: Chain, timeline: Timeline) -> Timeline:
-    """Return ``timeline`` with a seal over its other fields."""
-    return replace(timeline, seal=_seal(chain, timeline))
+def sealed(chain: Chain, restore_epoch: RestoreEpoch) -> RestoreEpoch:
+    """Return ``restore_epoch`` with a seal over its other fields."""
+    return replace(restore_epoch, seal=_seal(chain, restore_epoch))
 
 
-def is_sealed(chains: Iterable[Chain], timeline: Timeline) -> bool:
-    """Return whether the record of a restore was made with one of the keys; the first timeline has none."""
-    if timeline.number == 1:
-        return timeline.backup_id is None
-    return any(_seal(chain, timeline) == timeline.seal for chain in chains)
+def is_sealed(chains: Iterable[Chain], restore_epoch: RestoreEpoch) -> bool:
+    """Return whether the record of a restore was made with one of the keys; the first epoch has none."""
+    if restore_epoch.number == 1:
+        return restore_epoch.backup_id is None
+    return any(_seal(chain, restore_epoch) == restore_epoch.seal for chain in chains)
 
 
-def _seal(chain: Chain, timeline: Timeline) -> bytes:
+def _seal(chain: Chain, restore_epoch: RestoreEpoch) -> bytes:
     moments = [
         moment and moment.astimezone(UTC).isoformat()
-        for moment in (timeline.begin_time, timeline.snapshot_time)
+        for moment in (restore_epoch.begin_time, restore_epoch.snapshot_time)
     ]
-    heads = [(head.log, str(head.day), head.key_id, head.number) for head in timeline.heads]
-    facts = (timeline.number, timeline.name, timeline.backup_id, timeline.operator, timeline.ended)
+    heads = [(head.log, str(head.day), head.key_id, head.number) for head in restore_epoch.heads]
+    facts = (
+        restore_epoch.number,
+        restore_epoch.name,
+        restore_epoch.backup_id,
+        restore_epoch.operator,
+        restore_epoch.ended,
+    )
     return chain.seal(f"timeline {(*facts, *moments, heads)}")

@@ -9,8 +9,8 @@ from typing import Final
 
 import structlog
 
+from service.audit.chain.checkpoints import AnchoredCheckpoint
 from service.audit.chain.form import Chain
-from service.audit.chain.reported import ReportedHead
 from service.audit.chain.revision_audit import RevisionAudit, audit_revisions
 from service.audit.chain.revision_seals import seals_of
 from service.audit.chain.verify import Audit
@@ -38,8 +38,8 @@ async def verify_again(
     settings: Oplog,
     today: date | None = None,
     *,
-    reported: Sequence[ReportedHead] = (),
-    told_revisions: Mapping[int, str] = MappingProxyType({}),
+    reported: Sequence[AnchoredCheckpoint] = (),
+    anchored_revisions: Mapping[int, str] = MappingProxyType({}),
 ) -> str:
     """Verify the last days of the logs, and one older day: another one each day, so that each has its turn.
 
@@ -67,7 +67,7 @@ async def verify_again(
                     tampered[log_day.log].append(f"{log_day.log} {log_day.day}")
     async with database.transaction() as connection:
         await verifications.save(connection, {log: (verified[log], len(tampered[log])) for log in TABLES})
-    revisions = await _verify_revisions(database, settings, told_revisions, today)
+    revisions = await _verify_revisions(database, settings, anchored_revisions, today)
     if days := [day for log in TABLES for day in tampered[log]]:
         _log.error("a log is not as it was written", event_type="security", days=days)
         named = ", ".join(days[:_MOST_NAMED])

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Final, NamedTuple
 
+from service.audit.chain.checkpoints import AnchoredCheckpoint, Lineage, lineage_of
 from service.audit.chain.form import Chain
-from service.audit.chain.reported import Lineage, ReportedHead, lineage_of
 from service.audit.chain.walk import ReportedHeads, Walk
 from service.kernel.cooperative_yield import CooperativeYield
 from service.records import restore_epochs
@@ -56,7 +56,7 @@ class Audit:
 
     database: Database
     keys: Sequence[Chain]
-    checkpoints: Sequence[ReportedHead] = ()
+    checkpoints: Sequence[AnchoredCheckpoint] = ()
     begin: date = date.min
     end: date = date.max
 

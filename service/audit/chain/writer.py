@@ -10,8 +10,8 @@ import msgspec
 import structlog
 
 from service.audit.chain import rows
+from service.audit.chain.checkpoints import place_of
 from service.audit.chain.form import Chain, Grown, append
-from service.audit.chain.reported import place_of
 from service.audit.chain.rows import Row
 from service.audit.entries import encode, mended
 from service.kernel.cooperative_yield import CooperativeYield
@@ -86,16 +86,16 @@ class Writing:
     async def _insert(self, log: Log, new: Sequence[Row]) -> None:
         try:
             async with self._database.transaction() as connection:
-                timeline = await restore_epochs.current(connection)
+                restore_epoch = await restore_epochs.current(connection)
                 grown = await append(connection, self._chain, log, new)
-            self._note(timeline, grown)
+            self._note(restore_epoch, grown)
         except AlreadyWritten:
             await self._insert_missing(log, new)
 
     async def _insert_missing(self, log: Log, new: Sequence[Row]) -> None:
         grown: Sequence[Grown] = ()
         async with self._database.transaction() as connection:
-            timeline = await restore_epochs.current(connection)
+            restore_epoch = await restore_epochs.current(connection)
             await inserts.lock(connection, log)
             there = await inserts.written(connection, log, [(row.event_id, row.create_time) for row in new])
             missing = {row.event_id: row for row in new if row.event_id not in there}
@@ -104,13 +104,13 @@ class Writing:
                     grown = await append(connection, self._chain, log, list(missing.values()))
                 except AlreadyWritten:  # its id is in the log with another time
                     raise Refused("its id was written before with another time") from None
-        self._note(timeline, grown)
+        self._note(restore_epoch, grown)
 
-    def _note(self, timeline: str | None, grown: Iterable[Grown]) -> None:
+    def _note(self, restore_epoch: str | None, grown: Iterable[Grown]) -> None:
         """Note what was committed; a chain that grew twice began where it began at first."""
         for growth in grown:
             head = growth.head
-            place = place_of(timeline or FIRST, head.log, head.day, head.key_id)
+            place = place_of(restore_epoch or FIRST, head.log, head.day, head.key_id)
             before = growth.before, growth.before_hash.hex()
             if (known := self._grown.get(place)) is not None:
                 before = known.before, known.before_hash

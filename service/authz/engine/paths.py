@@ -84,7 +84,7 @@ def _decoded(text: str) -> str:
     return path
 
 
-def canonical_elsewhere(raw_path: bytes | str) -> str:
+def canonical_external_path(raw_path: bytes | str) -> str:
     """Return the decoded path of a request to another service; as ``canonical``, but it may end in a slash.
 
     Raises BadRequest as ``canonical``.

@@ -9,10 +9,10 @@ from functools import cached_property
 from typing import Final
 
 from service.authz.engine.enforcer import IndexedEnforcer
+from service.authz.engine.external_routes import ExternalRoutes
 from service.authz.engine.lines import Lines
 from service.authz.engine.predicates import ANONYMOUS
 from service.authz.engine.resource_index import ResourceIndex
-from service.authz.engine.routes_elsewhere import RoutesElsewhere
 from service.authz.engine.rules import (
     ANYONE,
     ENDPOINT,
@@ -59,8 +59,8 @@ class Decision:
         """The id of the decision, such as ``r12-9be1a6f0-5f0c39d1a2b4``; computed on first use.
 
         It is the same on every node and at any time for the same policy and question: ``r``, the revision of
-        the shared part, ``-``, the first 8 hexadecimal digits of the digest of the node's own part, ``-``,
-        and the first 12 of the SHA-256 of layer, object and the sorted held codes, one per line;
+        the stored policy, ``-``, the first 8 hexadecimal digits of the digest of the node's static policy,
+        ``-``, and the first 12 of the SHA-256 of layer, object and the sorted held codes, one per line;
         ``@no-session`` in place of the codes of a caller who is not logged in.
         """
         question = question_digest(self.layer, self.object, self.codes)
@@ -81,9 +81,9 @@ def is_registered(name: str) -> bool:
 class Policy:
     """The policy of one revision; immutable, so a request that uses it sees one revision only.
 
-    ``rules`` are all its lines, ``own`` those of the node's files, ``shared`` those of the shared part.
-    ``digest`` is that of the shared part, the lines and the permission map published as ``revision``;
-    ``own_digest`` is that of the node's own part, model and files. ``permission_map`` decodes tokens.
+    ``rules`` are all its lines, ``own`` those of the node's files, ``shared`` those of the stored policy.
+    ``digest`` is that of the stored policy, the lines and the permission map published as ``revision``;
+    ``own_digest`` is that of the node's static policy, model and files. ``permission_map`` decodes tokens.
     Thread-safe.
     """
 
@@ -117,7 +117,7 @@ class Policy:
         self.permission_map = PermissionMap(bits)
         self._enforcer = IndexedEnforcer(model_text, self.rules)
         self._resources = self._index(like)
-        self._elsewhere: RoutesElsewhere = RoutesElsewhere(self.rules, like._elsewhere if like else None)  # noqa: SLF001
+        self._external: ExternalRoutes = ExternalRoutes(self.rules, like._external if like else None)  # noqa: SLF001
         self._remembered: dict[tuple[str, str, frozenset[str] | None], Decision] = {}
 
     def _index(self, like: Policy | None) -> ResourceIndex:
@@ -146,7 +146,7 @@ class Policy:
     @property
     def other_services(self) -> Mapping[str, Service]:
         """The other services, by name, with how their routers read requests."""
-        return self._elsewhere.services
+        return self._external.services
 
     @cached_property
     def own_beginnings(self) -> frozenset[str]:
@@ -160,13 +160,13 @@ class Policy:
         return RESERVED.union(code.partition(":")[0] for code in codes if not code.startswith("@"))
 
     @property
-    def registered_elsewhere(self) -> frozenset[str]:
+    def registered_external(self) -> frozenset[str]:
         """The registered resources of other services, such as ``orders GET /orders/{id}``."""
-        return self._elsewhere.resources
+        return self._external.resources
 
     def service(self, name: str) -> Service | None:
         """Return the service of that name, with how its router reads requests; None if there is none."""
-        return OWN if name == PORTCULLIS else self._elsewhere.services.get(name)
+        return OWN if name == PORTCULLIS else self._external.services.get(name)
 
     def object_at(self, service: str, method: str, path: str) -> str:
         """Return the object of the resource layer for a request to another service.
@@ -176,7 +176,7 @@ class Policy:
         service's router may read the request in two ways; ``@unknown`` if there is no such service. The last
         two never have a line. HEAD is the question of GET, whose handlers serve it (RFC 9110 §9.3.2).
         """
-        return self._elsewhere.object_at(service, method, path)
+        return self._external.object_at(service, method, path)
 
     def decide_route(self, service: str, method: str, path: str, caller: Caller | None) -> Decision:
         """Decide if ``caller`` may send a request with this method and canonical path to ``service``.

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from service.authz.engine.lines import changes
-from service.authz.engine.meeting_shapes import PARAMETER, MeetingShapes, Met
+from service.authz.engine.overlapping_patterns import PARAMETER, Met, OverlappingPatterns
 from service.authz.engine.paths import shape
 from service.authz.engine.policy import Policy, is_registered
 from service.authz.engine.resource_index import ResourceIndex
@@ -47,13 +47,13 @@ class RequestClass:
     service: str = PORTCULLIS
 
     @property
-    def is_elsewhere(self) -> bool:
+    def is_external(self) -> bool:
         """True if they are requests to another service: only the resource layer is asked about them."""
         return self.service != PORTCULLIS
 
     def is_public(self, policy: Policy) -> bool:
         """True if the route is open to everybody and authenticates nobody."""
-        if self.is_elsewhere:
+        if self.is_external:
             return False
         return policy.rules.codes(ENDPOINT, self.route) == (ANYONE,)
 
@@ -62,7 +62,7 @@ class RequestClass:
 
         ``@no-session`` where the route is public, since it authenticates nobody.
         """
-        if self.is_elsewhere:
+        if self.is_external:
             if self.route == UNREGISTERED:
                 known = policy.service(self.service) is not None
                 return object_of(self.service, UNREGISTERED) if known else UNKNOWN
@@ -76,7 +76,7 @@ class RequestClass:
 
         None is a caller who is not logged in, as everybody is for a public route.
         """
-        if self.is_elsewhere:
+        if self.is_external:
             return policy.judge(RESOURCE, self.resource(policy), held).allowed
         asking = None if self.is_public(policy) else held
         resource = NO_SESSION if asking is None else self.resource(policy)
@@ -114,7 +114,9 @@ def request_classes(
     a request may fit one resource in the first policy and another one in the second.
     """
     seen: set[tuple[str, str]] = set()
-    for candidate in _candidates(MeetingShapes(routes), map(shape, resources), MeetingShapes(differing)):
+    for candidate in _candidates(
+        OverlappingPatterns(routes), map(shape, resources), OverlappingPatterns(differing)
+    ):
         made = _class_of(*candidate)
         if (made.route, made.path) in seen:
             continue
@@ -140,11 +142,13 @@ def compared_classes(before: Policy, after: Policy) -> Iterator[Compared]:
     served = [ResourceIndex(policy.rules.objects(ENDPOINT)) for policy in policies]
     shapes = [{shape(name) for name in policy.rules.objects(ENDPOINT)} for policy in policies]
     resources = [set(map(shape, registered(policy))) for policy in policies]
-    alone = MeetingShapes(shapes[0] ^ shapes[1])
-    beside = MeetingShapes(resources[0] ^ resources[1])
+    alone = OverlappingPatterns(shapes[0] ^ shapes[1])
+    beside = OverlappingPatterns(resources[0] ^ resources[1])
     seen: set[tuple[str, str]] = set()
-    for _, segments in _candidates(MeetingShapes(shapes[0] | shapes[1]), resources[0] | resources[1], beside):
-        narrower = (met for _, met in alone.meeting(segments))
+    for _, segments in _candidates(
+        OverlappingPatterns(shapes[0] | shapes[1]), resources[0] | resources[1], beside
+    ):
+        narrower = (met for _, met in alone.overlapping(segments))
         for met in (segments, *narrower):
             method, _, shaped = "/".join(met).partition(" ")
             path = shaped.replace(PARAMETER, ANY)
@@ -161,13 +165,15 @@ def _in_both(routes: Sequence[str | None], segments: list[str]) -> Compared:
     return old, new
 
 
-def _candidates(routes: MeetingShapes, resources: Iterable[str], beside: MeetingShapes) -> Iterator[Met]:
+def _candidates(
+    routes: OverlappingPatterns, resources: Iterable[str], beside: OverlappingPatterns
+) -> Iterator[Met]:
     """Yield a route and the segments of a shape of some of its requests."""
     yield from routes
     for resource in resources:
-        for route, narrowed in routes.meeting(resource.split("/")):
+        for route, narrowed in routes.overlapping(resource.split("/")):
             yield route, narrowed
-            for _, narrower in beside.meeting(narrowed):
+            for _, narrower in beside.overlapping(narrowed):
                 yield route, narrower
 
 

@@ -9,7 +9,7 @@ from functools import singledispatchmethod
 from itertools import combinations, product
 from typing import Final
 
-from service.authz.engine.meeting_shapes import by_group, group_of
+from service.authz.engine.overlapping_patterns import by_group, group_of
 from service.authz.engine.paths import shape
 from service.authz.engine.policy import Policy
 from service.authz.engine.request_classes import RequestClass, decided_alike, registered, request_classes
@@ -236,7 +236,7 @@ class _Check:
                     yield Violation(statement, finding, (name, *pair))
 
     def _own(self) -> Iterator[Rule]:
-        """Yield the lines of the node's own part."""
+        """Yield the lines of the node's static policy."""
         return iter(self._policy.own)
 
     def _named(self, names: Iterable[str]) -> Iterator[tuple[str, RequestClass | None]]:

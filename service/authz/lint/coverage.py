@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 from service.authz.engine.rules import ANYONE, ENDPOINT, LOGIN, Rule
 
 Route = tuple[str, str, AbstractSet[str]]
-"""Method, template, and the access of the marks: codes, ``@anyone`` or ``@login``."""
+"""Method, template, and the access of the operation metadata: codes, ``@anyone`` or ``@login``."""
 
 
 def coverage_faults(routes: Iterable[Route], endpoints: Iterable[Rule]) -> list[str]:

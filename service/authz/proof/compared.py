@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from service.authz.engine.classes_elsewhere import every_compared_class
+from service.authz.engine.external_classes import every_compared_class
 from service.authz.engine.policy import Policy
 from service.authz.proof.conditions import Clauses, clauses_of
 

@@ -65,7 +65,7 @@ def differing_requests(before: Policy, after: Policy) -> list[DifferingRequest]:
     """Return the requests and codes that two policies don't decide alike, by name; empty if they agree.
 
     Exact for every possible caller, whatever codes and wildcards that caller holds, and for every request:
-    finitely many classes of requests and representatives of held codes stand for all. The models may differ
+    finitely many classes of requests and canonical samples of held codes stand for all. The models may differ
     too, within the closed grammar of the matcher; PolicyError for one outside it.
     """
     return list(Differing(before, after, compared(before, after)))

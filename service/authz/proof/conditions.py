@@ -12,8 +12,8 @@ from typing import Final
 from service.authz.engine.policy import Policy
 from service.authz.engine.request_classes import RequestClass
 from service.authz.engine.rules import ENDPOINT, NO_SESSION, RESOURCE
+from service.authz.proof.canonical_samples import canonical_samples
 from service.authz.proof.line_answers import KINDS, LineAnswers, kinds_of, line_answers
-from service.authz.proof.representatives import representatives
 from service.kernel.codes import HeldCodes
 
 Held = frozenset[str]
@@ -112,7 +112,7 @@ def clauses_of(policy: Policy, request_class: RequestClass | None) -> Clauses:
         return _OPEN if request_class is not None and request_class.passes(policy, None) else _CLOSED
     rules = policy.rules
     resource = rules.codes(RESOURCE, request_class.resource(policy))
-    if request_class.is_elsewhere:
+    if request_class.is_external:
         return (resource,)
     return resource, rules.codes(ENDPOINT, request_class.route)
 
@@ -129,9 +129,9 @@ def lets_visitors_pass(policy: Policy, clauses: Clauses) -> bool:
 def escaping(condition: Condition, other: Condition) -> Held | None:
     """Return a smallest set of held codes that meets ``condition`` and not ``other``; None if there is none.
 
-    Exact for every possible caller. Each held code has a representative of whom the predicates say the same
+    Exact for every possible caller. Each held code has a canonical sample of whom the predicates say the same
     about the codes of both conditions. If a caller meets ``condition`` and not ``other``, so does a
-    smallest set of representatives that meets ``condition``: it is part of what the caller holds, and who
+    smallest set of canonical samples that meets ``condition``: it is part of what the caller holds, and who
     holds less is not let through by ``other``. Among sets of the same size those with fewer and shorter
     wildcards go first.
     """
@@ -149,8 +149,8 @@ def _escaping(condition: Condition, other: Condition, known: Kinds) -> Held | No
 
 
 def _representing(codes: set[str]) -> Kinds:
-    """Return representatives of all held codes that hold some of ``codes``."""
-    every = kinds_by_held_code(sorted(representatives(codes), key=_plain_first), codes)
+    """Return canonical samples of all held codes that hold some of ``codes``."""
+    every = kinds_by_held_code(sorted(canonical_samples(codes), key=_plain_first), codes)
     # Of held codes that hold the same in the same ways, the plainest one is enough.
     stands_for = {
         tuple(kinds.values()): held for held, kinds in reversed(every.items()) if any(kinds.values())

@@ -1,4 +1,4 @@
-"""The setting that names which own parts of the policy may serve."""
+"""The setting that names which static policies may serve."""
 
 from __future__ import annotations
 
@@ -14,6 +14,5 @@ def require_allowed(digest: str, allowed: Collection[str]) -> None:
     """Raise PolicyError unless ``digest`` is in ``allowed`` or ``allowed`` is empty."""
     if allowed and digest not in allowed:
         raise PolicyError(
-            f"the digest of this node's own part of the policy, {digest}, is not among those that "
-            f"{SETTING} lets serve"
+            f"the digest of this node's static policy, {digest}, is not among those that {SETTING} lets serve"
         )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from service.kernel.restore_epoch import FIRST, CurrentTimeline
-from service.keyspace import Announcement, RevisionKey, Witness
+from service.kernel.restore_epoch import FIRST, CurrentRestoreEpoch
+from service.keyspace import Announcement, RevisionCheckpoint, RevisionKey
 from service.records.database.transactions import Database
 from service.records.policy import revisions
 
@@ -11,19 +11,19 @@ from service.records.policy import revisions
 class AnnouncedRevision:
     """The announced revision, by which a worker learns within a request that it decides by an old one."""
 
-    def __init__(self, key: RevisionKey, database: Database, timeline: CurrentTimeline) -> None:
-        """``timeline`` is that of ``database``: another one has a witness of its own."""
+    def __init__(self, key: RevisionKey, database: Database, restore_epoch: CurrentRestoreEpoch) -> None:
+        """``restore_epoch`` is that of ``database``: another one has a checkpoint of its own."""
         self._key = key
         self._database = database
-        self._timeline = timeline
+        self._restore_epoch = restore_epoch
 
     async def read(self) -> Announcement:
-        """Return what is announced, and once the timeline is known the witness of what was in force.
+        """Return what is announced, and once the restore epoch is known the checkpoint of what was in force.
 
-        Read before the database, the witness is of no later revision than the database must have. Raises
+        Read before the database, the checkpoint is of no later revision than the database must have. Raises
         ``Unavailable``.
         """
-        return await self._key.read(self._timeline.name)
+        return await self._key.read(self._restore_epoch.name)
 
     async def keep(self, newest: int, announced: Announcement) -> None:
         """Mend what is ``announced`` if it does not say ``newest``, the newest revision that there is.
@@ -40,12 +40,12 @@ class AnnouncedRevision:
         elif number > newest and seen is not None:
             await self._withdraw(seen, number)
 
-    async def bear_witness(self, witness: Witness) -> bool:
+    async def anchor(self, checkpoint: RevisionCheckpoint) -> bool:
         """Record the revision that is in force; return whether it was not recorded before.
 
         Raises ``Unavailable``.
         """
-        return await self._key.bear_witness(self._timeline.name or FIRST, witness)
+        return await self._key.anchor(self._restore_epoch.name or FIRST, checkpoint)
 
     async def _withdraw(self, seen: bytes, number: int) -> None:
         async with self._database.transaction() as connection:

@@ -15,7 +15,7 @@ from service.authz.invariants.statements import Invariants
 from service.authz.publishing.published_lines import published
 from service.authz.publishing.shipped import Shipped
 from service.errors import Unavailable
-from service.kernel.restore_epoch import CurrentTimeline
+from service.kernel.restore_epoch import CurrentRestoreEpoch
 from service.records import menus, restore_epochs
 from service.records.bit_positions import UNCONFIRMED
 from service.records.database.transactions import Connection, Database
@@ -52,9 +52,9 @@ class LivePolicy:
     def __init__(self, shipped: Shipped, seals: RevisionSeals) -> None:
         """Decide with the lines of ``shipped``, by revisions that ``seals`` trusts."""
         self.seals: Final = seals
-        self.timeline = CurrentTimeline()
-        """The timeline of the database that the policy was read from."""
-        self._timeline_at = 0
+        self.restore_epoch = CurrentRestoreEpoch()
+        """The restore epoch of the database that the policy was read from."""
+        self._restore_epoch_at = 0
         self._none = self._newest = Policy(shipped.model_text, own_digest=shipped.digest)
         self._confirmed = _now()
         self._shipped = shipped
@@ -73,7 +73,7 @@ class LivePolicy:
 
     @property
     def own_digest(self) -> str:
-        """The digest of this node's own part of the policy."""
+        """The digest of this node's static policy."""
         return self._shipped.digest
 
     @property
@@ -111,7 +111,7 @@ class LivePolicy:
                 if latest is None:
                     raise PolicyError("no policy has been published yet")
                 current = self.current
-                await self.follow_timeline(connection, latest.revision)
+                await self.follow_restore_epoch(connection, latest.revision)
                 if latest.revision <= current.revision:
                     return False
                 judgement = await self.seals.judged(connection, latest)
@@ -131,14 +131,14 @@ class LivePolicy:
                 )
             return self.offer(policy)
 
-    async def follow_timeline(self, connection: Connection, newest: int) -> None:
-        """Read the timeline, unless that was done when ``newest`` was the newest revision already.
+    async def follow_restore_epoch(self, connection: Connection, newest: int) -> None:
+        """Read the restore epoch, unless that was done when ``newest`` was the newest revision already.
 
         Each restore publishes a revision.
         """
-        if newest != self._timeline_at:
-            self.timeline.name = await restore_epochs.current(connection)
-            self._timeline_at = newest
+        if newest != self._restore_epoch_at:
+            self.restore_epoch.name = await restore_epochs.current(connection)
+            self._restore_epoch_at = newest
 
     async def _followed(
         self, connection: Connection, current: Policy, latest: PolicyRevision, bits: Mapping[str, int]

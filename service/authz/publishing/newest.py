@@ -7,7 +7,7 @@ from functools import cached_property
 
 from service.audit.chain.revision_seals import Judgement, hash_of
 from service.authz.engine.policy import Policy
-from service.keyspace import Announcement, Witness
+from service.keyspace import Announcement, RevisionCheckpoint
 from service.records.policy.revisions import NewestRow, PolicyRevision
 
 
@@ -26,9 +26,9 @@ class Newest:
         return self.latest.revision
 
     @cached_property
-    def witness(self) -> Witness:
+    def checkpoint(self) -> RevisionCheckpoint:
         """What can be kept elsewhere of it."""
-        return Witness(self.latest.revision, hash_of(self.latest))
+        return RevisionCheckpoint(self.latest.revision, hash_of(self.latest))
 
     def known(self, in_force: Policy) -> int:
         """Return the newest number that requests have to be decided by.
@@ -45,15 +45,15 @@ class Newest:
 
         ``in_force`` was so before the database was read.
         """
-        witness = self.announced.witness
+        checkpoint = self.announced.checkpoint
         same_digest = self.revision != in_force.revision or self.latest.digest == in_force.digest
         if self.revision >= in_force.revision and same_digest and not self.is_behind(self.announced):
             return None
-        return max(in_force.revision, self.revision, witness.revision if witness else 0)
+        return max(in_force.revision, self.revision, checkpoint.revision if checkpoint else 0)
 
     def is_behind(self, announced: Announcement) -> bool:
         """Tell whether another revision of this number, or a later one, was in force."""
-        witness = announced.witness
-        if witness is None or witness.revision < self.revision:
+        checkpoint = announced.checkpoint
+        if checkpoint is None or checkpoint.revision < self.revision:
             return False
-        return witness != self.witness
+        return checkpoint != self.checkpoint

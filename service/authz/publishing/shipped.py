@@ -51,7 +51,7 @@ Lint = Callable[[str, str], None]
 
 @dataclass(frozen=True)
 class Shipped:
-    """The node's own part of the policy: it goes with the code and the settings of the node.
+    """The node's static policy: it goes with the code and the settings of the node.
 
     A linted model and checked lines: ``base`` are the openings, ``endpoints`` what the code requires, with
     the lines of who may administer the resources of this service, ``accounts`` what callers may do with
@@ -68,7 +68,7 @@ class Shipped:
 
     @property
     def rules(self) -> tuple[Rule, ...]:
-        """All lines of the own part, in the order of the files."""
+        """All lines of the static policy, in the order of the files."""
         return (*self.base, *self.endpoints, *self.accounts)
 
     @property

@@ -19,7 +19,7 @@ _LONGEST_NAME: Final = 128
 
 @dataclass(frozen=True, slots=True)
 class KnownRoute:
-    """A route of the code: its object, summary, and the codes of its mark."""
+    """A route of the code: its object, summary, and the codes of its operation metadata."""
 
     object: str
     summary: str

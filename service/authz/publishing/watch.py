@@ -18,7 +18,7 @@ from service.authz.engine.policy import Policy
 from service.authz.publishing.announced import AnnouncedRevision
 from service.authz.publishing.live import LivePolicy, UntrustedRevisionError
 from service.authz.publishing.newest import Newest
-from service.authz.publishing.own_parts import OwnParts
+from service.authz.publishing.static_policies import StaticPolicies
 from service.errors import Unavailable
 from service.kernel.health import Health, State
 from service.keyspace import Announcement
@@ -59,9 +59,9 @@ class PolicyWatch:
     If a policy can't be loaded, ``fault`` says why, and the last valid one stays in force. Each look reports
     to ``sys.policy_worker``, under the name ``worker``, what this process decides by, and to
     ``sys.token_life`` that it issues access tokens that live ``token_life`` seconds, and mends what ``keep``
-    announces. ``own_digests`` are the digests of the own parts that may serve, empty for all; ``own_parts``
-    says what workers decide by. ``facts`` returns what this worker says of its node beside that. The first
-    report takes back those of the workers ``former``, which have ended.
+    announces. ``own_digests`` are the digests of the static policies that may serve, empty for all;
+    ``own_parts`` says what workers decide by. ``facts`` returns what this worker says of its node beside
+    that. The first report takes back those of the workers ``former``, which have ended.
 
     What the database says counts. A newest revision that is not trusted, or that no worker can use since
     somebody has changed its lines, is replaced by ``mend``, and so is one that the database no longer has,
@@ -94,7 +94,7 @@ class PolicyWatch:
         self._mend = mend
         self._facts = facts
         self._former = former
-        self.own_parts: Final = OwnParts(live.own_digest, own_digests)
+        self.static_policies: Final = StaticPolicies(live.own_digest, own_digests)
         self._due = asyncio.Event()
         self._refused = (0, 0.0)  # a revision that could not be loaded, and when to try it again
         self._newest = 0  # the newest revision of the database, and since when it is not in force here
@@ -118,7 +118,7 @@ class PolicyWatch:
         before = self._live.current
         self._seen = None
         try:
-            if self._live.timeline.name is None:  # by which the witness is found
+            if self._live.restore_epoch.name is None:  # by which the checkpoint is found
                 await self._newest_of_database(_NOTHING)
             announced = await self._read_announced()
             latest = await self._newest_of_database(announced)
@@ -142,7 +142,7 @@ class PolicyWatch:
             mark = await revisions.newest(connection)
             latest = await revisions.latest(connection)
             if latest is not None:
-                await self._live.follow_timeline(connection, latest.revision)
+                await self._live.follow_restore_epoch(connection, latest.revision)
                 judgement = await self._live.seals.judged(connection, latest)
         # Revisions are never deleted, so that a database without one has lost its rows.
         self._database.emptied = latest is None and self._live.current.revision > 0
@@ -176,7 +176,7 @@ class PolicyWatch:
             revision=self._live.current.revision,
             fault=self.fault,
             seen_time=datetime.now(UTC),
-            own_digest=self.own_parts.digest,
+            own_digest=self.static_policies.digest,
         )
         return sorted(
             [here, *(other for other in reported if other.worker != self._worker)], key=attrgetter("worker")
@@ -261,14 +261,14 @@ class PolicyWatch:
         since = self._live.now()
         async with self._database.transaction() as connection:
             await policy_workers.report(
-                connection, self._worker, *now[:2], own_digest=self.own_parts.digest, facts=facts
+                connection, self._worker, *now[:2], own_digest=self.static_policies.digest, facts=facts
             )
             if due:  # what does not follow from the revision
                 await policy_workers.forget(connection)
                 await policy_workers.leave(connection, *self._former)
                 await bit_positions.report_life(connection, self._token_life)
                 present = await policy_workers.present(connection)
-                self.own_parts.observe(present)
+                self.static_policies.observe(present)
         self._live.confirm(since)
         self._reported, self._former = now, ()
         if due:
@@ -333,10 +333,10 @@ class PolicyWatch:
         with suppress(Unavailable):  # as above
             await self._keep.keep(newest, announced)
             seen = self._seen
-            if seen is None or seen.witness == announced.witness:
+            if seen is None or seen.checkpoint == announced.checkpoint:
                 return
-            if await self._keep.bear_witness(seen.witness):
-                _log.info(REVISION_EVENT, timeline=self._live.timeline.name, **seen.witness._asdict())
+            if await self._keep.anchor(seen.checkpoint):
+                _log.info(REVISION_EVENT, timeline=self._live.restore_epoch.name, **seen.checkpoint._asdict())
 
     async def _listen(self) -> None:
         with suppress(Unavailable):

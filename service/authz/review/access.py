@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from service.authz.engine.paths import canonical, canonical_elsewhere, registered_fault, shape
+from service.authz.engine.paths import canonical, canonical_external_path, registered_fault, shape
 from service.authz.engine.policy import Policy
 from service.authz.engine.request_classes import RequestClass, registered, request_classes
 from service.authz.engine.resource_index import ResourceIndex
@@ -72,10 +72,10 @@ def request_path(path: str, service: str = PORTCULLIS) -> str:
     A template such as ``/api/user/{id}`` stands for the requests whose values no other resource names. Raises
     BadRequest for a path that no request may have.
     """
-    elsewhere = service != PORTCULLIS
-    if shape(path) != path and registered_fault(path, may_end_in_slash=elsewhere) is None:
+    external = service != PORTCULLIS
+    if shape(path) != path and registered_fault(path, may_end_in_slash=external) is None:
         return any_request(path)
-    return canonical_elsewhere(path) if elsewhere else canonical(path)
+    return canonical_external_path(path) if external else canonical(path)
 
 
 def shape_of(place: str) -> str:
@@ -89,7 +89,7 @@ def who(standing: Standing, method: str, place: str, service: str = PORTCULLIS) 
     located = locate(policy, method, place, service)
     asked = explain_at(policy, located, NO_CODES)
     request_class = None if located.route is None else RequestClass(located.route, place, place)
-    if located.elsewhere:
+    if located.external:
         request_class = RequestClass(method, place, place, service)
     decider = BatchDecider(policy)
     lines = decider.lines(request_class)
@@ -104,7 +104,7 @@ def who(standing: Standing, method: str, place: str, service: str = PORTCULLIS) 
     roles = []
     for role_code in sorted(filter(lambda code: passes([code]), standing.codes)):
         explanation = explain_at(policy, located, standing.held([role_code]))
-        if explanation.endpoint is not None or explanation.elsewhere:
+        if explanation.endpoint is not None or explanation.external:
             users = sum(number for having, number in standing.users.items() if role_code in having)
             roles.append(PassingRole(role_code, users, explanation.resource, explanation.endpoint))
     enough = {role.role_code for role in roles}
@@ -155,7 +155,7 @@ class Access:
         if self.example.route == PREFLIGHT:
             return explain_object(policy, RESOURCE, PREFLIGHT, held).layers
         if self.example.route == UNREGISTERED:
-            return explain_at(policy, Located(None, self.object, elsewhere=True), held).layers
+            return explain_at(policy, Located(None, self.object, external=True), held).layers
         method = split_object(self.object)[1].partition(" ")[0]
         return explain(policy, method, self.example.path, held, self.example.service).layers
 

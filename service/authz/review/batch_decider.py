@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from service.authz.engine.classes_elsewhere import classes_elsewhere
+from service.authz.engine.external_classes import external_classes
 from service.authz.engine.policy import Policy
 from service.authz.engine.request_classes import RequestClass, registered, request_classes
 from service.authz.engine.resource_index import ResourceIndex
@@ -38,7 +38,7 @@ class BatchDecider:
         """Return, for both layers, the codes of the lines that decide; none for what no route serves."""
         if request_class is None:
             return _CLOSED
-        if request_class.is_elsewhere:
+        if request_class.is_external:
             return self._policy.rules.codes(RESOURCE, request_class.resource(self._policy)), (ANYONE,)
         if request_class.is_public(self._policy):  # decides alike about everybody
             return EVERYBODY if request_class.passes(self._policy, None) else _CLOSED
@@ -79,4 +79,4 @@ def all_requests(policy: Policy, routes: Iterable[str] | None = None) -> list[Re
     names = [name for name in served if chosen is None or name in chosen]
     requests = request_classes(names, registered(policy), serving=ResourceIndex(served))
     own = sorted(requests, key=lambda request: (request.name.partition(" ")[2], request.name))
-    return own if routes is not None else [*own, *classes_elsewhere(policy)]
+    return own if routes is not None else [*own, *external_classes(policy)]

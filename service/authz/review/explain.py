@@ -67,7 +67,7 @@ class Explanation:
     public: bool
     resource: LayerExplained
     endpoint: LayerExplained | None
-    elsewhere: bool = False
+    external: bool = False
 
     @property
     def layers(self) -> tuple[LayerExplained, ...]:
@@ -77,7 +77,7 @@ class Explanation:
     @property
     def allowed(self) -> bool:
         """True if both layers allow the request."""
-        if self.elsewhere:
+        if self.external:
             return self.resource.allowed
         return self.resource.allowed and self.endpoint is not None and self.endpoint.allowed
 
@@ -113,7 +113,7 @@ class Located:
 
     route: str | None
     resource: str
-    elsewhere: bool = False
+    external: bool = False
 
 
 def explain(
@@ -129,7 +129,7 @@ def explain(
 def locate(policy: Policy, method: str, path: str, service: str = PORTCULLIS) -> Located:
     """Return what decides a request to ``service`` with this canonical ``path``."""
     if service != PORTCULLIS:
-        return Located(None, policy.object_at(service, method, path), elsewhere=True)
+        return Located(None, policy.object_at(service, method, path), external=True)
     route = ResourceIndex(policy.rules.objects(ENDPOINT)).find(method, path)
     return Located(route, policy.resource_at(method, path) or UNREGISTERED)
 
@@ -137,8 +137,8 @@ def locate(policy: Policy, method: str, path: str, service: str = PORTCULLIS) ->
 def explain_at(policy: Policy, located: Located, held: HeldCodes | None) -> Explanation:
     """Explain the decision on a request that was located, as ``explain`` does."""
     route = located.route
-    if located.elsewhere:
-        return Explanation(False, _layer(policy, RESOURCE, located.resource, held), None, elsewhere=True)
+    if located.external:
+        return Explanation(False, _layer(policy, RESOURCE, located.resource, held), None, external=True)
     public = route is not None and policy.rules.codes(ENDPOINT, route) == (ANYONE,)
     asking = None if public else held
     resource = _layer(policy, RESOURCE, NO_SESSION if asking is None else located.resource, asking)

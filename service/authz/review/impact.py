@@ -11,7 +11,7 @@ from service.authz.engine.policy import Policy
 from service.authz.proof.compared import Alike, compared
 from service.authz.proof.conditions import Clauses
 from service.authz.review.batch_decider import EVERYBODY, BatchDecider, DecidingLines, all_requests
-from service.authz.review.passing_classes import Classes, PassingClasses, credited, numbers_of
+from service.authz.review.equivalence_classes import Classes, EquivalenceClasses, credited, numbers_of
 from service.kernel.codes import HeldCodes
 
 Roles = tuple[str, ...]
@@ -91,8 +91,8 @@ class _Comparison:
         layers = [(alike, _layers(alike.before), _layers(alike.after)) for alike in asked]
         layers = [each for each in layers if not each[1] == each[2] == EVERYBODY]
         self._all = [alike for alike, _, _ in layers]
-        self._could = PassingClasses(before.policy.model_text, (could for _, could, _ in layers))
-        self._can = PassingClasses(after.policy.model_text, (can for _, _, can in layers))
+        self._could = EquivalenceClasses(before.policy.model_text, (could for _, could, _ in layers))
+        self._can = EquivalenceClasses(after.policy.model_text, (can for _, _, can in layers))
         self._gains: Counter[tuple[str | None, Classes]] = Counter()
         self._loses: Counter[tuple[str | None, Classes]] = Counter()
 

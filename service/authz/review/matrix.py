@@ -127,7 +127,7 @@ def as_html(matrix: Matrix) -> str:
 <html lang="en"><head><meta charset="utf-8"><title>Roles and requests</title>
 <meta name="viewport" content="width=device-width"><style>{_STYLE}</style></head><body>
 <h1>Roles and requests</h1>
-<p>Policy revision {policy.revision}, digest <code>{escape(policy.digest)}</code>, own part
+<p>Policy revision {policy.revision}, digest <code>{escape(policy.digest)}</code>, static policy
 <code>{escape(policy.own_digest)}</code>. A cell names the codes by which a role passes; <em>login</em> and
 <em>anyone</em> where no code is needed; an empty cell is a refusal.</p>
 <table><thead><tr><th scope=col>Request</th>{head}</tr></thead><tbody>

@@ -16,9 +16,9 @@ from service.records.policy.history import Place
 
 
 class PastPolicies:
-    """Rebuilds policies of past revisions from their kept lines and this node's own part.
+    """Rebuilds policies of past revisions from their kept lines and this node's static policy.
 
-    The own part is that of this moment: history keeps the shared part alone.
+    The static policy is that of this moment: history keeps the stored policy alone.
     """
 
     def __init__(self, shipped: Shipped, seals: RevisionSeals) -> None:

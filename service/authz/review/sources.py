@@ -30,7 +30,7 @@ from service.records.policy import history, revisions
 LIVE: Final = "live"
 """Names the policy that is in force, as it is published."""
 SHIPPED: Final = "shipped"
-"""Names the node's own part, without anything registered."""
+"""Names the node's static policy, without anything registered."""
 NAMES: Final = f"{LIVE}, {SHIPPED}, a revision such as 12, or a folder with {MODEL} and {POLICIES} or {LINES}"
 """What a source may be, for the help of commands."""
 READ_WITHIN: Final = 60.0
@@ -64,7 +64,7 @@ def source_named(name: str) -> Source:
 
 
 def read_folder(folder: Path, lint: Lint = lint_model) -> Policy:
-    """Return the policy of ``folder``, as revision 0: its own part alone, or all lines of an export.
+    """Return the policy of ``folder``, as revision 0: its static policy alone, or all lines of an export.
 
     A folder with ``policies`` is laid out like the shipped files and read as strictly; one with
     ``policy.csv`` is an export, in which any line of the grammar may stand, so that a changed one can be
@@ -73,12 +73,12 @@ def read_folder(folder: Path, lint: Lint = lint_model) -> Policy:
     if (folder / LINES).exists():
         return _read_export(folder, lint)
     if (folder / POLICIES).is_dir():
-        return own_policy(read_shipped(folder / MODEL, folder / POLICIES, lint=lint))
+        return static_policy(read_shipped(folder / MODEL, folder / POLICIES, lint=lint))
     raise PolicyError(f"{folder} has neither {POLICIES} nor {LINES} beside {MODEL}")
 
 
-def own_policy(shipped: Shipped) -> Policy:
-    """Return the policy of the own part alone, as revision 0: nothing is registered, no Button exists."""
+def static_policy(shipped: Shipped) -> Policy:
+    """Return the static policy alone as a policy, as revision 0: nothing is registered, no Button exists."""
     return shipped.policy(Lines(), {}, 0)
 
 
@@ -97,7 +97,7 @@ def _read_export(folder: Path, lint: Lint) -> Policy:
 
 
 async def read_policy(source: Source, past: PastPolicies, database: Database | None) -> Policy:
-    """Return the policy of ``source``; ``past`` has the own part of this node, also for a past revision.
+    """Return the policy of ``source``; ``past`` has the static policy of this node, also for a past revision.
 
     ``database`` may be None unless ``source.stored``. Raises PolicyError if there is no such policy or it
     can't be used, RevisionUntrusted if it is not as it was published, and Unavailable.
@@ -105,7 +105,7 @@ async def read_policy(source: Source, past: PastPolicies, database: Database | N
     if source.folder is not None:
         return await asyncio.to_thread(read_folder, source.folder)
     if not source.stored:
-        return own_policy(past.shipped)
+        return static_policy(past.shipped)
     if database is None:
         raise PolicyError(f"{source.name}: this policy is in the database")
     if source.revision is None:

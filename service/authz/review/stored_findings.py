@@ -122,12 +122,12 @@ def _overlaps(names: Iterable[str]) -> Iterator[tuple[str, str]]:
         method, _, path = name.partition(" ")
         groups.setdefault((method, path.count("/")), []).append(path)
     for (method, _), paths in groups.items():
-        for path, others in _meeting(paths).items():
+        for path, others in _overlapping(paths).items():
             for other in losing(path, others):
                 yield f"{method} {path}", f"{method} {other}"
 
 
-def _meeting(paths: Iterable[str]) -> dict[str, list[str]]:
+def _overlapping(paths: Iterable[str]) -> dict[str, list[str]]:
     """Return, by path, the paths with a parameter at other places that fit some of its requests.
 
     ``paths`` have equally many segments. Two of them meet if their segments are equal wherever both have a
@@ -137,7 +137,7 @@ def _meeting(paths: Iterable[str]) -> dict[str, list[str]]:
     for path in paths:
         segments = path.split("/")
         by_places.setdefault(tuple(segment.startswith("{") for segment in segments), []).append(segments)
-    meeting: dict[str, list[str]] = {}
+    overlapping: dict[str, list[str]] = {}
     for mine, theirs in permutations(by_places, 2):
         literal = [at for at, places in enumerate(zip(mine, theirs, strict=True)) if not any(places)]
         known: dict[tuple[str, ...], list[str]] = {}
@@ -145,8 +145,8 @@ def _meeting(paths: Iterable[str]) -> dict[str, list[str]]:
             known.setdefault(tuple(segments[at] for at in literal), []).append("/".join(segments))
         for segments in by_places[mine]:
             if others := known.get(tuple(segments[at] for at in literal)):
-                meeting.setdefault("/".join(segments), []).extend(others)
-    return meeting
+                overlapping.setdefault("/".join(segments), []).extend(others)
+    return overlapping
 
 
 class _Holders:

@@ -845,7 +845,7 @@ export interface PolicyDiff {
   access: Access | null;
 }
 
-/** The policy that decided this request, and the policies of the workers of all nodes. `digest` is that of the shared part, `ownDigest` that of the own part of this node: model and files. `lineCount` are all lines, `total` those that fit the filters, and `rules` those of the page. */
+/** The policy that decided this request, and the policies of the workers of all nodes. `digest` is that of the stored policy, `ownDigest` that of the static policy of this node: model and files. `lineCount` are all lines, `total` those that fit the filters, and `rules` those of the page. */
 export interface PolicyInForce {
   revision: number;
   digest: string;
@@ -1367,7 +1367,7 @@ export interface Who {
   total: number;
 }
 
-/** A worker, its policy revision, and the fault if that can't be the newest. `ownDigest` is that of its node's own part of the policy; `null` for an older version. */
+/** A worker, its policy revision, and the fault if that can't be the newest. `ownDigest` is that of its node's static policy; `null` for an older version. */
 export interface Worker {
   worker: string;
   revision: number;

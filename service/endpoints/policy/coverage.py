@@ -10,9 +10,9 @@ from service.authz.engine.policy import Policy, is_registered
 from service.authz.engine.rules import ANYONE, LOGIN, RESOURCE
 from service.authz.publishing.discovery import guard_of, unrouted
 from service.authz.publishing.live import LivePolicy
-from service.authz.review.turns import ReviewTurns
+from service.authz.review.concurrency import ConcurrencyLimit
 from service.web.messages.context import RequestContext
-from service.web.messages.marks import named, needs
+from service.web.messages.operation_metadata import named, needs
 from service.web.messages.schema import PartQuery, Revision, Schema
 from service.web.requests.routes import Routes
 
@@ -49,10 +49,10 @@ class Coverage(Schema):
 class PolicyCoverage:
     """``/api/policy/coverage``."""
 
-    def __init__(self, live: LivePolicy, routes: Routes, turns: ReviewTurns) -> None:
+    def __init__(self, live: LivePolicy, routes: Routes, concurrency: ConcurrencyLimit) -> None:
         self._live = live
         self._routes = routes
-        self._turns = turns
+        self._concurrency = concurrency
 
     @needs("system:policy:read")
     @named("getPolicyCoverage")
@@ -69,8 +69,8 @@ class PolicyCoverage:
         registered = filter(is_registered, policy.rules.objects(RESOURCE))
         routes = [operation.object for operation in self._routes.operations]
         # A hundred thousand resources take a while to compare.
-        async with self._turns.turn():
-            lost = await self._turns.computed(unrouted, registered, routes)
+        async with self._concurrency.turn():
+            lost = await self._concurrency.computed(unrouted, registered, routes)
         return Coverage(policy.revision, guards, list(query.part(lost)), len(lost))
 
 

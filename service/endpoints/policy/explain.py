@@ -16,9 +16,9 @@ from service.authz.engine.rules import GRANT, PERMISSION, LayerName, object_faul
 from service.authz.publishing.live import LivePolicy
 from service.authz.review import subjects
 from service.authz.review.access import request_path
+from service.authz.review.concurrency import ConcurrencyLimit
 from service.authz.review.explain import Explanation, ObjectExplanation, explain, explain_object
 from service.authz.review.past import PastPolicies
-from service.authz.review.turns import ReviewTurns
 from service.endpoints.policy.explained import Explained, explained_answer, refusal_answer
 from service.endpoints.policy.revisions import require_kept
 from service.endpoints.policy.who_may import Method, place_of
@@ -31,7 +31,7 @@ from service.records.database.transactions import Connection, Database
 from service.records.policy import history
 from service.records.policy.history import Place
 from service.web.messages.context import RequestContext
-from service.web.messages.marks import example_body, logged, named, needs, refuses
+from service.web.messages.operation_metadata import example_body, logged, named, needs, refuses
 from service.web.messages.schema import Revision, Schema, whole
 
 DecisionId = Annotated[
@@ -72,14 +72,14 @@ class Explain:
         self,
         database: Database,
         live: LivePolicy,
-        turns: ReviewTurns,
+        concurrency: ConcurrencyLimit,
         past: PastPolicies,
         decision_log: str | Path,
     ) -> None:
         """``decision_log`` is where the decision log of this node goes: a file can be searched."""
         self._database = database
         self._live = live
-        self._turns = turns
+        self._concurrency = concurrency
         self._past = past
         self._decision_log = decision_log
 
@@ -101,7 +101,7 @@ class Explain:
         if asking is None:
             require_log(context.user, policy)
         revision = self._revision(body)
-        async with self._turns.turn():
+        async with self._concurrency.turn():
             event = None if asking else await self._event(body.decision_id)
             async with self._database.snapshot(within=history.READ_WITHIN) as connection:
                 past = _Past(connection, policy, self._past, revision)
@@ -121,12 +121,12 @@ class Explain:
     async def _event(self, decision_id: str | None) -> Event | None:
         if decision_id is None or not isinstance(self._decision_log, Path):
             return None
-        return await self._turns.computed(denial_in, self._decision_log, decision_id)
+        return await self._concurrency.computed(denial_in, self._decision_log, decision_id)
 
     def _revision(self, body: Question) -> int | None:
         """Return the revision that is asked, None for the one in force.
 
-        Conflict for a decision of a node whose own part was another: its answer can't be found here.
+        Conflict for a decision of a node whose static policy was another: its answer can't be found here.
         """
         if body.decision_id is None:
             return body.revision
@@ -139,12 +139,12 @@ class Explain:
 def revision_of(decision_id: str, own_digest: str) -> int:
     """Return the revision that has decided.
 
-    Conflict for a decision of a node whose own part was another than that with ``own_digest``.
+    Conflict for a decision of a node whose static policy was another than that with ``own_digest``.
     """
     revision, own, _ = decision_id.removeprefix("r").split("-")
     if not own_digest.startswith(own):
         raise Conflict(
-            "That decision was made by another own part of the policy than that of this node", rule="history"
+            "That decision was made by another static policy than that of this node", rule="history"
         )
     return int(revision)
 

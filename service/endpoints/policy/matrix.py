@@ -7,15 +7,15 @@ from typing import Annotated
 from msgspec import Meta
 
 from service.authz.publishing.live import LivePolicy
+from service.authz.review.concurrency import ConcurrencyLimit
 from service.authz.review.impact import Standing
 from service.authz.review.matrix import Matrix
 from service.authz.review.sources import standing_of
-from service.authz.review.turns import ReviewTurns
 from service.endpoints.policy.layers import Name, RoleCode
 from service.endpoints.policy.who_may import WITHIN
 from service.records.database.transactions import Database
 from service.web.messages.context import RequestContext
-from service.web.messages.marks import named, needs
+from service.web.messages.operation_metadata import named, needs
 from service.web.messages.schema import Page, PageQuery, Schema
 
 
@@ -71,17 +71,17 @@ def matrix_answer(standing: Standing, query: MatrixQuery) -> Page[MatrixRequest]
 class RoleMatrix:
     """``/api/policy/matrix``."""
 
-    def __init__(self, database: Database, live: LivePolicy, turns: ReviewTurns) -> None:
+    def __init__(self, database: Database, live: LivePolicy, concurrency: ConcurrencyLimit) -> None:
         self._database = database
         self._live = live
-        self._turns = turns
+        self._concurrency = concurrency
 
     @needs("system:policy:read")
     @named("getRoleMatrix")
     async def on_get(self, context: RequestContext, query: MatrixQuery) -> Page[MatrixRequest]:
         """List requests by path and method, each with the roles that pass it."""
         context.policy = policy = self._live.current
-        async with self._turns.turn():
+        async with self._concurrency.turn():
             async with self._database.snapshot(within=WITHIN) as connection:
                 standing = await standing_of(policy, connection)
-            return await self._turns.computed(matrix_answer, standing, query)
+            return await self._concurrency.computed(matrix_answer, standing, query)

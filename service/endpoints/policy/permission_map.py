@@ -8,7 +8,7 @@ from msgspec import Meta
 
 from service.authz.publishing.live import LivePolicy
 from service.web.messages.context import RequestContext
-from service.web.messages.marks import named, needs, tagged
+from service.web.messages.operation_metadata import named, needs, tagged
 from service.web.messages.preconditions import answer_tag, content_tag
 from service.web.messages.schema import Revision, Schema
 

@@ -15,7 +15,7 @@ from service.authz.publishing.watch import PolicyWatch
 from service.endpoints.policy.layers import Line
 from service.errors import Conflict
 from service.web.messages.context import RequestContext
-from service.web.messages.marks import logged, named, needs, publishes, refuses
+from service.web.messages.operation_metadata import logged, named, needs, publishes, refuses
 from service.web.messages.schema import SEVERAL, Moment, PartQuery, Published, Revision, Schema
 
 Count = Annotated[int, Meta(ge=0, examples=[296])]
@@ -24,7 +24,7 @@ Count = Annotated[int, Meta(ge=0, examples=[296])]
 class Worker(Schema):
     """A worker, its policy revision, and the fault if that can't be the newest.
 
-    `ownDigest` is that of its node's own part of the policy; `null` for an older version.
+    `ownDigest` is that of its node's static policy; `null` for an older version.
     """
 
     worker: Annotated[str, Meta(examples=["node-1:4711:9f03ab"])]
@@ -37,8 +37,8 @@ class Worker(Schema):
 class PolicyInForce(Schema):
     """The policy that decided this request, and the policies of the workers of all nodes.
 
-    `digest` is that of the shared part, `ownDigest` that of the own part of this node: model and files.
-    `lineCount` are all lines, `total` those that fit the filters, and `rules` those of the page.
+    `digest` is that of the stored policy, `ownDigest` that of the static policy of this node: model and
+    files. `lineCount` are all lines, `total` those that fit the filters, and `rules` those of the page.
     """
 
     revision: Revision

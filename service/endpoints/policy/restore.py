@@ -6,7 +6,7 @@ from service.administration.policy_restore import PolicyRestore
 from service.errors import Conflict, NotFound, PreconditionFailed, RateLimited, RevisionUntrusted
 from service.web.messages.context import RequestContext
 from service.web.messages.dry_run import Edited, MadeEdit
-from service.web.messages.marks import dry_run, logged, named, needs, publishes, refuses
+from service.web.messages.operation_metadata import dry_run, logged, named, needs, publishes, refuses
 from service.web.messages.preconditions import require_match, version_tag
 from service.web.messages.schema import Id, Revision
 

@@ -11,10 +11,10 @@ from msgspec import Meta, field
 
 from service.audit.chain.revision_seals import Authenticity, Judgement, RevisionSeals
 from service.authz.engine.policy import Policy
+from service.authz.review.concurrency import ConcurrencyLimit
 from service.authz.review.impact import Standing
 from service.authz.review.past import PastPolicies
 from service.authz.review.sources import standing_of
-from service.authz.review.turns import ReviewTurns
 from service.endpoints.policy.access_diff import Access, access_answer
 from service.errors import NotFound, RevisionUntrusted, ValidationFailed
 from service.records.database import paging
@@ -23,7 +23,7 @@ from service.records.policy import history, revisions
 from service.records.policy.history import ALL, Part, PublishedLine
 from service.records.policy.revisions import PolicyRevision, RevisionFilter
 from service.web.messages.context import RequestContext
-from service.web.messages.marks import named, needs, refuses
+from service.web.messages.operation_metadata import named, needs, refuses
 from service.web.messages.schema import (
     Id,
     Moment,
@@ -188,7 +188,7 @@ class OneRevision:
     @refuses(NotFound)
     @named("getRevision")
     async def on_get(self, context: RequestContext, query: LinesQuery, revision: Id) -> RevisionChanges:
-        """Read a revision of the policy, with the lines of the shared part that it added and removed."""
+        """Read a revision of the policy, with the lines of the stored policy that it added and removed."""
         async with self._database.snapshot(within=history.READ_WITHIN) as connection:
             stored = await revisions.read(connection, revision)
             if stored is None:
@@ -218,20 +218,20 @@ async def changes_answer(
 class Diff:
     """``/api/policy/diff``."""
 
-    def __init__(self, database: Database, past: PastPolicies, turns: ReviewTurns) -> None:
+    def __init__(self, database: Database, past: PastPolicies, concurrency: ConcurrencyLimit) -> None:
         self._database = database
         self._past = past
-        self._turns = turns
+        self._concurrency = concurrency
 
     @needs("system:policy:read")
     @refuses(RevisionUntrusted)
     @named("compareRevisions")
     async def on_get(self, context: RequestContext, query: DiffQuery) -> PolicyDiff:
-        """Compare the shared parts of two revisions of the policy, and what they decide.
+        """Compare the stored policies of two revisions of the policy, and what they decide.
 
         With the model and the endpoint lines of this node, and the current roles and users.
         """
-        async with self._turns.turn():
+        async with self._concurrency.turn():
             async with self._database.snapshot(within=history.READ_WITHIN) as connection:
                 await require_kept(connection, "from", query.from_)
                 await require_kept(connection, "to", query.to)
@@ -239,7 +239,9 @@ class Diff:
                 changed_lines = await history.difference(connection, query.from_, query.to, query.part)
                 compared = await self._policies(connection, query) if query.access else None
             part = PartQuery(page=query.page, size=query.access_size)
-            access = None if compared is None else await self._turns.computed(access_answer, *compared, part)
+            access = (
+                None if compared is None else await self._concurrency.computed(access_answer, *compared, part)
+            )
         return PolicyDiff(
             from_=query.from_,
             to=query.to,

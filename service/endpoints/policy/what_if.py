@@ -7,15 +7,15 @@ from typing import Annotated
 from msgspec import Meta, field
 
 from service.authz.publishing.live import LivePolicy
+from service.authz.review.concurrency import ConcurrencyLimit
 from service.authz.review.impact import Differences, Standing
 from service.authz.review.sources import standing_of
-from service.authz.review.turns import ReviewTurns
 from service.authz.review.what_if import what_if
 from service.endpoints.policy.who_may import WITHIN
 from service.records.database.transactions import Database
 from service.web.messages.context import RequestContext
 from service.web.messages.dry_run import AccessChange
-from service.web.messages.marks import example_parameters, named, needs
+from service.web.messages.operation_metadata import example_parameters, named, needs
 from service.web.messages.schema import Schema
 
 Codes = Annotated[
@@ -53,10 +53,10 @@ def _codes(text: str) -> list[str]:
 class WhatIf:
     """``/api/policy/what-if``."""
 
-    def __init__(self, database: Database, live: LivePolicy, turns: ReviewTurns) -> None:
+    def __init__(self, database: Database, live: LivePolicy, concurrency: ConcurrencyLimit) -> None:
         self._database = database
         self._live = live
-        self._turns = turns
+        self._concurrency = concurrency
 
     @needs("system:policy:read")
     @example_parameters(without="system:user:list")
@@ -64,7 +64,7 @@ class WhatIf:
     async def on_get(self, context: RequestContext, query: WhatIfQuery) -> WhatIfAnswer:
         """Tell who would gain and lose what if a role gave other codes; needs no right to change it."""
         context.policy = policy = self._live.current
-        async with self._turns.turn():
+        async with self._concurrency.turn():
             async with self._database.snapshot(within=WITHIN) as connection:
                 standing = await standing_of(policy, connection)
-            return await self._turns.computed(what_if_answer, standing, query)
+            return await self._concurrency.computed(what_if_answer, standing, query)

@@ -21,9 +21,9 @@ from service.authz.review.access import (
     what,
     who,
 )
+from service.authz.review.concurrency import ConcurrencyLimit
 from service.authz.review.sources import standing_of
 from service.authz.review.subjects import Subject, subject_of
-from service.authz.review.turns import ReviewTurns
 from service.endpoints.policy.layers import AskedLayer, Code, Name, PassedLayer, RoleCode, passed
 from service.endpoints.shown_services import ServiceName
 from service.errors import BadRequest, ValidationFailed
@@ -31,7 +31,7 @@ from service.kernel.services import PORTCULLIS
 from service.records import role_holdings
 from service.records.database.transactions import Connection, Database
 from service.web.messages.context import RequestContext
-from service.web.messages.marks import example_parameters, named, needs
+from service.web.messages.operation_metadata import example_parameters, named, needs
 from service.web.messages.schema import SEVERAL, Id, Page, PageQuery, Schema, page_answer
 
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
@@ -141,10 +141,10 @@ def _passing(role: access.PassingRole) -> PassingRole:
 class WhoMay:
     """``/api/policy/who``."""
 
-    def __init__(self, database: Database, live: LivePolicy, turns: ReviewTurns) -> None:
+    def __init__(self, database: Database, live: LivePolicy, concurrency: ConcurrencyLimit) -> None:
         self._database = database
         self._live = live
-        self._turns = turns
+        self._concurrency = concurrency
 
     @needs("system:policy:read")
     @example_parameters(method="GET")
@@ -152,10 +152,10 @@ class WhoMay:
     async def on_get(self, context: RequestContext, query: WhoQuery) -> Who:
         """List the roles that pass a request, with the lines and the held codes by which they pass."""
         context.policy, place = self._live.current, query.place
-        async with self._turns.turn():
+        async with self._concurrency.turn():
             async with self._database.snapshot(within=WITHIN) as connection:
                 standing = await standing_of(context.policy, connection)
-            passing = await self._turns.computed(who, standing, query.method, place, query.service)
+            passing = await self._concurrency.computed(who, standing, query.method, place, query.service)
         return who_answer(passing, context.policy.revision, query)
 
 
@@ -170,10 +170,10 @@ class PassingUser(Schema):
 class WhoUsers:
     """``/api/policy/who/users``."""
 
-    def __init__(self, database: Database, live: LivePolicy, turns: ReviewTurns) -> None:
+    def __init__(self, database: Database, live: LivePolicy, concurrency: ConcurrencyLimit) -> None:
         self._database = database
         self._live = live
-        self._turns = turns
+        self._concurrency = concurrency
 
     @needs("system:policy:read")
     @example_parameters(method="GET")
@@ -181,9 +181,9 @@ class WhoUsers:
     async def on_get(self, context: RequestContext, query: WhoQuery) -> Page[PassingUser]:
         """List the users who pass a request, by name."""
         context.policy, place = self._live.current, query.place
-        async with self._turns.turn(), self._database.snapshot(within=WITHIN) as connection:
+        async with self._concurrency.turn(), self._database.snapshot(within=WITHIN) as connection:
             standing = await standing_of(context.policy, connection)
-            passing = await self._turns.computed(who, standing, query.method, place, query.service)
+            passing = await self._concurrency.computed(who, standing, query.method, place, query.service)
             users = await role_holdings.holders(
                 connection,
                 passing.role_sets,
@@ -280,10 +280,10 @@ def _passed(entry: Access, policy: Policy, asking: Subject) -> Passed:
 class WhatMay:
     """``/api/policy/what``."""
 
-    def __init__(self, database: Database, live: LivePolicy, turns: ReviewTurns) -> None:
+    def __init__(self, database: Database, live: LivePolicy, concurrency: ConcurrencyLimit) -> None:
         self._database = database
         self._live = live
-        self._turns = turns
+        self._concurrency = concurrency
 
     @needs("system:policy:read")
     @example_parameters(role_code="auditor")
@@ -291,10 +291,10 @@ class WhatMay:
     async def on_get(self, context: RequestContext, query: WhatQuery) -> What:
         """List the requests that a role, a user or a set of codes passes, and the codes that it may grant."""
         context.policy = policy = self._live.current
-        async with self._turns.turn():
+        async with self._concurrency.turn():
             async with self._database.snapshot(within=WITHIN) as connection:
                 asking = await query.subject(connection)
-            return await self._turns.computed(what_answer, policy, asking, query)
+            return await self._concurrency.computed(what_answer, policy, asking, query)
 
 
 class OpenRequest(Schema):
@@ -320,14 +320,14 @@ def openings_answer(policy: Policy, query: PageQuery) -> Page[OpenRequest]:
 class Openings:
     """``/api/policy/openings``."""
 
-    def __init__(self, live: LivePolicy, turns: ReviewTurns) -> None:
+    def __init__(self, live: LivePolicy, concurrency: ConcurrencyLimit) -> None:
         self._live = live
-        self._turns = turns
+        self._concurrency = concurrency
 
     @needs("system:policy:read")
     @named("listOpenings")
     async def on_get(self, context: RequestContext, query: PageQuery) -> Page[OpenRequest]:
         """List the requests that need no role: those open to everybody, and those open to every login."""
         context.policy = policy = self._live.current
-        async with self._turns.turn():
-            return await self._turns.computed(openings_answer, policy, query)
+        async with self._concurrency.turn():
+            return await self._concurrency.computed(openings_answer, policy, query)

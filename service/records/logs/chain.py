@@ -61,7 +61,7 @@ async def save(connection: AsyncConnection, heads: Iterable[Head]) -> None:
     await connection.execute(statement, [asdict(head) for head in heads])
 
 
-async def untold(connection: AsyncConnection) -> list[Head]:
+async def unanchored(connection: AsyncConnection) -> list[Head]:
     """Return the heads that have grown since they were last logged, and record that they are logged now."""
     grown = (log_chain.c.told_number < log_chain.c.number, ~log_chain.c.dropped)
     statement = (

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from service.kernel.clock import now
 from service.kernel.event_ids import new_event_id
 
-MarkedKind = Literal[
+DeclaredKind = Literal[
     "INSERT",
     "UPDATE",
     "DELETE",
@@ -24,26 +24,26 @@ MarkedKind = Literal[
     "KICK",
     "BAN",
 ]
-"""What an operation does, as its mark says."""
+"""What an operation does, as its metadata say."""
 
 REFUSED_READ: Final = "REFUSED_READ"
-"""The kind of a refused request to an operation without a mark, which changes nothing."""
+"""The kind of a refused request to an operation that is not logged, which changes nothing."""
 
-OperationKind = Literal[MarkedKind, "REFUSED_READ"]
+OperationKind = Literal[DeclaredKind, "REFUSED_READ"]
 """The kind of an entry, by which the log is filtered."""
 
 
 class OperationEvent(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One call of a logged operation, successful or not, or refused reads.
 
-    ``module``, ``action`` and ``kind`` come from the operation's mark. ``client_ip`` is an address as text.
-    ``params`` and ``response`` are JSON values, or encoded JSON (``msgspec.Raw``), without secrets. ``error``
-    is the code of the refusal. ``decision`` is the enforcer's answer, if it was asked. ``targets`` are the
-    records that it was about; ``changes`` (JSON, bounded) is what it has saved of them, ``change_count`` the
-    number of all changes. ``trace_id`` is that of the request's trace, None without tracing.
-    ``dry_run`` is True if the request asked only what it would change, else None. ``repetitions`` says how
-    many refused reads the entry stands for, of which it tells the first; None for that of a single call.
-    ``event_id`` and ``create_time`` are set when it is created. Its JSON leaves out what is None.
+    ``module``, ``action`` and ``kind`` come from the operation's metadata. ``client_ip`` is an address as
+    text. ``params`` and ``response`` are JSON values, or encoded JSON (``msgspec.Raw``), without secrets.
+    ``error`` is the code of the refusal. ``decision`` is the enforcer's answer, if it was asked. ``targets``
+    are the records that it was about; ``changes`` (JSON, bounded) is what it has saved of them,
+    ``change_count`` the number of all changes. ``trace_id`` is that of the request's trace, None without
+    tracing. ``dry_run`` is True if the request asked only what it would change, else None. ``repetitions``
+    says how many refused reads the entry stands for, of which it tells the first; None for that of a single
+    call. ``event_id`` and ``create_time`` are set when it is created. Its JSON leaves out what is None.
     """
 
     module: str

@@ -42,7 +42,7 @@ _AT_ONCE: Final = 500  # lines between two turns of the event loop
 
 
 class PublishedLine(NamedTuple):
-    """A line of the shared part of the policy."""
+    """A line of the stored policy."""
 
     layer: str
     object: str

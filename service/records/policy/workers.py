@@ -40,7 +40,7 @@ class NodeFacts(TypedDict):
 class PolicyWorker:
     """A worker, the revision that it uses, and the fault that keeps it from the newest one, or None.
 
-    ``own_digest`` is the digest of its node's own part of the policy, ``facts`` are what it says of its node;
+    ``own_digest`` is the digest of its node's static policy, ``facts`` are what it says of its node;
     None for a version that reports none.
     """
 
@@ -96,7 +96,7 @@ async def report(
     own_digest: str | None,
     facts: NodeFacts | None = None,
 ) -> None:
-    """Record that ``worker`` uses ``revision`` and the own part with ``own_digest``, and ``facts``."""
+    """Record that ``worker`` uses ``revision`` and the static policy with ``own_digest``, and ``facts``."""
     reported = {
         "worker": worker,
         "revision": revision,

@@ -12,7 +12,7 @@ from service.records.schema.jobs import job, job_run
 from service.records.schema.log_chain import log_chain, log_set_aside, log_verification
 from service.records.schema.logs import IS_PREVIEW, login_log, operation_log
 from service.records.schema.policy import casbin_rule, policy_line, policy_revision, policy_worker
-from service.records.schema.restore_epochs import timeline
+from service.records.schema.restore_epochs import restore_epoch
 from service.records.schema.rights import (
     action_resource,
     api_key,
@@ -71,6 +71,7 @@ __all__ = [
     "policy_worker",
     "resource",
     "resource_history",
+    "restore_epoch",
     "retired_bit",
     "role",
     "role_menu",
@@ -78,7 +79,6 @@ __all__ = [
     "seeded",
     "service",
     "service_history",
-    "timeline",
     "token_life",
     "user",
     "user_ban",

@@ -1,4 +1,4 @@
-"""The timelines of this database: one row for its beginning, and one for each restore."""
+"""The restore epochs of this database: one row for its beginning, and one for each restore."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
 from service.records.schema.base import metadata, moment
 
-# Tokens carry the name of the newest timeline; those of the ones before are refused.
-timeline = Table(
+# Tokens carry the name of the newest restore epoch; those of the ones before are refused.
+restore_epoch = Table(
     "timeline",
     metadata,
     Column("number", Integer, CheckConstraint("number > 0", name="number"), primary_key=True),
@@ -18,7 +18,7 @@ timeline = Table(
     Column("backup_id", Text),
     Column("snapshot_time", DateTime(timezone=True)),
     Column("operator", Text),
-    # Other timelines that the restore has ended, of which the backup did not know.
+    # Other restore epochs that the restore has ended, of which the backup did not know.
     Column("ended", ARRAY(Text)),
     # Where the chains of the logs ended in the backup.
     Column("heads", JSONB),

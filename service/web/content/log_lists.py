@@ -60,7 +60,7 @@ FileFormat = Annotated[
 ]
 
 
-class TimelinePage(Schema, Generic[T]):
+class TimePage(Schema, Generic[T]):
     """One page of a long list, and the cursor of the next page, null at the end.
 
     `total` is exact up to 10,000. Beyond, it is 10,000 and `totalIsExact` is false. With a cursor it is null,
@@ -134,9 +134,9 @@ class Exported(Protocol):
         """The order."""
 
 
-async def timeline_page(
+async def time_page(
     reader: LogReader, log: Log[E, F], criteria: F, query: Paged, kind: type[W]
-) -> TimelinePage[W]:
+) -> TimePage[W]:
     """Return a page of ``log`` with entries as ``kind``; raises ValidationFailed for a bad cursor."""
     if query.cursor is not None and query.after is not None:
         raise ValidationFailed(("after", "Not together with cursor"))
@@ -149,7 +149,7 @@ async def timeline_page(
         size=query.size,
         newest_first=query.newest_first,
     )
-    return TimelinePage(
+    return TimePage(
         items=[kind.of(entry) for entry in listed.items],
         page=query.page,
         size=query.size,

@@ -1,4 +1,4 @@
-"""Operations as data: one method of one URI template, with its marks and types.
+"""Operations as data: one method of one URI template, with its operation metadata and types.
 
 The guard, the logs and the OpenAPI document read it; ``operation`` serves it.
 """
@@ -13,7 +13,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from service.authz.engine.rules import ANYONE
-from service.web.messages.marks import Mark
+from service.web.messages.operation_metadata import OperationMetadata
 
 ACCESS: Final = "/access/"
 """The prefix of what other services ask."""
@@ -46,7 +46,7 @@ class Operation:
     method: str
     template: str
     access: tuple[str, ...]
-    mark: Mark
+    metadata: OperationMetadata
     signature: Signature
     status: int
     name: str
@@ -71,7 +71,7 @@ class Operation:
     @cached_property
     def conditional(self) -> bool:
         """True if it is answered 304 to a client that already has the answer, by ``If-None-Match``."""
-        return self.method == "GET" and self.mark.tagged and not self.mark.shows_more
+        return self.method == "GET" and self.metadata.tagged and not self.metadata.shows_more
 
     @cached_property
     def public(self) -> bool:

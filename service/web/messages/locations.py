@@ -14,8 +14,8 @@ def tell_location(
 ) -> None:
     """Say where ``made`` is, the answer of ``operation`` to a request with ``arguments``; no record has none.
 
-    The last field of the template in the mark ``@created`` is its ``id``, the others are arguments.
+    The last field of the template in ``@created`` is its ``id``, the others are arguments.
     """
-    if template := operation.mark.location:
+    if template := operation.metadata.location:
         above, _, _ = template.rpartition("{")
         context.respond_header("Location", f"{above.format(**arguments)}{made.id}")

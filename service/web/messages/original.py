@@ -1,7 +1,7 @@
-"""The request that a proxy asks about (forward authentication): read from the headers of one dialect.
+"""The request that a proxy asks about (forward authentication): read from the headers of one header profile.
 
-Whatever header a dialect did not name could be the client's, so nothing else is read and no family stands in
-for another. Values come from the raw list of headers: joined duplicates could look like one value.
+Whatever header a header profile did not name could be the client's, so nothing else is read and no family
+stands in for another. Values come from the raw list of headers: joined duplicates could look like one value.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from service.authz.engine.paths import canonical_elsewhere
+from service.authz.engine.paths import canonical_external_path
 from service.authz.engine.rules import METHODS
 from service.errors import BadRequest
 from service.web.messages.context import Scope
@@ -59,7 +59,7 @@ _SPELT: Final = bytes.maketrans(_SEPARATORS, b"-" * len(_SEPARATORS))
 
 
 @dataclass(frozen=True, slots=True)
-class Dialect:
+class HeaderProfile:
     """Where a kind of proxy puts the method, the target and the host of the original request.
 
     Names of headers in lower case; None where they stand in the request line.
@@ -70,10 +70,10 @@ class Dialect:
     host: bytes
 
 
-CADDY: Final = Dialect(b"x-forwarded-method", b"x-forwarded-uri", b"x-forwarded-host")
-TRAEFIK: Final = Dialect(b"x-forwarded-method", b"x-forwarded-uri", b"x-forwarded-host")
-NGINX: Final = Dialect(b"x-original-method", b"x-original-uri", b"x-original-host")
-ENVOY: Final = Dialect(None, None, b"host")
+CADDY: Final = HeaderProfile(b"x-forwarded-method", b"x-forwarded-uri", b"x-forwarded-host")
+TRAEFIK: Final = HeaderProfile(b"x-forwarded-method", b"x-forwarded-uri", b"x-forwarded-host")
+NGINX: Final = HeaderProfile(b"x-original-method", b"x-original-uri", b"x-original-host")
+ENVOY: Final = HeaderProfile(None, None, b"host")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,25 +85,25 @@ class Original:
     host: str
 
 
-def original_of(scope: Scope, dialect: Dialect) -> Original:
+def original_of(scope: Scope, profile: HeaderProfile) -> Original:
     """Return the original request that ``scope`` asks about.
 
-    Raises BadRequest when a header of the dialect is missing or comes twice, for a method that is none of
+    Raises BadRequest when a header of the profile is missing or comes twice, for a method that is none of
     the known ones in upper case, for a path that could be read in two ways, and for headers with which a
     client would change the method or forge an identity, in any spelling that a back end takes for them.
     """
     headers = scope["headers"]
     for name, _ in headers:
         _refuse_forgery(name)
-    method = scope["method"] if dialect.method is None else _only(headers, dialect.method)
+    method = scope["method"] if profile.method is None else _only(headers, profile.method)
     if method not in _METHODS:
         raise BadRequest("The method of the original request is not known here")
     target = (
-        scope.get(TAIL, b"") if dialect.target is None else _only(headers, dialect.target).encode("latin-1")
+        scope.get(TAIL, b"") if profile.target is None else _only(headers, profile.target).encode("latin-1")
     )
     # Not by a parser of URLs, which would read the first segment of //a//b as a host.
-    path = canonical_elsewhere(target.partition(b"?")[0])
-    return Original(method, path, _only(headers, dialect.host))
+    path = canonical_external_path(target.partition(b"?")[0])
+    return Original(method, path, _only(headers, profile.host))
 
 
 def _refuse_forgery(name: bytes) -> None:

@@ -75,14 +75,14 @@ OF_WORKERS: Final = {
         "gauge", "1 while the worker does not trust the newest policy revision, and keeps the one before."
     ),
     "portcullis_policy_static_info": Family(
-        "gauge", "The digest of the own part of the policy of the worker's node; the value is 1.", ("digest",)
+        "gauge", "The digest of the static policy of the worker's node; the value is 1.", ("digest",)
     ),
     "portcullis_policy_workers_differing": Family(
         "gauge", "Workers of all nodes that decide by another own part of the policy than this one."
     ),
     "portcullis_policy_workers_not_allowed": Family(
         "gauge",
-        "Workers of all nodes whose own part of the policy the setting policy.own_digests does not name.",
+        "Workers of all nodes whose static policy the setting policy.own_digests does not name.",
     ),
     "portcullis_permission_bit_highest": Family(
         "gauge", "The highest bit position of a permission code; -1: none."

@@ -110,7 +110,7 @@ class RequestLog:
 
 def _parts(operation: Operation) -> tuple[str, str]:
     """Return what lines of an operation have before the status, and after the user."""
-    logged = operation.mark.logged
+    logged = operation.metadata.logged
     last = {} if logged is None else {"module": logged.module, "action": logged.action, "kind": logged.kind}
     method, template = json.dumps(operation.method), json.dumps(operation.template)
     after = "".join(f",{json.dumps(name)}:{json.dumps(text)}" for name, text in last.items())
@@ -145,7 +145,7 @@ def _line(context: RequestContext) -> _Line:
     if decision is not None and not decision.allowed:
         line.denied = decision.layer
         line.decision = decision.id
-    if operation is not None and (logged := operation.mark.logged) is not None:
+    if operation is not None and (logged := operation.metadata.logged) is not None:
         line.module = logged.module
         line.action = logged.action
         line.kind = logged.kind

@@ -10,7 +10,7 @@ import msgspec
 import structlog
 
 from service.kernel.metrics import Sample
-from service.web.observability.board import Slot
+from service.web.observability.shared_metrics import Slot
 
 EVERY: Final = 2.0
 """Seconds between two snapshots of a worker."""
@@ -48,14 +48,16 @@ class WorkerMetrics:
     def leave(self) -> None:
         """Forget the snapshot when the worker ends."""
         if self._slot is not None:
-            self._slot.board.clear(self._slot.number)
+            self._slot.shared_metrics.clear(self._slot.number)
 
     def of_node(self) -> list[Sample]:
         """Return the samples of all workers, labelled by worker."""
         number, by_worker = _ALONE, {}
         if self._slot is not None:
             number = self._slot.number
-            by_worker = {slot: _decode(snapshot) for slot, snapshot in self._slot.board.read().items()}
+            by_worker = {
+                slot: _decode(snapshot) for slot, snapshot in self._slot.shared_metrics.read().items()
+            }
         by_worker[number] = self._own()
         return [
             Sample(sample.name, sample.value, {"worker": str(number), **sample.labels})
@@ -68,7 +70,7 @@ class WorkerMetrics:
 
     def _post(self, slot: Slot) -> None:
         try:
-            slot.board.write(slot.number, _encode(self._own()))
+            slot.shared_metrics.write(slot.number, _encode(self._own()))
         except ValueError as error:
             if not self._too_long:
                 _log.error("other workers can't show the metrics of this one", reason=str(error))

@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 document, generated from the marks and types of the operations."""
+"""The OpenAPI 3.1 document, generated from the operation metadata and types of the operations."""
 
 from __future__ import annotations
 
@@ -78,12 +78,12 @@ def openapi(
                 **_cookie_schemes(access_cookie),
                 **(
                     {"proxyKey": _PROXY_KEY}
-                    if any(shown_operation.mark.subrequest for shown_operation in shown)
+                    if any(shown_operation.metadata.subrequest for shown_operation in shown)
                     else {}
                 ),
                 **(
                     {"client": _CLIENT}
-                    if any(shown_operation.mark.by_client for shown_operation in shown)
+                    if any(shown_operation.metadata.by_client for shown_operation in shown)
                     else {}
                 ),
             },
@@ -95,7 +95,7 @@ def openapi(
 def _is_page(operation: Operation) -> bool:
     if operation.template.startswith(_PAGES):
         return True
-    return operation.signature.answer is Document and operation.mark.form is None
+    return operation.signature.answer is Document and operation.metadata.form is None
 
 
 def _token_scheme(name: str, prefix: str) -> dict[str, Any]:
@@ -144,7 +144,7 @@ def _operation(operation: Operation, schemas: Schemas, *, with_cookies: bool) ->
     access = operation.access or (ANYONE,)
     problems = problem_responses(operation, with_cookies=with_cookies)
     made: dict[str, Any] = {
-        "operationId": operation.mark.operation_id or _operation_id(operation),
+        "operationId": operation.metadata.operation_id or _operation_id(operation),
         "tags": [operation.noun],
         "summary": operation.summary,
         "description": "\n\n".join(
@@ -160,17 +160,20 @@ def _operation(operation: Operation, schemas: Schemas, *, with_cookies: bool) ->
     if parameters := [*schemas.parameters(operation), *header_parameters(operation)]:
         made["parameters"] = parameters
     if (body := operation.signature.body) is not None:
-        shown = {} if operation.mark.example is None else {"example": operation.mark.example}
+        shown = {} if operation.metadata.example is None else {"example": operation.metadata.example}
         media = {"schema": schemas.of(body), **shown}
         content: dict[str, Any] = dict.fromkeys(media_types(body), media)
         if issubclass(body, Table):
             content[CSV] = {"schema": {"type": "string"}, "example": header_of(body)}
-            content[JSON_LINES] = {"schema": {"type": "string"}, "example": _lines(operation.mark.example)}
+            content[JSON_LINES] = {
+                "schema": {"type": "string"},
+                "example": _lines(operation.metadata.example),
+            }
         made["requestBody"] = {"required": not is_optional(body), "content": content}
-    elif field := operation.mark.file:
+    elif field := operation.metadata.file:
         made["requestBody"] = {"required": True, "content": {"multipart/form-data": _upload(field)}}
-    elif form := operation.mark.form:
-        filled = {"schema": schemas.of(form.takes), "example": operation.mark.example}
+    elif form := operation.metadata.form:
+        filled = {"schema": schemas.of(form.takes), "example": operation.metadata.example}
         made["requestBody"] = {"required": True, "content": {_FORM: filled}}
     return made
 
@@ -179,7 +182,9 @@ def _needs(operation: Operation, access: tuple[str, ...]) -> str:
     """Return a sentence that says who may call ``operation`` with ``access``."""
     if access == (ANYONE,):
         return (
-            "Needs no login, but a client's credentials." if operation.mark.by_client else "Needs no login."
+            "Needs no login, but a client's credentials."
+            if operation.metadata.by_client
+            else "Needs no login."
         )
     if access == (LOGIN,):
         return "Needs a login, and no permission."
@@ -192,21 +197,21 @@ def _needs(operation: Operation, access: tuple[str, ...]) -> str:
 
 def _keys(operation: Operation) -> str:
     """Return a sentence for an operation that refuses an ``Idempotency-Key``; "" for all others."""
-    why = operation.mark.refuses_keys
+    why = operation.metadata.refuses_keys
     return f"Refuses an `{KEY}`: {why}." if why else ""
 
 
 def _security(operation: Operation, *, with_cookies: bool) -> list[dict[str, list[str]]]:
     if operation.access in ((), (ANYONE,)):
         # Or by the form, which no security scheme can say (RFC 6749 §2.3.1).
-        return [{"client": []}, {}] if operation.mark.by_client else []
+        return [{"client": []}, {}] if operation.metadata.by_client else []
     ways: list[dict[str, list[str]]] = [{"bearer": []}]
     if with_cookies:
         ways.append({"cookie": []} if operation.method == "GET" else {"cookie": [], "csrf": []})
-    if operation.mark.subrequest:
+    if operation.metadata.subrequest:
         # The proxy alone, or also the user whose request it asks about.
         ways = [{"proxyKey": [], **way} for way in ({}, *ways)]
-    if operation.mark.by_client:
+    if operation.metadata.by_client:
         ways.append({"client": []})
     return ways
 
@@ -214,7 +219,7 @@ def _security(operation: Operation, *, with_cookies: bool) -> list[dict[str, lis
 def _responses(operation: Operation, schemas: Schemas, problems: Mapping[str, Any]) -> dict[str, Any]:
     """Return all answers by status: successes, ``problems``, and the errors of an operation for forms."""
     responses: dict[str, Any] = {**_successes(operation, schemas), **problems}
-    if form := operation.mark.form:
+    if form := operation.metadata.form:
         for status in map(str, form.statuses):
             other = responses.get(status, {"description": "", "content": {}})
             description = "; ".join(filter(None, ("Refused by the specification", other["description"])))
@@ -226,7 +231,7 @@ def _responses(operation: Operation, schemas: Schemas, problems: Mapping[str, An
 def _successes(operation: Operation, schemas: Schemas) -> dict[str, Any]:
     """Return the answers of a success by status: a dry run is answered 200, also where a write is 201."""
     done = _success(operation, schemas)
-    if ANY_TYPE in operation.mark.media:
+    if ANY_TYPE in operation.metadata.media:
         return {
             str(OK): done,
             "206": {**done, "description": "The part that `Range` asks for"},
@@ -235,7 +240,7 @@ def _successes(operation: Operation, schemas: Schemas) -> dict[str, Any]:
         }
     if operation.conditional:
         return {str(OK): done, "304": {"description": "The client has the answer, by `If-None-Match`"}}
-    if not operation.mark.dry_run:
+    if not operation.metadata.dry_run:
         return {str(operation.status): done}
     dry = envelope_of(schemas.of(DryRunAnswer))
     if operation.status != OK:
@@ -248,11 +253,11 @@ def _successes(operation: Operation, schemas: Schemas) -> dict[str, Any]:
 
 
 def _success(operation: Operation, schemas: Schemas) -> dict[str, Any]:
-    if operation.mark.media:
-        sent = operation.mark.sent
+    if operation.metadata.media:
+        sent = operation.metadata.sent
         known = {} if sent is None else {JSON: {"schema": schemas.of(sent)}}
-        return {"description": "The file", "content": _files(operation.mark.media) | known}
-    if form := operation.mark.form:
+        return {"description": "The file", "content": _files(operation.metadata.media) | known}
+    if form := operation.metadata.form:
         return {"description": "Done", "content": {JSON: {"schema": schemas.of(form.answers)}}}
     data = schemas.of(operation.signature.answer)
     schema = data if is_protocol(operation.signature.answer) else envelope_of(data)

@@ -118,15 +118,15 @@ def response_headers(operation: Operation, status: int) -> dict[str, Any]:
     if operation.in_group:
         names.append("X-Policy-Revision")
     if status == operation.status:
-        names += [IN_FORCE] if operation.mark.publishes else []
-        names += ["ETag"] if operation.mark.tagged else []
-        names += [REPLAYED] if operation.mark.idempotent else []
-        names += IDENTITY if operation.mark.subrequest else ()
-    if status == RequestUnderWay.status and operation.mark.idempotent:
+        names += [IN_FORCE] if operation.metadata.publishes else []
+        names += ["ETag"] if operation.metadata.tagged else []
+        names += [REPLAYED] if operation.metadata.idempotent else []
+        names += IDENTITY if operation.metadata.subrequest else ()
+    if status == RequestUnderWay.status and operation.metadata.idempotent:
         names.append("Retry-After")
-    if operation.mark.media and status in _SENT:
+    if operation.metadata.media and status in _SENT:
         names.append("Content-Disposition")
-    if (ANY_TYPE in operation.mark.media and status < BadRequest.status) or status == NOT_MODIFIED:
+    if (ANY_TYPE in operation.metadata.media and status < BadRequest.status) or status == NOT_MODIFIED:
         names.append("ETag")
     components = _COMPONENTS.get(status, {})
     return {name: {"$ref": f"#/components/headers/{components.get(name, name)}"} for name in names}
@@ -135,12 +135,12 @@ def response_headers(operation: Operation, status: int) -> dict[str, Any]:
 def header_parameters(operation: Operation) -> list[dict[str, Any]]:
     """Return the header parameters of ``operation``, besides those of credentials and body."""
     parameters = []
-    if PreconditionFailed in operation.mark.refusals:
+    if PreconditionFailed in operation.metadata.refusals:
         parameters.append(_IF_MATCH)
     if operation.conditional:
         parameters.append(_IF_NONE_MATCH)
-    if operation.mark.idempotent:
+    if operation.metadata.idempotent:
         parameters.append(_KEY)
-    if operation.in_group and not (operation.public or operation.mark.subrequest):
+    if operation.in_group and not (operation.public or operation.metadata.subrequest):
         parameters.append(_AT_LEAST)
     return parameters

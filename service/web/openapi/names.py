@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from service.web.openapi.problem_schemas import SCHEMAS
 
-_PAGE: Final = re.compile(r"(?:Timeline)?Page_(\w+)_")
+_PAGE: Final = re.compile(r"(?:Time)?Page_(\w+)_")
 
 _ENUMERATIONS: Final = {
     frozenset(words.split()): name

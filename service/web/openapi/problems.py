@@ -69,22 +69,22 @@ _EXTRA: Final[dict[str, dict[str, Any]]] = {
 
 def refusals_of(operation: Operation, *, with_cookies: bool = False) -> list[type[Refusal]]:
     """Return all refusals that ``operation`` can answer, ordered by status and code."""
-    possible: set[type[Refusal]] = {*ALWAYS, *operation.mark.refusals}
+    possible: set[type[Refusal]] = {*ALWAYS, *operation.metadata.refusals}
     if operation.in_group:
         possible.update(IN_GROUP)
         if not operation.public:
             possible.update(WITH_LOGIN)
-        if with_cookies and (operation.method != "GET" or operation.mark.subrequest):
+        if with_cookies and (operation.method != "GET" or operation.metadata.subrequest):
             possible.add(CsrfFailed)
-        if operation.mark.subrequest:
+        if operation.metadata.subrequest:
             possible.add(ProxyRefused)
-    if operation.signature.body is not None or operation.mark.file or operation.mark.form:
+    if operation.signature.body is not None or operation.metadata.file or operation.metadata.form:
         possible.update(WITH_BODY)
-    if operation.mark.idempotent:
+    if operation.metadata.idempotent:
         possible.update(WITH_KEY)
     if is_protocol(operation.signature.body):
         possible -= {UnsupportedMediaType, ValidationFailed}
-    if operation.mark.form:
+    if operation.metadata.form:
         possible -= {UnsupportedMediaType}
     return sorted(possible, key=lambda refusal: (refusal.status, refusal.code))
 

@@ -33,10 +33,10 @@ class Schemas:
         kinds: list[Any] = []
         for operation in operations:
             signature = operation.signature
-            kinds += [] if operation.mark.media or operation.mark.form else [signature.answer]
-            kinds += [DryRunAnswer] if operation.mark.dry_run else []
-            kinds += [operation.mark.sent] if operation.mark.sent else []
-            kinds += [form.takes, form.answers, form.refuses] if (form := operation.mark.form) else []
+            kinds += [] if operation.metadata.media or operation.metadata.form else [signature.answer]
+            kinds += [DryRunAnswer] if operation.metadata.dry_run else []
+            kinds += [operation.metadata.sent] if operation.metadata.sent else []
+            kinds += [form.takes, form.answers, form.refuses] if (form := operation.metadata.form) else []
             kinds += signature.path.values()
             kinds += [signature.body] if signature.body else []
             kinds += [field.type for field in _fields(operation)]
@@ -68,8 +68,8 @@ class Schemas:
         schema = dict(_ID if kind is int else self.of(kind))
         shown = schema.pop("examples", ())
         parameter = {"name": camel(name), "in": "path", "required": True, "schema": schema}
-        if name in operation.mark.parameters:
-            return parameter | {"example": operation.mark.parameters[name]}
+        if name in operation.metadata.parameters:
+            return parameter | {"example": operation.metadata.parameters[name]}
         if schema["type"] != "integer":
             return parameter | ({"example": shown[0]} if shown else {})
         if operation.method == "GET":
@@ -84,8 +84,8 @@ class Schemas:
             "required": field.required,
             "schema": schema,
         }
-        if field.name in operation.mark.parameters:
-            parameter["example"] = operation.mark.parameters[field.name]
+        if field.name in operation.metadata.parameters:
+            parameter["example"] = operation.metadata.parameters[field.name]
         elif field.required:
             parameter["example"] = (schema.pop("examples", None) or schema["enum"])[0]
         if schema.get("type") == "array":

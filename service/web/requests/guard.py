@@ -112,7 +112,7 @@ class AuthorizationGuard:
     async def _authenticate(
         self, context: RequestContext, operation: Operation, policy: Policy
     ) -> int | None:
-        if operation.mark.subrequest:
+        if operation.metadata.subrequest:
             identified = await self._proxy(context, policy)
         else:
             identified = await self._sender(context, operation, policy)
@@ -136,7 +136,7 @@ class AuthorizationGuard:
         try:
             token = self._token.of(context.request)
         except Unauthenticated:
-            if not operation.mark.by_client:
+            if not operation.metadata.by_client:
                 raise
         else:
             return await self._authenticator.authenticate(token, policy.permission_map)
@@ -169,7 +169,7 @@ class AuthorizationGuard:
 def _least_revision(context: RequestContext, operation: Operation) -> int:
     """Return the oldest revision that may decide the request; 0 if it does not say."""
     least = context.request.raw_header(_MIN_REVISION)
-    if least is None or operation.mark.subrequest:  # of a subrequest, it is a header of the client
+    if least is None or operation.metadata.subrequest:  # of a subrequest, it is a header of the client
         return 0
     if _REVISION.fullmatch(least) is None:
         raise BadRequest(f"{MIN_REVISION} is not the number of a revision")

@@ -15,7 +15,7 @@ from service.records.idempotent_answers import KeyScope, SentAnswer, hash_of
 from service.web.messages.context import RequestContext
 from service.web.messages.description import Operation
 from service.web.messages.locations import tell_location
-from service.web.messages.marks import MarkError
+from service.web.messages.operation_metadata import MetadataError
 from service.web.messages.schema import json_text
 from service.web.requests.recording import sensitive_parts
 
@@ -38,18 +38,18 @@ def with_keys(operation: Operation, run: Run, writes: KeyedWrites | None) -> Run
 
     Raises MarkError if nothing serves its keys, or if its answer could hold a secret, which is never kept.
     """
-    if why := operation.mark.refuses_keys:
+    if why := operation.metadata.refuses_keys:
         return _refusing(run, why)
-    make = operation.mark.idempotent
+    make = operation.metadata.idempotent
     if make is None:
         return run
     secret = sensitive_parts(operation.signature)
     if writes is None or operation.signature.body is None or secret.answer:
-        raise MarkError(f"{operation.object}: its answers can't be kept under an {KEY}")
+        raise MetadataError(f"{operation.object}: its answers can't be kept under an {KEY}")
 
     async def keyed(context: RequestContext, arguments: dict[str, Any]) -> tuple[Any, int]:
         key = _key_of(context)
-        if key is None or (operation.mark.dry_run and arguments["query"].dry_run):
+        if key is None or (operation.metadata.dry_run and arguments["query"].dry_run):
             return await run(context, arguments)
 
         def answer(*saved: object) -> SentAnswer:
@@ -79,11 +79,11 @@ def leaves_keys_open(operation: Operation) -> bool:
 
     That is so where a repetition would create something again, or could not be answered with the same secret.
     """
-    mark = operation.mark
-    decided = mark.idempotent is not None or bool(mark.refuses_keys) or mark.asks
+    metadata = operation.metadata
+    decided = metadata.idempotent is not None or bool(metadata.refuses_keys) or metadata.asks
     if operation.method != "POST" or decided:
         return False
-    return bool(mark.location) or sensitive_parts(operation.signature).answer
+    return bool(metadata.location) or sensitive_parts(operation.signature).answer
 
 
 def _refusing(run: Run, why: str) -> Run:

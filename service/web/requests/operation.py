@@ -20,7 +20,7 @@ from service.web.messages.context import RequestContext
 from service.web.messages.description import Operation
 from service.web.messages.dry_run import DryRunAnswer, ImpactOf, dry_answer
 from service.web.messages.locations import tell_location
-from service.web.messages.marks import MarkError
+from service.web.messages.operation_metadata import MetadataError
 from service.web.messages.preconditions import answer_tag, content_tag
 from service.web.messages.queries import no_query, path_reader, query_of
 from service.web.messages.schema import Document, envelope, is_protocol, json_text
@@ -71,9 +71,9 @@ def responder_of(
     read_body = None if signature.body is None else _body(signature.body, public=operation.public).read
     answer_of = _encoder_of(operation)
     streams = signature.answer is Stream
-    tell = acknowledged if operation.mark.publishes else None
-    checks_query = admit is not None and not (operation.mark.subrequest or is_protocol(signature.body))
-    recording = None if operation.mark.logged is None else Recording(operation, operation.mark.logged)
+    tell = acknowledged if operation.metadata.publishes else None
+    checks_query = admit is not None and not (operation.metadata.subrequest or is_protocol(signature.body))
+    recording = None if operation.metadata.logged is None else Recording(operation, operation.metadata.logged)
     event_of = None if recording is None else recording.event
     keeps_answer = recording is not None and recording.keeps_answer
     run = with_keys(operation, _run_of(operation, function, impact_of), keyed_writes)
@@ -106,7 +106,7 @@ def responder_of(
 
 
 def _run_of(operation: Operation, function: Function, impact_of: ImpactOf | None) -> Run:
-    if operation.mark.dry_run:
+    if operation.metadata.dry_run:
         return _with_dry_run(operation, function, impact_of)
     return _plain(operation, function)
 
@@ -123,7 +123,7 @@ def _plain(operation: Operation, function: Function) -> Run:
 def _with_dry_run(operation: Operation, function: Function, impact_of: ImpactOf | None) -> Run:
     """Return what calls ``function``, or has ``impact_of`` call it when the query asks for a dry run."""
     if impact_of is None:
-        raise MarkError(f"{operation.object}: nothing serves its dry runs")
+        raise MetadataError(f"{operation.object}: nothing serves its dry runs")
     plain = _plain(operation, function)
 
     async def run(context: RequestContext, arguments: dict[str, Any]) -> tuple[Any, int]:

@@ -20,20 +20,20 @@ from service.audit.redaction import is_sensitive, kept, redacted_query
 from service.audit.refused_reads import RefusedReads
 from service.errors import ValidationFailed
 from service.kernel.text import printable
-from service.records.logs.operation_events import REFUSED_READ, MarkedKind, OperationEvent
+from service.records.logs.operation_events import REFUSED_READ, DeclaredKind, OperationEvent
 from service.web.content.streams import Stream
 from service.web.messages.context import RequestContext
 from service.web.messages.description import Operation, Signature
 from service.web.messages.dry_run import is_dry_run
-from service.web.messages.marks import Logged
 from service.web.messages.members import Members, members_of
+from service.web.messages.operation_metadata import Logged
 from service.web.messages.schema import Document
 from service.web.requests.problems import document
 
 UNANSWERED: Final = 499
 """The status of a call that ended without an answer, as proxies log it; its error is ``unanswered``."""
 
-REPLAY: Final[MarkedKind] = "QUERY"
+REPLAY: Final[DeclaredKind] = "QUERY"
 """The kind of a call whose answer was kept from an earlier one: it only reads."""
 
 _REFUSED: Final = 400
@@ -48,7 +48,7 @@ class Recording:
     """Records calls of one operation; everything static is computed once."""
 
     def __init__(self, operation: Operation, logged: Logged) -> None:
-        """``logged`` describes the calls: the mark of ``operation``, or what stands for it."""
+        """``logged`` describes the calls: the metadata of ``operation``, or what stands for it."""
         signature = operation.signature
         self._logged = logged
         self._method = operation.method
@@ -182,7 +182,7 @@ def note_refused_read(reads: RefusedReads, context: RequestContext) -> None:
 @cache
 def _recording_of_reads(operation: Operation) -> Recording:
     """Return what records refusals of ``operation``, under its names in path and document."""
-    name = operation.mark.operation_id or operation.object
+    name = operation.metadata.operation_id or operation.object
     return Recording(operation, Logged(operation.noun, name, REFUSED_READ, params=False, response=False))
 
 

@@ -108,11 +108,11 @@ class Routes:
     def check(
         self, endpoint_rules: Iterable[Rule], catalogue: Mapping[str, AbstractSet[str]] | None = None
     ) -> None:
-        """Raise RoutesError with all routes that lack a mark, and all differences from ``endpoint_rules``.
+        """Raise RoutesError with all routes without access, and all differences from ``endpoint_rules``.
 
         Also with those from ``catalogue``, the codes by endpoint, if it is given. Every method except GET
         also needs ``@logged`` or ``@asks``, and each ``POST`` that creates something or answers a secret a
-        mark about ``Idempotency-Key``.
+        declaration about ``Idempotency-Key``.
         """
         faults = [
             f"{operation.object}: {operation.name} has no @public, @login or @needs"
@@ -120,7 +120,7 @@ class Routes:
             if not operation.access
         ]
         faults += [
-            f"{operation.object}: it is in no group and is not guarded, so its mark means nothing"
+            f"{operation.object}: it is in no group and is not guarded, so what it declares means nothing"
             for operation in self.outside
             if operation.access
         ]
@@ -129,8 +129,8 @@ class Routes:
             for operation in self.operations
             if operation.access
             and operation.method != "GET"
-            and operation.mark.logged is None
-            and not operation.mark.asks
+            and operation.metadata.logged is None
+            and not operation.metadata.asks
         ]
         faults += [
             f"{operation.object}: it creates something or answers a secret, and has no @idempotent or "
@@ -183,7 +183,7 @@ class Routes:
         self, template: str, operations: Sequence[Operation], responders: dict[str, Responder]
     ) -> _Methods:
         """Return the map of a route: what is not there is 405, unless it is asked by any method."""
-        if any(operation.mark.subrequest for operation in operations):
+        if any(operation.metadata.subrequest for operation in operations):
             if list(responders) != ["GET"]:
                 raise RoutesError([f"{template}: what is asked by any method is a GET alone"])
             return _Methods({}, responders["GET"])
@@ -194,7 +194,7 @@ class Routes:
     @property
     def takes_path(self) -> list[str]:
         """The templates after which the raw path of another request follows."""
-        return [operation.template for operation in self.operations if operation.mark.takes_path]
+        return [operation.template for operation in self.operations if operation.metadata.takes_path]
 
 
 def _responders(endpoint: object) -> dict[str, Callable[..., Any]]:

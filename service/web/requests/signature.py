@@ -1,4 +1,4 @@
-"""Descriptions of responders from their marks and annotations, read once at registration."""
+"""Descriptions of responders from their operation metadata and annotations, read once at registration."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from service.web.content.streams import Stream
 from service.web.messages.context import RequestContext
 from service.web.messages.description import Operation, Signature
 from service.web.messages.dry_run import DryRunQuery
-from service.web.messages.marks import MarkError, mark_of
 from service.web.messages.members import members_of
+from service.web.messages.operation_metadata import MetadataError, metadata_of
 from service.web.messages.schema import Document
 
 CREATED: Final = 201
@@ -36,8 +36,8 @@ class SignatureError(TypeError):
 def describe(method: str, template: str, responder: Callable[..., Any], *, public: bool = False) -> Operation:
     """Return the description of the bound ``responder`` that serves ``method`` of ``template``.
 
-    ``public`` opens the route like ``@public``. Raises ``MarkError`` if that contradicts a mark, or marks
-    contradict types, and ``SignatureError`` like ``signature_of``. Results are cached.
+    ``public`` opens the route like ``@public``. Raises ``MetadataError`` if that contradicts the operation
+    metadata, or these contradict types, and ``SignatureError`` like ``signature_of``. Results are cached.
     """
     key = (method, template, getattr(responder, "__func__", responder), public)
     if key not in _described:
@@ -46,24 +46,24 @@ def describe(method: str, template: str, responder: Callable[..., Any], *, publi
 
 
 def _description(method: str, template: str, responder: Callable[..., Any], *, public: bool) -> Operation:
-    mark = mark_of(responder)
-    if public and mark.access not in ((), (ANYONE,)):
-        raise MarkError(f"{method} {template} is declared public, and its responder is not")
+    metadata = metadata_of(responder)
+    if public and metadata.access not in ((), (ANYONE,)):
+        raise MetadataError(f"{method} {template} is declared public, and its responder is not")
     signature = signature_of(responder, template)
-    if (signature.answer is Stream) != bool(mark.media):
-        raise MarkError(f"{method} {template}: a Stream has @sends, and nothing else has")
-    if mark.dry_run:
+    if (signature.answer is Stream) != bool(metadata.media):
+        raise MetadataError(f"{method} {template}: a Stream has @sends, and nothing else has")
+    if metadata.dry_run:
         if signature.query is not None:
-            raise MarkError(f"{method} {template}: @dry_run gives it its query, and it has one already")
+            raise MetadataError(f"{method} {template}: @dry_run gives it its query, and it has one already")
         signature = _with_dry_run(signature)
     summary, _, description = (inspect.getdoc(responder) or f"{method} {template}").partition("\n")
     return Operation(
         method=method,
         template=template,
-        access=(ANYONE,) if public else mark.access,
-        mark=mark,
+        access=(ANYONE,) if public else metadata.access,
+        metadata=metadata,
         signature=signature,
-        status=CREATED if mark.location else OK,
+        status=CREATED if metadata.location else OK,
         name=getattr(responder, "__qualname__", repr(responder)),
         summary=summary.rstrip("."),
         description=description.strip(),

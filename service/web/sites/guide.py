@@ -9,7 +9,7 @@ import service
 from service.errors import NotFound
 from service.web.content.streams import Stream, nothing
 from service.web.messages.context import RequestContext
-from service.web.messages.marks import sends
+from service.web.messages.operation_metadata import sends
 from service.web.messages.schema import Document
 from service.web.requests.routes import Routes
 from service.web.sites.sites import HTML, TEXT, Folder, add_site

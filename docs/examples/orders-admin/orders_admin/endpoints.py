@@ -1,4 +1,4 @@
-"""The endpoints of the extension. The marks say who may call them, and what the operation log keeps."""
+"""The endpoints of the extension. Decorators declare who may call them, and what the operation log keeps."""
 
 from __future__ import annotations
 

@@ -16,12 +16,12 @@ _STAR: Final = "*"
 Segments = tuple[str, ...]
 
 
-def representatives(codes: Iterable[str]) -> set[str]:
+def canonical_samples(codes: Iterable[str]) -> set[str]:
     """Return held codes such that each possible held code is to ``codes`` what one of them is.
 
     That is, every predicate of the model says the same of both and of each of ``codes``, the codes of lines;
     words among these are left out, since no held code matches a word. Held codes that hold none of ``codes``
-    are to them as no code at all, and have no representative.
+    are to them as no code at all, and have no canonical sample.
 
     Why these do: ``*`` and the codes themselves stand for themselves. For ``a:b:*`` that holds one of
     ``codes``, ``a:b`` is the beginning of one. A pattern that holds some of ``codes`` and no others may keep

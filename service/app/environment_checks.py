@@ -12,7 +12,7 @@ from service.web.observability.forwarding import ForwardingWatch
 from service.web.observability.readiness import Check
 
 
-class Surroundings:
+class EnvironmentChecks:
     """Watches them for one worker, by its settings."""
 
     def __init__(self, settings: Settings) -> None:

@@ -18,7 +18,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class ReviewTurns:
+class ConcurrencyLimit:
     """Answers one question at a time, in a thread of its own.
 
     A question takes a second with ten thousand resources. If many were answered at once, they would take all

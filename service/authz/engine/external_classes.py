@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from service.authz.engine.meeting_shapes import PARAMETER, MeetingShapes
+from service.authz.engine.overlapping_patterns import PARAMETER, OverlappingPatterns
 from service.authz.engine.paths import shape
 from service.authz.engine.policy import Policy
 from service.authz.engine.request_classes import ANY, Compared, RequestClass, compared_classes
@@ -12,14 +12,14 @@ from service.authz.engine.rules import UNREGISTERED
 from service.kernel.services import object_of, split_object
 
 
-def classes_elsewhere(policy: Policy) -> Iterator[RequestClass]:
+def external_classes(policy: Policy) -> Iterator[RequestClass]:
     """Yield a class for each registered resource of each other service, and for what is not registered.
 
     The most specific resource decides a request, so each one has requests of its own.
     """
     for service in policy.other_services:
         yield _rest(service)
-    for name in sorted(policy.registered_elsewhere):
+    for name in sorted(policy.registered_external):
         service, route = split_object(name)
         method, _, path = route.partition(" ")
         yield RequestClass(method, shape(path).replace(PARAMETER, ANY), name, service)
@@ -28,10 +28,10 @@ def classes_elsewhere(policy: Policy) -> Iterator[RequestClass]:
 def every_compared_class(before: Policy, after: Policy) -> Iterator[Compared]:
     """Yield the classes of all requests that two policies tell apart, to this and to other services."""
     yield from compared_classes(before, after)
-    yield from compared_classes_elsewhere(before, after)
+    yield from compared_external_classes(before, after)
 
 
-def compared_classes_elsewhere(before: Policy, after: Policy) -> Iterator[Compared]:
+def compared_external_classes(before: Policy, after: Policy) -> Iterator[Compared]:
     """Yield the classes of requests to other services that two policies tell apart.
 
     A class is that of a resource of either policy, as far as a resource of one alone fits the same requests.
@@ -52,7 +52,7 @@ def compared_classes_elsewhere(before: Policy, after: Policy) -> Iterator[Compar
 def _by_shape(policy: Policy) -> dict[str, dict[str, str]]:
     """Return the routes that are registered of each other service, by their shapes."""
     routes: dict[str, dict[str, str]] = {}
-    for name in policy.registered_elsewhere:
+    for name in policy.registered_external:
         service, route = split_object(name)
         routes.setdefault(service, {})[shape(route)] = route
     return routes
@@ -63,12 +63,12 @@ def _classes(
 ) -> Iterator[RequestClass]:
     """Yield the classes of a service whose routes, by shape, are ``before`` and ``after``."""
     whole = {**before, **after}
-    beside = MeetingShapes(whole if varied else before.keys() ^ after.keys())
+    beside = OverlappingPatterns(whole if varied else before.keys() ^ after.keys())
     seen: set[str] = set()
     for shaped in whole:
         for variant in _variants(shaped) if varied else (shaped,):
             segments = variant.split("/")
-            for met in (segments, *(narrower for _, narrower in beside.meeting(segments))):
+            for met in (segments, *(narrower for _, narrower in beside.overlapping(segments))):
                 if (name := "/".join(met)) not in seen:
                     seen.add(name)
                     method, _, path = name.partition(" ")

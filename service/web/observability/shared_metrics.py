@@ -20,7 +20,7 @@ _PLACE: Final = _HEAD.size + LONGEST
 _PLACES: Final = 2  # of a slot: one is whole while the other is being written
 
 
-class Board:
+class SharedMetrics:
     """The latest snapshot of each worker; a worker has a slot, from 1 to ``slots``.
 
     It is a file without a name (memfd_create(2)), handed to the processes that the launcher starts. It needs
@@ -88,7 +88,7 @@ class Slot(NamedTuple):
     """
 
     number: int
-    board: Board
+    shared_metrics: SharedMetrics
     token: str = ""
     former: tuple[str, ...] = ()
 
@@ -100,7 +100,7 @@ class Slot(NamedTuple):
         return f"{socket.gethostname()}:{pid}:{self.token}"
 
 
-def _handed(slots: int, file: Any) -> Board:
-    board = Board.__new__(Board)
-    board._slots, board._file = slots, file.detach()  # noqa: SLF001 - it is made here
-    return board
+def _handed(slots: int, file: Any) -> SharedMetrics:
+    shared_metrics = SharedMetrics.__new__(SharedMetrics)
+    shared_metrics._slots, shared_metrics._file = slots, file.detach()  # noqa: SLF001 - it is made here
+    return shared_metrics

@@ -14,7 +14,7 @@ Classes: TypeAlias = int
 """A set of classes: bit ``n`` stands for the class ``n``."""
 
 
-class PassingClasses:
+class EquivalenceClasses:
     """Tells which classes holders of codes pass.
 
     Somebody passes a class when one line of each layer opens. The classes of each code are kept as one set,
@@ -59,7 +59,7 @@ class PassingClasses:
 
 
 def credited(
-    passing: PassingClasses,
+    passing: EquivalenceClasses,
     roles: Sequence[str],
     held: Callable[[Iterable[str]], HeldCodes],
     classes: Classes,

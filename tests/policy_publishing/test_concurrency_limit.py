@@ -10,7 +10,7 @@ import pytest
 
 from service.authz.review.access import who
 from service.authz.review.batch_decider import BatchDecider
-from service.authz.review.turns import ReviewTurns
+from service.authz.review.concurrency import ConcurrencyLimit
 from service.errors import Unavailable
 from service.kernel.codes import HeldCodes
 from tests.support.inside import Inside
@@ -44,18 +44,18 @@ async def test_many_questions_at_once_hold_up_neither_reads_nor_changes_of_the_p
 
 
 async def test_a_question_that_waits_too_long_is_refused_and_the_next_one_is_answered() -> None:
-    turns = ReviewTurns(patience=0.01)
-    async with turns.turn():
+    concurrency = ConcurrencyLimit(patience=0.01)
+    async with concurrency.turn():
         with pytest.raises(Unavailable, match="asking about the policy"):
-            async with turns.turn():
+            async with concurrency.turn():
                 pass
-    async with turns.turn():
-        assert await turns.computed(sorted, [2, 1]) == [1, 2]
+    async with concurrency.turn():
+        assert await concurrency.computed(sorted, [2, 1]) == [1, 2]
 
 
 async def test_the_work_runs_in_a_thread_of_its_own() -> None:
-    turns = ReviewTurns()
-    names = {await turns.computed(lambda: threading.current_thread().name) for _ in range(3)}
+    concurrency = ConcurrencyLimit()
+    names = {await concurrency.computed(lambda: threading.current_thread().name) for _ in range(3)}
     assert len(names) == 1
     assert names.pop().startswith("review")
 

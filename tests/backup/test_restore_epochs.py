@@ -1,4 +1,4 @@
-"""A running service whose database gets another timeline under it."""
+"""A running service whose database gets another restore epoch under it."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ SECRET = {"JWT_SECRET": secrets.token_urlsafe(48)}
 BEGIN = text("INSERT INTO sys.timeline (number, name) SELECT max(number) + 1, :name FROM sys.timeline")
 
 
-async def begin_timeline(service: Inside) -> None:
-    """Do to the database what each restore does: name a new timeline, and publish a revision."""
+async def begin_restore_epoch(service: Inside) -> None:
+    """Do to the database what each restore does: name a new restore epoch, and publish a revision."""
     database = Database(service.database_url, pool_size=1)
     try:
         async with database.transaction(within=30) as connection:
@@ -46,7 +46,7 @@ async def test_a_new_timeline_ends_access_tokens_and_refresh_tokens_of_a_running
     service.token = before["accessToken"]
     assert (await service.ask("GET", "/api/user/info")).status == 200
 
-    await begin_timeline(service)
+    await begin_restore_epoch(service)
     for _ in range(200):
         refused = await service.ask("GET", "/api/user/info")
         if refused.status != 200:

@@ -45,7 +45,7 @@ class _Members(NamedTuple):
         return (*self.by_segment.get(at, ()), *self.by_segment.get(PARAMETER, ()))
 
 
-class MeetingShapes:
+class OverlappingPatterns:
     """An index of names; a thousand of one group take no longer than the few that meet."""
 
     def __init__(self, names: Iterable[str]) -> None:
@@ -56,7 +56,7 @@ class MeetingShapes:
         for members in self._groups.values():
             yield from members.every
 
-    def meeting(self, segments: list[str]) -> Iterator[Met]:
+    def overlapping(self, segments: list[str]) -> Iterator[Met]:
         """Yield each name that fits some of the requests that fit ``segments``, and the shape of these."""
         if members := self._groups.get(group_of("/".join(segments))):
             for name, theirs in members.near(segments):

@@ -12,9 +12,9 @@ import psycopg
 import pytest
 
 from service.errors import Unavailable
-from service.files import sweep
+from service.files import orphan_cleanup
 from service.files.object_store import PART, ObjectStore, object_store
-from service.files.sweep import Sweep
+from service.files.orphan_cleanup import OrphanCleanup
 from service.files.uploads import Offer, Uploads
 from service.kernel.media_types import HEAD
 from service.records.database.transactions import Database
@@ -63,8 +63,8 @@ class Place:
     async def keys(self) -> set[str]:
         return {key async for some in self.objects.keys(self.prefix) for key in some}
 
-    async def sweep(self) -> int | None:
-        return await Sweep(
+    async def cleanup(self) -> int | None:
+        return await OrphanCleanup(
             self.database,
             self.objects,
         ).once()
@@ -100,7 +100,7 @@ async def test_what_was_left_behind_goes_and_what_is_somebodys_stays(place: Plac
         await place.put(f"{place.prefix}/{secrets.token_hex(16)}")
     elsewhere = await place.put(f"{secrets.token_hex(16)}/{secrets.token_hex(16)}")
 
-    assert await place.sweep() == 7
+    assert await place.cleanup() == 7
 
     assert await place.keys() == {stored, under_way}
     assert place.ask("SELECT name FROM sys.file ORDER BY id") == ["stored.txt", "under way.txt"]
@@ -111,7 +111,7 @@ async def test_what_was_left_behind_goes_and_what_is_somebodys_stays(place: Plac
 
 async def test_a_lease_from_while_the_clock_was_ahead_ends_when_one_from_now_does(place: Place) -> None:
     place.add("given up.txt", "pending", "now() + interval '1 hour'")
-    await place.sweep()
+    await place.cleanup()
 
     left = place.ask("SELECT extract(epoch FROM lease_time - now()) FROM sys.file")
     assert 590 < float(left[0]) <= 600
@@ -121,25 +121,25 @@ async def test_a_pool_of_one_connection_is_enough(place: Place) -> None:
     await place.put(place.add("discarded.txt", "discarded"))
     single = Database(place.url, pool_size=1)
 
-    assert await Sweep(single, place.objects).once() == 1
+    assert await OrphanCleanup(single, place.objects).once() == 1
     await single.close()
 
 
 async def test_as_many_as_there_are_go_in_one_sweep(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sweep, "_AT_ONCE", 20)
+    monkeypatch.setattr(orphan_cleanup, "_AT_ONCE", 20)
     place.ask(
         "INSERT INTO sys.file (key, name, size, content_type, state)"
         f" SELECT '{place.prefix}/' || n, 'x', 1, 'text/plain', 'discarded' FROM generate_series(1, 41) n"
     )
 
-    assert await place.sweep() == 41
+    assert await place.cleanup() == 41
     assert place.ask("SELECT id FROM sys.file") == []
 
 
 async def test_one_sweep_at_a_time(place: Place) -> None:
     await place.put(f"{place.prefix}/{secrets.token_hex(16)}")
 
-    swept = await asyncio.gather(*(place.sweep() for _ in range(4)))
+    swept = await asyncio.gather(*(place.cleanup() for _ in range(4)))
 
     # One that begins after another has ended finds nothing.
     assert [count for count in swept if count] == [1]
@@ -157,7 +157,7 @@ async def test_an_upload_under_way_is_swept_around_and_then_there(place: Place) 
 
     running = asyncio.create_task(place.uploads.receive(Offer(1, "a.png", content())))
     await half_way.wait()
-    assert await place.sweep() == 0
+    assert await place.cleanup() == 0
     go_on.set()
     stored = await running
 
@@ -179,7 +179,7 @@ async def test_an_upload_that_lost_its_lease_is_refused_and_leaves_nothing(place
     running = asyncio.create_task(place.uploads.receive(Offer(1, "a.png", content())))
     await half_way.wait()
     place.ask("UPDATE sys.file SET lease_time = now() - interval '1 second'")
-    assert await place.sweep() == 1
+    assert await place.cleanup() == 1
     go_on.set()
 
     with pytest.raises(Unavailable):
@@ -199,9 +199,9 @@ async def test_a_sweep_of_a_store_that_is_down_does_its_work_once_it_is_back(
 
     own_s3.stop()
     with pytest.raises(Unavailable):
-        await place.sweep()
+        await place.cleanup()
     own_s3.start()
 
-    assert await place.sweep() == 1
+    assert await place.cleanup() == 1
     assert own_s3.keys() == []
     await database.close()

@@ -1,7 +1,7 @@
-"""Marks: what a responder declares about access, logging and refusals.
+"""Operation metadata: what a responder declares about access, logging and refusals.
 
-Marks only record; they can be stacked in any order. Contradictions raise ``MarkError`` at import: a responder
-with contradictory access marks must not serve any request.
+They only record; they can be stacked in any order. Contradictions raise ``MetadataError`` at
+import: a responder with contradictory access must not serve any request.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from msgspec import Struct
 from service.authz.engine.rules import ANYONE, LOGIN
 from service.errors import Refusal
 from service.kernel.codes import is_code
-from service.records.logs.operation_events import MarkedKind, OperationKind
+from service.records.logs.operation_events import DeclaredKind, OperationKind
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 _ATTRIBUTE: Final = "__mark__"
 
 
-class MarkError(TypeError):
-    """The marks of a responder contradict one another or are malformed."""
+class MetadataError(TypeError):
+    """The operation metadata of a responder is contradictory or malformed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class FormExchange:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class OperationMetadata:
     """The declarations of a responder.
 
     ``access`` has the codes that the policy lines of the endpoint layer must have: ``@anyone``, ``@login``,
@@ -90,13 +90,13 @@ class Mark:
     asks: bool = False
 
 
-_NOTHING: Final = Mark()
+_NOTHING: Final = OperationMetadata()
 
 
-def mark_of(function: Callable[..., Any]) -> Mark:
-    """Return the mark of ``function`` or of the function of a bound method."""
-    mark: Mark = getattr(function, _ATTRIBUTE, _NOTHING)
-    return mark
+def metadata_of(function: Callable[..., Any]) -> OperationMetadata:
+    """Return the operation metadata of ``function`` or of the function of a bound method."""
+    metadata: OperationMetadata = getattr(function, _ATTRIBUTE, _NOTHING)
+    return metadata
 
 
 def public(function: F) -> F:
@@ -112,32 +112,32 @@ def login(function: F) -> F:
 def needs(*codes: str) -> Callable[[F], F]:
     """Open to callers who hold any one of ``codes``, which have no wildcards."""
     if not codes:
-        raise MarkError("@needs names no code")
+        raise MetadataError("@needs names no code")
     for code in codes:
         if not is_code(code) or "*" in code.split(":"):
-            raise MarkError(f"@needs: {code!r} is no permission code without wildcards")
+            raise MetadataError(f"@needs: {code!r} is no permission code without wildcards")
     if len(set(codes)) != len(codes):
-        raise MarkError("@needs names a code twice")
+        raise MetadataError("@needs names a code twice")
     return lambda function: _accessible(function, codes)
 
 
 def logged(
-    module: str, action: str, kind: MarkedKind, *, params: bool = True, response: bool = True
+    module: str, action: str, kind: DeclaredKind, *, params: bool = True, response: bool = True
 ) -> Callable[[F], F]:
     """Record calls in the operation log; ``params=False`` and ``response=False`` omit their content."""
     entry = Logged(module, action, kind, params, response)
 
-    def mark(function: F) -> F:
-        if mark_of(function).logged is not None:
-            raise MarkError(f"{function.__qualname__} has two @logged")
+    def metadata(function: F) -> F:
+        if metadata_of(function).logged is not None:
+            raise MetadataError(f"{function.__qualname__} has two @logged")
         return _marked(function, logged=entry)
 
-    return mark
+    return metadata
 
 
 def refuses(*refusals: type[Refusal]) -> Callable[[F], F]:
     """Declare the responder's own refusals, besides those of every guarded request."""
-    return lambda function: _marked(function, refusals=mark_of(function).refusals + refusals)
+    return lambda function: _marked(function, refusals=metadata_of(function).refusals + refusals)
 
 
 def named(operation_id: str) -> Callable[[F], F]:
@@ -215,7 +215,7 @@ def publishes(function: F) -> F:
 def sends(*media: str, of: type[Struct] | None = None) -> Callable[[F], F]:
     """Declare the media types of a responder that returns a ``Stream``, and what it holds as JSON."""
     if not media:
-        raise MarkError("@sends names no media type")
+        raise MetadataError("@sends names no media type")
     return lambda function: _marked(function, media=media, sent=of)
 
 
@@ -249,18 +249,18 @@ def takes_form(
 
 
 def _with_keys(function: F, **changes: Any) -> F:
-    mark = mark_of(function)
-    if mark.idempotent is not None or mark.refuses_keys:
-        raise MarkError(f"{function.__qualname__} has two marks that say whether it takes an Idempotency-Key")
+    metadata = metadata_of(function)
+    if metadata.idempotent is not None or metadata.refuses_keys:
+        raise MetadataError(f"{function.__qualname__} says twice whether it takes an Idempotency-Key")
     return _marked(function, **changes)
 
 
 def _accessible(function: F, access: tuple[str, ...]) -> F:
-    if mark_of(function).access:
-        raise MarkError(f"{function.__qualname__} has two marks that say who may call it")
+    if metadata_of(function).access:
+        raise MetadataError(f"{function.__qualname__} says twice who may call it")
     return _marked(function, access=access)
 
 
 def _marked(function: F, **changes: Any) -> F:
-    setattr(function, _ATTRIBUTE, replace(mark_of(function), **changes))
+    setattr(function, _ATTRIBUTE, replace(metadata_of(function), **changes))
     return function

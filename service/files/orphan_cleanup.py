@@ -1,4 +1,4 @@
-"""The sweep: deletes what uploads and deletions have left behind, one at a time."""
+"""The cleanup: deletes what uploads and deletions have left behind, one at a time."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import Final
 
 from service.files.object_store import ObjectStore
 from service.records.database.transactions import Database
-from service.records.orphans import Orphans, begin_sweep
+from service.records.orphans import Orphans, begin_cleanup
 
 _AT_ONCE: Final = 200
 LONGEST: Final = 600.0
-"""Seconds that one sweep may take; the next one continues."""
+"""Seconds that one cleanup may take; the next one continues."""
 
 
-class Sweep:
+class OrphanCleanup:
     """Deletes discarded files, abandoned uploads, and objects without a file.
 
     An upload creates its row before its object, and renews it, so a running upload loses neither. Objects are
@@ -32,7 +32,7 @@ class Sweep:
         """
         # One transaction on one connection: it holds the lock, and the pool may have no second one.
         async with self._database.transaction(within=LONGEST) as connection:
-            leftovers = await begin_sweep(connection)
+            leftovers = await begin_cleanup(connection)
             if leftovers is None:
                 return None
             count = await self._clear_discarded(leftovers)

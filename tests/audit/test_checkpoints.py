@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
+from service.audit.chain.checkpoints import AnchoredCheckpoint, lineage_of, stored_checkpoints
 from service.audit.chain.form import Chain
-from service.audit.chain.reported import ReportedHead, lineage_of, told_store
 from service.audit.chain.seals import is_sealed, sealed
 from service.records.database.transactions import engine
-from service.records.restore_epochs import CutHead, Timeline
+from service.records.restore_epochs import RecoveryPointHead, RestoreEpoch
 from tests.audit.conftest import Place, operation
 from tests.support.running import Ended, portcullis
 
@@ -81,8 +81,8 @@ async def test_a_session_store_that_is_away_is_told_and_stops_no_audit(place: Pl
     assert (ended.status, "the session store is out of reach" in ended.output) == (0, True)
 
 
-FIRST = Timeline(number=1, name="one", begin_time=NOON)
-CUT = Timeline(
+FIRST = RestoreEpoch(number=1, name="one", begin_time=NOON)
+CUT = RestoreEpoch(
     number=2,
     name="two",
     begin_time=NOON,
@@ -90,13 +90,13 @@ CUT = Timeline(
     snapshot_time=NOON,
     operator="ann",
     ended=("lost",),
-    heads=(CutHead("operation_log", DAY, "k", 3),),
+    heads=(RecoveryPointHead("operation_log", DAY, "k", 3),),
 )
 CHAIN = Chain(KEY)
 
 
-def checkpoint_of(timeline: str, number: int, link: str = "aa") -> ReportedHead:
-    return ReportedHead(timeline, "operation_log", DAY, "k", number, link)
+def checkpoint_of(restore_epoch: str, number: int, link: str = "aa") -> AnchoredCheckpoint:
+    return AnchoredCheckpoint(restore_epoch, "operation_log", DAY, "k", number, link)
 
 
 async def test_a_restore_accounts_for_what_came_after_its_backup_and_for_nothing_else() -> None:
@@ -120,7 +120,7 @@ async def test_a_timeline_that_no_restore_has_ended_is_a_fault() -> None:
 @pytest.mark.parametrize(
     "forged",
     [
-        {"heads": (CutHead("operation_log", DAY, "k", 1),)},
+        {"heads": (RecoveryPointHead("operation_log", DAY, "k", 1),)},
         {"ended": ("lost", "elsewhere")},
         {"operator": "nobody"},
         {"seal": None},
@@ -136,7 +136,7 @@ async def test_the_record_of_a_restore_can_not_be_changed_without_the_key(forged
 
 async def test_what_the_store_keeps_is_read_whatever_else_is_in_it() -> None:
     kept = {"one operation_log 2026-03-15 k": "4 aa", " login_log 2026-03-15  lost": "2 bb", "odd": "x"}
-    assert told_store(kept) == [
+    assert stored_checkpoints(kept) == [
         checkpoint_of("one", 4),
-        ReportedHead("", "login_log", DAY, "", 2, "bb"),
+        AnchoredCheckpoint("", "login_log", DAY, "", 2, "bb"),
     ]

@@ -1,4 +1,4 @@
-"""Tokens of a timeline that a restore has ended."""
+"""Tokens of a restore epoch that a restore has ended."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from service.authn.tokens import Tokens
 from service.authn.verified import VerifiedTokens
 from service.errors import RefreshRejected, RefreshRequired, TokenInvalid, Unavailable
 from service.kernel.permission_map import PermissionMap
-from service.kernel.restore_epoch import CurrentTimeline
+from service.kernel.restore_epoch import CurrentRestoreEpoch
 from service.settings import Auth
 from tests.authn.test_tokens import issue_access, now, payload_of
 
@@ -18,13 +18,13 @@ NO_MAP = PermissionMap({})
 
 
 @pytest.fixture
-def timeline() -> CurrentTimeline:
-    return CurrentTimeline("before")
+def restore_epoch() -> CurrentRestoreEpoch:
+    return CurrentRestoreEpoch("before")
 
 
 @pytest.fixture
-def tokens(auth: Auth, timeline: CurrentTimeline) -> Tokens:
-    return Tokens(auth, timeline=timeline)
+def tokens(auth: Auth, restore_epoch: CurrentRestoreEpoch) -> Tokens:
+    return Tokens(auth, restore_epoch=restore_epoch)
 
 
 def refresh_token(tokens: Tokens) -> str:
@@ -47,11 +47,11 @@ def test_tokens_of_the_first_timeline_name_none_and_are_those_of_versions_before
 
 
 def test_a_remembered_access_token_is_refused_once_the_timeline_has_ended(
-    tokens: Tokens, timeline: CurrentTimeline
+    tokens: Tokens, restore_epoch: CurrentRestoreEpoch
 ) -> None:
     cache, token = VerifiedTokens(tokens), issue_access(tokens)[0]
     assert cache.lookup(token, NO_MAP).caller
-    timeline.name = "after"
+    restore_epoch.name = "after"
     for _ in range(2):
         with pytest.raises(RefreshRequired):
             cache.lookup(token, NO_MAP)
@@ -60,7 +60,10 @@ def test_a_remembered_access_token_is_refused_once_the_timeline_has_ended(
 
 @pytest.mark.parametrize("before", ["", "before"])
 def test_tokens_of_an_ended_timeline_are_refused_without_any_cache(auth: Auth, before: str) -> None:
-    old, new = Tokens(auth, timeline=CurrentTimeline(before)), Tokens(auth, timeline=CurrentTimeline("after"))
+    old, new = (
+        Tokens(auth, restore_epoch=CurrentRestoreEpoch(before)),
+        Tokens(auth, restore_epoch=CurrentRestoreEpoch("after")),
+    )
     with pytest.raises(RefreshRequired):
         new.verified_bearer(issue_access(old)[0])
     with pytest.raises(TokenInvalid):
@@ -73,9 +76,9 @@ def test_tokens_of_an_ended_timeline_are_refused_without_any_cache(auth: Auth, b
 @pytest.mark.parametrize("issue", [lambda tokens: issue_access(tokens)[0], refresh_token, client_token])
 def test_nothing_is_issued_before_the_timeline_is_known(auth: Auth, issue: Callable[[Tokens], str]) -> None:
     with pytest.raises(Unavailable):
-        issue(Tokens(auth, timeline=CurrentTimeline()))
+        issue(Tokens(auth, restore_epoch=CurrentRestoreEpoch()))
 
 
 def test_nothing_is_accepted_before_the_timeline_is_known(auth: Auth) -> None:
     with pytest.raises(Unavailable):
-        Tokens(auth, timeline=CurrentTimeline()).verify_access(issue_access(Tokens(auth))[0])
+        Tokens(auth, restore_epoch=CurrentRestoreEpoch()).verify_access(issue_access(Tokens(auth))[0])

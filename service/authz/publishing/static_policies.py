@@ -1,4 +1,4 @@
-"""Checks that the workers of all nodes use the same, allowed own part of the policy."""
+"""Checks that the workers of all nodes use the same, allowed static policy."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from service.records.policy.workers import PolicyWorker
 _log = structlog.get_logger()
 
 
-class OwnParts:
+class StaticPolicies:
     """Compares the own digests that workers report with the own digest of this node.
 
     ``allowed`` are the digests that may serve; empty, all may. Each change of what is found is told to the
-    log once: as an error while a worker decides by an own part that is not in ``allowed``, or, where
+    log once: as an error while a worker decides by a static policy that is not in ``allowed``, or, where
     ``allowed`` is empty, by another than this worker. An older version reports no digest: it counts as
     another one.
     """
@@ -27,9 +27,9 @@ class OwnParts:
         self._allowed = frozenset(allowed)
         self._alarmed: frozenset[str | None] = frozenset()
         self.differing = 0
-        """The number of workers with another own part than this one."""
+        """The number of workers with another static policy than this one."""
         self.not_allowed = 0
-        """The number of workers with an own part not in ``allowed``; 0 if ``allowed`` is empty."""
+        """The number of workers with a static policy not in ``allowed``; 0 if ``allowed`` is empty."""
 
     def observe(self, workers: Iterable[PolicyWorker]) -> None:
         """Take note of what all workers of all nodes have reported lately."""

@@ -21,10 +21,10 @@ from service.authz.engine.rules import (
 from service.kernel.services import PORTCULLIS, Service, object_of, split_object
 
 
-class RoutesElsewhere:
+class ExternalRoutes:
     """The other services of a policy, and an index of the resources of each; immutable."""
 
-    def __init__(self, lines: Lines, like: RoutesElsewhere | None = None) -> None:
+    def __init__(self, lines: Lines, like: ExternalRoutes | None = None) -> None:
         """Read them from the lines of a policy; what they have in common with ``like`` is not built again.
 
         Raises PolicyError if two resources match the same requests, as the router of their service reads
@@ -37,11 +37,11 @@ class RoutesElsewhere:
                 if " " not in name
             }
         )
-        self.resources: Final = frozenset(_elsewhere(lines.objects(RESOURCE)) if self.services else ())
+        self.resources: Final = frozenset(_external(lines.objects(RESOURCE)) if self.services else ())
         """The registered resources of other services."""
         self._indices = self._indexed(frozenset(), {}) if like is None else self._following(like)
 
-    def _following(self, like: RoutesElsewhere) -> dict[str, ResourceIndex]:
+    def _following(self, like: ExternalRoutes) -> dict[str, ResourceIndex]:
         return self._indexed(like.resources, like._indices)
 
     def _indexed(
@@ -81,7 +81,7 @@ def _service(name: str, words: Iterable[str]) -> Service:
     return Service(name, IGNORE_CASE in words, IGNORE_TRAILING_SLASH in words, ALLOW_PREFLIGHT in words)
 
 
-def _elsewhere(names: Iterable[str]) -> Iterator[str]:
+def _external(names: Iterable[str]) -> Iterator[str]:
     """Yield the registered resources of other services among the objects of the resource layer."""
     for name in names:
         service, route = split_object(name)

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from service.errors import Conflict, NotFound
-from service.web.messages.marks import (
+from service.web.messages.operation_metadata import (
     Logged,
-    MarkError,
+    MetadataError,
     created,
     logged,
     login,
-    mark_of,
+    metadata_of,
     needs,
     public,
     refuses,
@@ -37,15 +37,15 @@ def test_marks_say_the_same_in_any_order(order: tuple[int, ...]) -> None:
 
     for index in order:
         MARKS[index](function)
-    mark = mark_of(function)
-    assert mark.access == ("a:b", "a:c")
-    assert mark.logged == Logged("thing", "create", "INSERT", params=True, response=False)
-    assert mark.refusals == (NotFound,)
-    assert mark.location == "/api/thing/{id}"
+    metadata = metadata_of(function)
+    assert metadata.access == ("a:b", "a:c")
+    assert metadata.logged == Logged("thing", "create", "INSERT", params=True, response=False)
+    assert metadata.refusals == (NotFound,)
+    assert metadata.location == "/api/thing/{id}"
 
 
 def test_a_function_without_marks_declares_nothing() -> None:
-    assert mark_of(responder).access == ()
+    assert metadata_of(responder).access == ()
 
 
 def test_marks_return_the_function_itself() -> None:
@@ -59,7 +59,7 @@ def test_refusals_of_several_marks_add_up() -> None:
     @refuses(Conflict)
     def function() -> None: ...
 
-    assert mark_of(function).refusals == (Conflict, NotFound)
+    assert metadata_of(function).refusals == (Conflict, NotFound)
 
 
 @pytest.mark.parametrize("outer", [public, login, needs("a:b")])
@@ -68,12 +68,12 @@ def test_two_marks_that_say_who_may_call_are_refused(outer: Any, inner: Any) -> 
     def function() -> None: ...
 
     inner(function)
-    with pytest.raises(MarkError):
+    with pytest.raises(MetadataError):
         outer(function)
 
 
 def test_two_logged_are_refused() -> None:
-    with pytest.raises(MarkError):
+    with pytest.raises(MetadataError):
 
         @logged("a", "b", "QUERY")
         @logged("a", "b", "QUERY")
@@ -95,5 +95,5 @@ def test_two_logged_are_refused() -> None:
     ],
 )
 def test_needs_refuses_what_no_endpoint_can_require(codes: tuple[str, ...]) -> None:
-    with pytest.raises(MarkError):
+    with pytest.raises(MetadataError):
         needs(*codes)
