@@ -128,6 +128,11 @@ export function badge(text, kind = "") {
   return h("span", { class: `badge ${kind}`.trim() }, text);
 }
 
+/** Return badges, and what stands in a row with them. @param {...Child} children */
+export function badges(...children) {
+  return h("span", { class: "badges" }, ...children);
+}
+
 /**
  * Return what stands where nothing is to be shown.
  * @param {string} text

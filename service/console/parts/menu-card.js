@@ -5,9 +5,10 @@ import { S } from "../strings.js";
 import { covered, pathOf } from "./menus.js";
 import { dialog, tell } from "./dialog.js";
 import { trouble } from "./trouble.js";
-import { attempt, previewed, undoing } from "./preview.js";
+import { attempt, previewed, remove, setEnabled, undoing } from "./preview.js";
 import { isWildcard } from "./codes.js";
 import { entries, related } from "./related.js";
+import { OWN } from "./resources.js";
 import { table } from "./rows.js";
 import { edited } from "./time.js";
 
@@ -15,7 +16,6 @@ const T = S.menus;
 const ONE = "/api/menu/{id}";
 const BOUND = "/api/menu/{id}/resources";
 const MOST_FOUND = 20;
-const OWN = "portcullis";
 
 /** @typedef {import("../core/page.js").Page} Page */
 /** @typedef {import("./menus.js").Place} Place */
@@ -47,14 +47,14 @@ export async function menuCard(page, forest, place, move) {
         { class: "actions" },
         edits && linkButton(`/menus/${menu.id}/edit`, S.action.edit, { icon: "edit" }),
         edits && button(T.moveTo, move),
-        edits && button(menu.enabled ? T.disable : T.enable, () => setEnabled(page, menu)),
+        edits && button(menu.enabled ? T.disable : T.enable, () => toggle(page, menu)),
         !isButton &&
           page.may("POST /api/menu") && [
             linkButton(`/menus/new?type=Menu&parent=${menu.id}`, T.addMenu, { icon: "plus" }),
             linkButton(`/menus/new?type=Button&parent=${menu.id}`, T.addButton, { icon: "plus" }),
           ],
         page.may("DELETE /api/menu/{id}") &&
-          button(S.action.delete, () => remove(page, menu), { kind: "danger", icon: "trash" }),
+          button(S.action.delete, () => deleteMenu(page, menu), { kind: "danger", icon: "trash" }),
       ),
       related(page, entries(menu.authMark === null ? `menu:${menu.title}` : `button:${menu.authMark}`)),
     ),
@@ -80,43 +80,26 @@ function codes(places) {
 }
 
 /** @param {Page} page @param {Menu} menu */
-function setEnabled(page, menu) {
-  const on = !menu.enabled;
+function toggle(page, menu) {
   const path = { id: menu.id };
-  const title = on ? T.enableTitle(menu.title) : T.disableTitle(menu.title);
-  const text = menu.menuType === "Menu" ? T.menuStateText : on ? T.enableText : T.disableText;
-  return attempt(title, async () => {
-    const done = await previewed({
-      title,
-      text,
-      confirm: on ? T.enable : T.disable,
-      danger: !on,
-      write: (dryRun) =>
-        page.call("PATCH", ONE, { path, body: { enabled: on }, ifMatch: `"${menu.version}"`, dryRun }),
-    });
-    if (!done) return;
-    tell(on ? T.enabled(menu.title) : T.disabled(menu.title), {
-      undo: undoing(page, ["PATCH", ONE, { path, body: { enabled: !on }, ifMatch: done.etag }]),
-    });
-    await page.reload();
+  return setEnabled(page, {
+    on: !menu.enabled,
+    name: menu.title,
+    texts: menu.menuType === "Menu" ? { ...T, enableText: T.menuStateText, disableText: T.menuStateText } : T,
+    etag: `"${menu.version}"`,
+    write: (enabled, options) => page.call("PATCH", ONE, { path, body: { enabled }, ...options }),
   });
 }
 
 /** @param {Page} page @param {Menu} menu */
-function remove(page, menu) {
-  const title = T.deleteTitle(menu.title);
-  return attempt(title, async () => {
-    const done = await previewed({
-      title,
-      text: T.deleteText,
-      confirm: T.deleteConfirm,
-      danger: true,
-      write: (dryRun) =>
-        page.call("DELETE", ONE, { path: { id: menu.id }, ifMatch: `"${menu.version}"`, dryRun }),
-    });
-    if (!done) return;
-    tell(T.deleted(menu.title));
-    page.go("/menus");
+function deleteMenu(page, menu) {
+  const path = { id: menu.id };
+  const ifMatch = `"${menu.version}"`;
+  return remove(page, {
+    name: menu.title,
+    texts: T,
+    write: (dryRun) => page.call("DELETE", ONE, { path, ifMatch, dryRun }),
+    next: "/menus",
   });
 }
 

@@ -1,9 +1,10 @@
 // @ts-check
 /** What the views of the policy share: the way from one to another, lines, requests and codes. */
 import { Problem } from "../core/api.js";
-import { h, link, pieces } from "../core/dom.js";
+import { badges, h, link, pieces } from "../core/dom.js";
 import { match } from "../core/router.js";
 import { S } from "../strings.js";
+import { OWN } from "./resources.js";
 import { trouble } from "./trouble.js";
 
 const T = S.policy;
@@ -99,15 +100,38 @@ export function passedBy(layer) {
 
 /** @param {readonly string[]} codes */
 export function codes(codes) {
-  return h(
-    "span",
-    { class: "badges" },
-    codes.map((code) => h("code", null, code)),
-  );
+  return badges(codes.map((code) => h("code", null, code)));
 }
 
-/** Return the options of a select of methods. */
-export const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"];
+/** The options of a select of methods. */
+const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"];
+
+/** Attributes of fields whose text is no prose. */
+export const SPELLED = { spellcheck: "false", autocapitalize: "none" };
+
+/**
+ * Return the fields of a form that name a request.
+ * @param {(name: string) => string | null} value Returns what the address has for a field.
+ * @param {[string, string][] | null} services
+ * @returns {import("./form.js").Field[]}
+ */
+export function requestFields(value, services) {
+  const method = value("method") ?? "GET";
+  return [
+    { name: "method", label: T.method, type: "select", required: true, options: METHODS, value: method },
+    { name: "path", label: T.path, value: value("path"), help: T.pathHelp, attributes: SPELLED },
+    {
+      name: "service",
+      label: T.service,
+      type: services ? "select" : "text",
+      required: Boolean(services),
+      options: services ?? [],
+      value: value("service") ?? (services ? OWN : null),
+      help: services ? undefined : T.serviceHelp,
+      attributes: SPELLED,
+    },
+  ];
+}
 
 /**
  * Go to an address of the view that is shown, or show it anew if it is there already.

@@ -3,13 +3,15 @@
 import { Problem } from "../core/api.js";
 import { h } from "../core/dom.js";
 import { S } from "../strings.js";
-import { ask, dialog } from "./dialog.js";
+import { ask, dialog, tell } from "./dialog.js";
 import { trouble } from "./trouble.js";
 
 /** The most requests of a role that are shown. */
 const MOST = 200;
 
+/** @typedef {import("../core/page.js").Page} Page */
 /** @typedef {import("../types/api").AccessChange} AccessChange */
+/** @typedef {Pick<import("../core/api.js").Options, "ifMatch" | "dryRun" | "signal">} Conditions */
 
 /**
  * Ask the API what a write would do, show it, and make the write if the reader agrees. What the dry run refuses is
@@ -56,6 +58,68 @@ export async function agreed(change) {
   const answer = await previewed(change);
   if (answer === false) throw new DOMException("", "AbortError");
   return answer;
+}
+
+/**
+ * Delete a record, after its preview, and go to another view.
+ * @param {Page} page
+ * @param {object} change
+ * @param {string} change.name
+ * @param {{
+ *   deleteTitle: (name: string) => string,
+ *   deleteText: string | ((name: string) => string),
+ *   deleteConfirm: string,
+ *   deleted: (name: string) => string,
+ * }} change.texts
+ * @param {(dryRun: boolean) => Promise<any>} change.write
+ * @param {string} change.next The path of the view to go to.
+ */
+export function remove(page, { name, texts, write, next }) {
+  const title = texts.deleteTitle(name);
+  return attempt(title, async () => {
+    const answer = await previewed({
+      title,
+      text: typeof texts.deleteText === "string" ? texts.deleteText : texts.deleteText(name),
+      confirm: texts.deleteConfirm,
+      danger: true,
+      write,
+    });
+    if (!answer) return;
+    tell(texts.deleted(name));
+    page.go(next);
+  });
+}
+
+/**
+ * Enable or disable a record, after the preview.
+ * @param {Page} page
+ * @param {object} change
+ * @param {boolean} change.on
+ * @param {string} change.name
+ * @param {Record<"enable" | "disable" | "enableText" | "disableText", string>
+ *   & Record<"enableTitle" | "disableTitle" | "enabled" | "disabled", (name: string) => string>} change.texts
+ * @param {string | null} change.etag
+ * @param {(on: boolean, options: Conditions) => Promise<any>} change.write
+ */
+export function setEnabled(page, { on, name, texts, etag, write }) {
+  const title = on ? texts.enableTitle(name) : texts.disableTitle(name);
+  return attempt(title, async () => {
+    const answer = await previewed({
+      title,
+      text: on ? texts.enableText : texts.disableText,
+      confirm: on ? texts.enable : texts.disable,
+      danger: !on,
+      write: (dryRun) => write(on, { ifMatch: etag, dryRun }),
+    });
+    if (!answer) return;
+    tell(on ? texts.enabled(name) : texts.disabled(name), {
+      undo: async () => {
+        await write(!on, { ifMatch: answer.etag, signal: undefined });
+        await page.reloadIfShown();
+      },
+    });
+    await page.reload();
+  });
 }
 
 /** Return what a dry run has answered, for people. @param {import("../types/api").DryRunAnswer} found */
@@ -144,7 +208,7 @@ export async function attempt(title, work) {
 /**
  * Return what takes a change back, for `tell`: it sends requests one after the other, whichever view is shown by then,
  * and shows the view of the change anew if it still is.
- * @param {import("../core/page.js").Page} page The view of the change.
+ * @param {Page} page The view of the change.
  * @param {...[method: string, template: string, options: import("../core/api.js").Options]} requests
  */
 export function undoing(page, ...requests) {

@@ -1,6 +1,6 @@
 // @ts-check
 /** What the views of users share. */
-import { badge, h } from "../core/dom.js";
+import { badge, badges } from "../core/dom.js";
 import { S } from "../strings.js";
 
 const T = S.users;
@@ -10,9 +10,7 @@ const MOST_OPTIONS = 200;
 
 /** Return whether a user may log in, in badges. @param {User} user */
 export function stateOf({ status, ban, kind }) {
-  return h(
-    "span",
-    { class: "badges" },
+  return badges(
     badge(T.statuses[status], status === "enabled" ? "good" : "warn"),
     ban && badge(T.bannedBadge, "bad"),
     kind === "service" && badge(T.kinds.service, "info"),

@@ -1,6 +1,6 @@
 // @ts-check
 /** All routes with what guards them, and the registration of those that have no resource. */
-import { badge, button, card, h, icon, link, linkButton } from "../core/dom.js";
+import { badge, badges, button, card, h, icon, link, linkButton } from "../core/dom.js";
 import { local } from "../parts/local.js";
 import { bindingOf, glance } from "../parts/resources.js";
 import { table } from "../parts/rows.js";
@@ -44,9 +44,7 @@ export async function show(page) {
         {
           title: T.guard,
           cell: (one) =>
-            h(
-              "span",
-              { class: "badges" },
+            badges(
               badge(
                 T.guards[one.guard],
                 one.guard === "permission" ? "good" : one.guard === "login" ? "info" : "warn",
@@ -58,9 +56,7 @@ export async function show(page) {
         {
           title: T.binding,
           cell: (one) =>
-            h(
-              "span",
-              { class: "badges" },
+            badges(
               badge(
                 T.bindings[bindingOf(one)],
                 bindingOf(one) === "bound" ? "good" : bindingOf(one) === "closed" ? "bad" : "",

@@ -1,6 +1,6 @@
 // @ts-check
 /** The caller's own device sessions: each can be ended, and all of them at once. */
-import { badge, button, h } from "../core/dom.js";
+import { badge, badges, button, h } from "../core/dom.js";
 import * as session from "../core/session.js";
 import { ask, tell } from "../parts/dialog.js";
 import { listing } from "../parts/table.js";
@@ -17,7 +17,7 @@ export async function show(page) {
     columns: [
       {
         title: T.device,
-        cell: (one) => h("span", { class: "badges" }, one.device, one.current && badge(T.current, "info")),
+        cell: (one) => badges(one.device, one.current && badge(T.current, "info")),
       },
       { title: T.browser, cell: (one) => [one.browser, one.os].filter(Boolean).join(", ") },
       { title: T.address, cell: (one) => one.loginIp },

@@ -4,7 +4,7 @@ import { Problem } from "../core/api.js";
 import { badge, card, h } from "../core/dom.js";
 import { layerStep, refusalOf, subjectStep } from "../parts/explained.js";
 import { form } from "../parts/form.js";
-import { METHODS, answering, asking, codesIn, showing, tabs } from "../parts/policy.js";
+import { SPELLED, answering, asking, codesIn, requestFields, showing, tabs } from "../parts/policy.js";
 import { OWN, serviceOptions } from "../parts/resources.js";
 import { S } from "../strings.js";
 
@@ -65,7 +65,6 @@ function question(page, services) {
   const subject =
     ["userName", "roleCode", "permissions"].find((name) => page.query.has(name)) ??
     (value("path") ? "visitor" : "userName");
-  const spelled = { spellcheck: "false", autocapitalize: "none" };
   const made = form({
     fields: [
       {
@@ -73,7 +72,7 @@ function question(page, services) {
         label: T.decisionId,
         value: value("decisionId"),
         help: T.decisionIdHelp,
-        attributes: spelled,
+        attributes: SPELLED,
       },
       {
         name: "subject",
@@ -83,37 +82,19 @@ function question(page, services) {
         options: T.subjects,
         value: subject,
       },
-      { name: "userName", label: T.userName, value: value("userName"), attributes: spelled },
-      { name: "roleCode", label: T.roleCode, value: value("roleCode"), attributes: spelled },
+      { name: "userName", label: T.userName, value: value("userName"), attributes: SPELLED },
+      { name: "roleCode", label: T.roleCode, value: value("roleCode"), attributes: SPELLED },
       {
         name: "permissions",
         label: T.permissions,
         value: value("permissions"),
         help: T.permissionsHelp,
-        attributes: spelled,
+        attributes: SPELLED,
       },
       { name: "about", label: T.about, type: "select", required: true, options: T.abouts, value: about },
-      {
-        name: "method",
-        label: T.method,
-        type: "select",
-        required: true,
-        options: METHODS,
-        value: value("method") ?? "GET",
-      },
-      { name: "path", label: T.path, value: value("path"), help: T.pathHelp, attributes: spelled },
-      {
-        name: "service",
-        label: T.service,
-        type: services ? "select" : "text",
-        required: Boolean(services),
-        options: services ?? [],
-        value: value("service") ?? (services ? OWN : null),
-        help: services ? undefined : T.serviceHelp,
-        attributes: spelled,
-      },
-      { name: "grant", label: T.permission, value: value("grant"), attributes: spelled },
-      { name: "permission", label: T.permission, value: value("permission"), attributes: spelled },
+      ...requestFields(value, services),
+      { name: "grant", label: T.permission, value: value("grant"), attributes: SPELLED },
+      { name: "permission", label: T.permission, value: value("permission"), attributes: SPELLED },
       {
         name: "layer",
         label: T.layer,
@@ -122,7 +103,7 @@ function question(page, services) {
         options: Object.entries(T.layers),
         value: value("layer") ?? "account",
       },
-      { name: "object", label: T.object, value: value("object"), help: T.objectHelp, attributes: spelled },
+      { name: "object", label: T.object, value: value("object"), help: T.objectHelp, attributes: SPELLED },
       { name: "revision", label: T.past, type: "number", value: value("revision"), help: T.pastHelp },
     ],
     submit: T.ask,

@@ -1,6 +1,6 @@
 // @ts-check
 /** The first view: who the caller is, what they may do in words, and what needs attention. */
-import { badge, card, definition, h, icon, link } from "../core/dom.js";
+import { badge, badges, card, definition, h, icon, link } from "../core/dom.js";
 import { viewOf } from "../core/router.js";
 import { menus } from "../core/session.js";
 import { trouble } from "../parts/trouble.js";
@@ -21,16 +21,7 @@ export async function show(page) {
         [S.home.userName, me.name],
         [S.home.nickName, me.nickName],
         [S.home.email, me.email],
-        [
-          S.home.roles,
-          me.roles.length > 0
-            ? h(
-                "span",
-                { class: "badges" },
-                me.roles.map((role) => badge(role)),
-              )
-            : S.home.noRoles,
-        ],
+        [S.home.roles, me.roles.length > 0 ? badges(me.roles.map((role) => badge(role))) : S.home.noRoles],
       ]),
     ),
     card(S.home.may, rights(page)),

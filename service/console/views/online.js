@@ -1,6 +1,6 @@
 // @ts-check
 /** Who is signed in: sessions can be ended, and users banned. */
-import { badge, button, h, link } from "../core/dom.js";
+import { badge, badges, button, h, link } from "../core/dom.js";
 import * as session from "../core/session.js";
 import { ban } from "../parts/bans.js";
 import { ask, tell } from "../parts/dialog.js";
@@ -22,9 +22,7 @@ export async function show(page) {
       {
         title: T.user,
         cell: (one) =>
-          h(
-            "span",
-            { class: "badges" },
+          badges(
             page.may("GET /api/user/{id}") ? link(`/users/${one.loginId}`, one.userName) : one.userName,
             own(one) && badge(T.you, "info"),
           ),

@@ -4,7 +4,7 @@ import { badge, button, card, definition, empty, h, link, linkButton } from "../
 import { ask, tell } from "../parts/dialog.js";
 import { Forest, pathOf, readMenus } from "../parts/menus.js";
 import { picker } from "../parts/picker.js";
-import { attempt, previewed, undoing } from "../parts/preview.js";
+import { attempt, previewed, remove, setEnabled, undoing } from "../parts/preview.js";
 import { entries, related } from "../parts/related.js";
 import { OWN } from "../parts/resources.js";
 import { table } from "../parts/rows.js";
@@ -39,9 +39,9 @@ export async function show(page) {
     page.may("PATCH /api/resource/{id}") &&
       linkButton(`/resources/${one.id}/edit`, S.action.edit, { icon: "edit" }),
     page.may("PUT /api/resource/{id}/enabled") &&
-      button(one.enabled ? T.disable : T.enable, () => setEnabled(page, one, etag)),
+      button(one.enabled ? T.disable : T.enable, () => toggle(page, one, etag)),
     page.may("DELETE /api/resource/{id}") &&
-      button(S.action.delete, () => remove(page, one, etag), { kind: "danger", icon: "trash" }),
+      button(S.action.delete, () => deleteResource(page, one, etag), { kind: "danger", icon: "trash" }),
   );
   page.put(
     card(
@@ -160,41 +160,25 @@ function bindings(page, one, bound, etag) {
   ];
 }
 
-/** @param {Page} page @param {Resource} one @param {string | null} etag */
-function setEnabled(page, one, etag) {
-  const on = !one.enabled;
-  const path = { id: one.id };
-  const name = one.resourceName;
-  const title = on ? T.enableTitle(name) : T.disableTitle(name);
-  return attempt(title, async () => {
-    const done = await previewed({
-      title,
-      text: on ? T.enableText : T.disableText,
-      confirm: on ? T.enable : T.disable,
-      danger: !on,
-      write: (dryRun) => page.call("PUT", STATE, { path, body: { enabled: on }, ifMatch: etag, dryRun }),
-    });
-    if (!done) return;
-    tell(on ? T.enabled(name) : T.disabled(name), {
-      undo: undoing(page, ["PUT", STATE, { path, body: { enabled: !on }, ifMatch: done.etag }]),
-    });
-    await page.reload();
+/** @param {Page} page @param {Resource} resource @param {string | null} etag */
+function toggle(page, resource, etag) {
+  const path = { id: resource.id };
+  return setEnabled(page, {
+    on: !resource.enabled,
+    name: resource.resourceName,
+    texts: T,
+    etag,
+    write: (enabled, options) => page.call("PUT", STATE, { path, body: { enabled }, ...options }),
   });
 }
 
-/** @param {Page} page @param {Resource} one @param {string | null} etag */
-function remove(page, one, etag) {
-  const title = T.deleteTitle(one.resourceName);
-  return attempt(title, async () => {
-    const done = await previewed({
-      title,
-      text: T.deleteText,
-      confirm: T.deleteConfirm,
-      danger: true,
-      write: (dryRun) => page.call("DELETE", ONE, { path: { id: one.id }, ifMatch: etag, dryRun }),
-    });
-    if (!done) return;
-    tell(T.deleted(one.resourceName));
-    page.go("/resources");
+/** @param {Page} page @param {Resource} resource @param {string | null} etag */
+function deleteResource(page, resource, etag) {
+  const path = { id: resource.id };
+  return remove(page, {
+    name: resource.resourceName,
+    texts: T,
+    write: (dryRun) => page.call("DELETE", ONE, { path, ifMatch: etag, dryRun }),
+    next: "/resources",
   });
 }

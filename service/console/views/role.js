@@ -1,9 +1,8 @@
 // @ts-check
 /** One role: what is stored, and what it gives. */
 import { button, card, definition, h, link, linkButton } from "../core/dom.js";
-import { tell } from "../parts/dialog.js";
 import { permissions } from "../parts/permissions.js";
-import { attempt, previewed, undoing } from "../parts/preview.js";
+import { remove, setEnabled } from "../parts/preview.js";
 import { entries, related, what } from "../parts/related.js";
 import { edited, time } from "../parts/time.js";
 import { S } from "../strings.js";
@@ -27,10 +26,10 @@ export async function show(page) {
     role.roleName,
     page.may("PATCH /api/role/{id}") && linkButton(`/roles/${role.id}/edit`, S.action.edit, { icon: "edit" }),
     page.may("PATCH /api/role/{id}") &&
-      button(role.enabled ? T.disable : T.enable, () => setEnabled(page, role, etag)),
+      button(role.enabled ? T.disable : T.enable, () => toggle(page, role, etag)),
     page.may("POST /api/role") && linkButton(`/roles/new?copy=${role.id}`, T.copy, { icon: "plus" }),
     page.may("DELETE /api/role/{id}") &&
-      button(S.action.delete, () => remove(page, role, etag), { kind: "danger", icon: "trash" }),
+      button(S.action.delete, () => deleteRole(page, role, etag), { kind: "danger", icon: "trash" }),
   );
   page.put(
     card(
@@ -63,39 +62,24 @@ async function holders(page, roleId) {
 }
 
 /** @param {import("../core/page.js").Page} page @param {Role} role @param {string | null} etag */
-function setEnabled(page, role, etag) {
-  const on = !role.enabled;
+function toggle(page, role, etag) {
   const path = { id: role.id };
-  const title = on ? T.enableTitle(role.roleName) : T.disableTitle(role.roleName);
-  return attempt(title, async () => {
-    const done = await previewed({
-      title,
-      text: on ? T.enableText : T.disableText,
-      confirm: on ? T.enable : T.disable,
-      danger: !on,
-      write: (dryRun) => page.call("PATCH", ONE, { path, body: { enabled: on }, ifMatch: etag, dryRun }),
-    });
-    if (!done) return;
-    tell(on ? T.enabled(role.roleName) : T.disabled(role.roleName), {
-      undo: undoing(page, ["PATCH", ONE, { path, body: { enabled: !on }, ifMatch: done.etag }]),
-    });
-    await page.reload();
+  return setEnabled(page, {
+    on: !role.enabled,
+    name: role.roleName,
+    texts: T,
+    etag,
+    write: (enabled, options) => page.call("PATCH", ONE, { path, body: { enabled }, ...options }),
   });
 }
 
 /** @param {import("../core/page.js").Page} page @param {Role} role @param {string | null} etag */
-function remove(page, role, etag) {
-  const title = T.deleteTitle(role.roleName);
-  return attempt(title, async () => {
-    const done = await previewed({
-      title,
-      text: T.deleteText,
-      confirm: T.deleteConfirm,
-      danger: true,
-      write: (dryRun) => page.call("DELETE", ONE, { path: { id: role.id }, ifMatch: etag, dryRun }),
-    });
-    if (!done) return;
-    tell(T.deleted(role.roleName));
-    page.go("/roles");
+function deleteRole(page, role, etag) {
+  const path = { id: role.id };
+  return remove(page, {
+    name: role.roleName,
+    texts: T,
+    write: (dryRun) => page.call("DELETE", ONE, { path, ifMatch: etag, dryRun }),
+    next: "/roles",
   });
 }

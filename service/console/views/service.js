@@ -2,8 +2,7 @@
 /** One other service: what is stored, its openings, and the way to its resources. */
 import { button, card, definition, linkButton } from "../core/dom.js";
 import { openings } from "../parts/openings.js";
-import { tell } from "../parts/dialog.js";
-import { attempt, previewed } from "../parts/preview.js";
+import { remove } from "../parts/preview.js";
 import { entries, related } from "../parts/related.js";
 import { edited, time } from "../parts/time.js";
 import { S } from "../strings.js";
@@ -21,7 +20,7 @@ export async function show(page) {
     page.may("PATCH /api/service/{id}") &&
       linkButton(`/services/${service.id}/edit`, S.action.edit, { icon: "edit" }),
     page.may("DELETE /api/service/{id}") &&
-      button(S.action.delete, () => remove(page, service, etag), { kind: "danger", icon: "trash" }),
+      button(S.action.delete, () => deleteService(page, service, etag), { kind: "danger", icon: "trash" }),
   );
   page.put(
     card(
@@ -47,18 +46,12 @@ export async function show(page) {
  * @param {import("../types/api").Service} service
  * @param {string | null} etag
  */
-function remove(page, service, etag) {
-  const title = T.deleteTitle(service.name);
-  return attempt(title, async () => {
-    const done = await previewed({
-      title,
-      text: T.deleteText,
-      confirm: T.deleteConfirm,
-      danger: true,
-      write: (dryRun) => page.call("DELETE", ONE, { path: { id: service.id }, ifMatch: etag, dryRun }),
-    });
-    if (!done) return;
-    tell(T.deleted(service.name));
-    page.go("/services");
+function deleteService(page, service, etag) {
+  const path = { id: service.id };
+  return remove(page, {
+    name: service.name,
+    texts: T,
+    write: (dryRun) => page.call("DELETE", ONE, { path, ifMatch: etag, dryRun }),
+    next: "/services",
   });
 }

@@ -1,6 +1,6 @@
 // @ts-check
 /** All other services: filter, pages, and the way to each. */
-import { badge, empty, h, linkButton } from "../core/dom.js";
+import { badge, badges, empty, h, linkButton } from "../core/dom.js";
 import { listing } from "../parts/table.js";
 import { edited } from "../parts/time.js";
 import { S } from "../strings.js";
@@ -33,9 +33,7 @@ export async function show(page) {
 
 /** Return how the router of a service reads requests, in badges. @param {import("../types/api").Service} service */
 export function routerOf({ ignoreCase, ignoreTrailingSlash, allowPreflight }) {
-  return h(
-    "span",
-    { class: "badges" },
+  return badges(
     ignoreCase && badge(T.ignoreCase),
     ignoreTrailingSlash && badge(T.ignoreTrailingSlash),
     allowPreflight && badge(T.allowPreflight, "warn"),

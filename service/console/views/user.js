@@ -3,7 +3,7 @@
 import { badge, button, card, definition, empty, h, link, linkButton } from "../core/dom.js";
 import { ban, unban } from "../parts/bans.js";
 import { ask, tell } from "../parts/dialog.js";
-import { attempt, previewed, undoing } from "../parts/preview.js";
+import { attempt, remove, setEnabled } from "../parts/preview.js";
 import { entries, related, what } from "../parts/related.js";
 import { table } from "../parts/rows.js";
 import { edited, time } from "../parts/time.js";
@@ -38,7 +38,7 @@ export async function show(page) {
       button(T.reset, () => reset(page, user), { icon: "key" }),
     !self &&
       page.may("DELETE /api/user/{id}") &&
-      button(S.action.delete, () => remove(page, user, etag), { kind: "danger", icon: "trash" }),
+      button(S.action.delete, () => deleteUser(page, user, etag), { kind: "danger", icon: "trash" }),
   );
   page.put(
     self && h("p", { class: "note" }, T.self),
@@ -138,28 +138,14 @@ async function sessions(page, user) {
  * @param {string | null} etag
  */
 function setStatus(page, user, etag) {
-  const on = user.status !== "enabled";
-  const title = on ? T.enableTitle(user.userName) : T.disableTitle(user.userName);
   const path = { id: user.id };
-  return attempt(title, async () => {
-    const done = await previewed({
-      title,
-      text: on ? T.enableText : T.disableText,
-      confirm: on ? T.enable : T.disable,
-      danger: !on,
-      write: (dryRun) =>
-        page.call("PUT", STATUS, {
-          path,
-          body: { status: on ? "enabled" : "disabled" },
-          ifMatch: etag,
-          dryRun,
-        }),
-    });
-    if (!done) return;
-    tell(on ? T.enabled(user.userName) : T.disabled(user.userName), {
-      undo: undoing(page, ["PUT", STATUS, { path, body: { status: user.status }, ifMatch: done.etag }]),
-    });
-    await page.reload();
+  return setEnabled(page, {
+    on: user.status !== "enabled",
+    name: user.userName,
+    texts: T,
+    etag,
+    write: (on, options) =>
+      page.call("PUT", STATUS, { path, body: { status: on ? "enabled" : "disabled" }, ...options }),
   });
 }
 
@@ -226,19 +212,12 @@ async function kick(page, user, device) {
  * @param {import("../parts/users.js").User} user
  * @param {string | null} etag
  */
-function remove(page, user, etag) {
-  const title = T.deleteTitle(user.userName);
-  return attempt(title, async () => {
-    const done = await previewed({
-      title,
-      text: T.deleteText(user.userName),
-      confirm: T.deleteConfirm,
-      danger: true,
-      write: (dryRun) =>
-        page.call("DELETE", "/api/user/{id}", { path: { id: user.id }, ifMatch: etag, dryRun }),
-    });
-    if (!done) return;
-    tell(T.deleted(user.userName));
-    page.go("/users");
+function deleteUser(page, user, etag) {
+  const path = { id: user.id };
+  return remove(page, {
+    name: user.userName,
+    texts: T,
+    write: (dryRun) => page.call("DELETE", "/api/user/{id}", { path, ifMatch: etag, dryRun }),
+    next: "/users",
   });
 }

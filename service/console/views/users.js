@@ -1,6 +1,6 @@
 // @ts-check
 /** All users: filters, pages, and the way to each. */
-import { badge, h, linkButton } from "../core/dom.js";
+import { badge, badges, linkButton } from "../core/dom.js";
 import { exporting } from "../parts/transfer.js";
 import { listing } from "../parts/table.js";
 import { time } from "../parts/time.js";
@@ -47,12 +47,7 @@ export async function show(page) {
         { title: T.email, sort: "email", cell: (one) => one.email ?? "" },
         {
           title: T.roles,
-          cell: (one) =>
-            h(
-              "span",
-              { class: "badges" },
-              one.roles.map((/** @type {any} */ role) => badge(role.roleName)),
-            ),
+          cell: (one) => badges(one.roles.map((/** @type {any} */ role) => badge(role.roleName))),
         },
         { title: T.status, sort: "status", cell: stateOf },
         { title: T.created, sort: "createTime", cell: (one) => time(one.createTime) },

@@ -4,6 +4,7 @@ import { badge, card, definition, empty, h } from "../core/dom.js";
 import { Problem } from "../core/api.js";
 import { form } from "../parts/form.js";
 import {
+  SPELLED,
   after,
   answering,
   asking,
@@ -38,7 +39,6 @@ export async function show(page) {
 /** @param {Page} page */
 function question(page) {
   const value = (/** @type {string} */ name) => page.query.get(name);
-  const spelled = { spellcheck: "false", autocapitalize: "none" };
   const made = form({
     fields: [
       {
@@ -53,14 +53,14 @@ function question(page) {
           ["codes", T.permissions],
         ],
       },
-      { name: "userName", label: T.userName, value: value("userName"), attributes: spelled },
-      { name: "roleCode", label: T.roleCode, value: value("roleCode"), attributes: spelled },
+      { name: "userName", label: T.userName, value: value("userName"), attributes: SPELLED },
+      { name: "roleCode", label: T.roleCode, value: value("roleCode"), attributes: SPELLED },
       {
         name: "codes",
         label: T.permissions,
         value: value("codes"),
         help: T.permissionsHelp,
-        attributes: spelled,
+        attributes: SPELLED,
       },
     ],
     submit: T.ask,

@@ -1,9 +1,20 @@
 // @ts-check
 /** Who may send a request, or holds a permission: roles and users. */
-import { badge, card, definition, empty, h, link } from "../core/dom.js";
+import { badge, badges, card, definition, empty, h, link } from "../core/dom.js";
 import { Problem } from "../core/api.js";
 import { form } from "../parts/form.js";
-import { METHODS, after, answering, asking, codes, passedBy, showing, tabs, why } from "../parts/policy.js";
+import {
+  SPELLED,
+  after,
+  answering,
+  asking,
+  codes,
+  passedBy,
+  requestFields,
+  showing,
+  tabs,
+  why,
+} from "../parts/policy.js";
 import { OWN, serviceOptions } from "../parts/resources.js";
 import { table } from "../parts/rows.js";
 import { listing } from "../parts/table.js";
@@ -29,7 +40,6 @@ export async function show(page) {
 function question(page, services) {
   const value = (/** @type {string} */ name) => page.query.get(name);
   const codesToo = page.may("POST /api/policy/explain");
-  const spelled = { spellcheck: "false", autocapitalize: "none" };
   const made = form({
     fields: [
       {
@@ -40,26 +50,8 @@ function question(page, services) {
         options: codesToo ? T.whoAbouts : T.whoAbouts.slice(0, 1),
         value: value("permission") ? "permission" : "request",
       },
-      {
-        name: "method",
-        label: T.method,
-        type: "select",
-        required: true,
-        options: METHODS,
-        value: value("method") ?? "GET",
-      },
-      { name: "path", label: T.path, value: value("path"), help: T.pathHelp, attributes: spelled },
-      {
-        name: "service",
-        label: T.service,
-        type: services ? "select" : "text",
-        required: Boolean(services),
-        options: services ?? [],
-        value: value("service") ?? (services ? OWN : null),
-        help: services ? undefined : T.serviceHelp,
-        attributes: spelled,
-      },
-      { name: "permission", label: T.permission, value: value("permission"), attributes: spelled },
+      ...requestFields(value, services),
+      { name: "permission", label: T.permission, value: value("permission"), attributes: SPELLED },
     ],
     submit: T.ask,
     quiet: true,
@@ -155,12 +147,7 @@ async function passing(page) {
             { title: T.userName, cell: (one) => one.userName },
             {
               title: T.roles,
-              cell: (one) =>
-                h(
-                  "span",
-                  { class: "badges" },
-                  one.roles.map((/** @type {string} */ role) => badge(role)),
-                ),
+              cell: (one) => badges(one.roles.map((/** @type {string} */ role) => badge(role))),
             },
           ],
           row: (one) => (page.may("GET /api/user/{id}") ? `/users/${one.id}` : null),
