@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -35,8 +35,8 @@ NOBODY_KEPT_OUT: Final = KeptOut(0, ())
 class Impact:
     """Who would gain and lose which endpoint, how many sessions would have to refresh, and warnings."""
 
-    gains: tuple[Difference, ...]
-    loses: tuple[Difference, ...]
+    gains: Sequence[Difference]
+    loses: Sequence[Difference]
     kept_out: KeptOut
     sessions: int
     warnings: tuple[str, ...]

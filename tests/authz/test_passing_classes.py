@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 from hypothesis import given
@@ -9,69 +10,104 @@ from hypothesis import strategies as st
 
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import Rule
+from service.authz.proof.opening_codes import OpeningCodes
 from service.authz.publishing.shipped import read_shipped
-from service.authz.review.equivalence_classes import EquivalenceClasses, credited, numbers_of
+from service.authz.review.batch_decider import DecidingLines
+from service.authz.review.equivalence_classes import EquivalenceClasses, Tally, credited, of_classes
 from service.kernel.codes import HeldCodes
 
 MODEL = read_shipped().model_text
+NARROWER = MODEL.replace("|| holdsPattern(", "&& holdsPattern(")
+"""A model that the lint refuses: some lines open to who holds their code in two ways only."""
 CODES = ["a:x", "a:y", "b:x", "b:y:z", "@login", "@nobody", "@anyone", "a:*", "*"]
 HELD = ["a:x", "a:y", "b:x", "b:y:z", "*", "a:*", "*:x", "b:*", "*:y:*"]
 
 layers = st.lists(st.sampled_from(CODES), max_size=3, unique=True).map(tuple)
-classes = st.lists(st.tuples(layers, layers), min_size=1, max_size=6)
+classes = st.lists(st.tuples(layers, layers), max_size=6)
 roles = st.dictionaries(
-    st.sampled_from("uvw"), st.sets(st.sampled_from(HELD), max_size=2), min_size=1, max_size=3
+    st.sampled_from("uvwx"), st.sets(st.sampled_from(HELD), max_size=2), min_size=1, max_size=4
 )
+numbers = st.integers(0, 2**5 - 1)
 
 
-def passed(request_class: tuple[Iterable[str], Iterable[str]], held: HeldCodes) -> bool:
+def passing_classes(
+    given_by: dict[str, set[str]], lines: list[DecidingLines], model_text: str = MODEL
+) -> EquivalenceClasses:
+    held = {code for codes in given_by.values() for code in codes}
+    return EquivalenceClasses(OpeningCodes(model_text, held), given_by, lines)
+
+
+def held_by(given_by: dict[str, set[str]], having: Iterable[str]) -> HeldCodes:
+    return HeldCodes(code for role in having for code in given_by[role])
+
+
+def passes(lines: DecidingLines, held: HeldCodes, model_text: str = MODEL) -> bool:
     rules = [
         Rule(layer, "GET /x", code)
-        for layer, codes in zip(("resource", "endpoint"), request_class, strict=True)
+        for layer, codes in zip(("resource", "endpoint"), lines, strict=True)
         for code in codes
     ]
-    policy = Policy(MODEL, rules)
+    policy = Policy(model_text, rules)
     return all(policy.judge(layer, "GET /x", held).allowed for layer in ("resource", "endpoint"))
 
 
-@given(classes, st.lists(st.sets(st.sampled_from(HELD), max_size=4), max_size=4))
-def test_the_classes_that_somebody_passes_are_those_that_the_enforcer_allows(
-    request_classes: list[tuple[tuple[str, ...], tuple[str, ...]]], holders: list[set[str]]
+@given(st.sampled_from([MODEL, NARROWER]), classes, roles, st.sets(st.sampled_from("uvwx")))
+def test_the_classes_that_roles_pass_together_are_those_that_the_enforcer_allows(
+    model_text: str, lines: list[DecidingLines], given_by: dict[str, set[str]], chosen: set[str]
 ) -> None:
-    passing = EquivalenceClasses(MODEL, request_classes)
+    having = sorted(chosen & given_by.keys())
+    held = held_by(given_by, having)
 
-    for held in map(HeldCodes, holders):
-        expected = [
-            number for number, request_class in enumerate(request_classes) if passed(request_class, held)
-        ]
-        assert list(numbers_of(passing.of(held))) == expected
+    passed = passing_classes(given_by, lines, model_text).of(having)
+
+    expected = [number for number, each in enumerate(lines) if passes(each, held, model_text)]
+    assert list(of_classes(range(len(lines)), passed)) == expected
 
 
 @given(classes, roles)
 def test_credited_are_roles_that_are_enough_or_without_which_it_fails(
-    request_classes: list[tuple[tuple[str, ...], tuple[str, ...]]], given_by: dict[str, set[str]]
+    lines: list[DecidingLines], given_by: dict[str, set[str]]
 ) -> None:
-    def held(of: Iterable[str]) -> HeldCodes:
-        return HeldCodes(code for role in of for code in given_by[role])
+    passing, having = passing_classes(given_by, lines), sorted(given_by)
+    credits_of: dict[int, set[str | None]] = {}
+    for role, which in credited(passing, having, passing.of(having)):
+        for number in of_classes(range(len(lines)), which):
+            credits_of.setdefault(number, set()).add(role)
 
-    passing, having = EquivalenceClasses(MODEL, request_classes), sorted(given_by)
-    reported: dict[int, set[str | None]] = {}
-    for role, which in credited(passing, having, held, passing.of(held(having))):
-        for number in numbers_of(which):
-            reported.setdefault(number, set()).add(role)
-
-    for number, request_class in enumerate(request_classes):
-        alone = {role for role in having if passed(request_class, held([role]))}
-        without = {
+    for number, each in enumerate(lines):
+        alone = {role for role in having if passes(each, held_by(given_by, [role]))}
+        needed = {
             role
             for role in having
-            if not passed(request_class, held(other for other in having if other != role))
+            if not passes(each, held_by(given_by, [other for other in having if other != role]))
         }
-        expected = (alone or without or set(having)) if passed(request_class, held(having)) else set()
-        assert reported.get(number, set()) == expected
+        expected = (alone or needed or {*having}) if passes(each, held_by(given_by, having)) else set()
+        assert credits_of.get(number, set()) == expected
+
+
+def test_where_no_role_is_enough_and_none_is_needed_all_are_credited() -> None:
+    given_by = {"u": {"a:x"}, "v": {"a:*"}, "w": {"b:x"}, "x": {"b:*"}}
+    passing = passing_classes(given_by, [(("a:x",), ("b:x",))])
+
+    assert list(credited(passing, ["u", "v", "w"], 1)) == [("w", 1)]
+    assert list(credited(passing, [*"uvwx"], 1)) == [(role, 1) for role in "uvwx"]
 
 
 def test_users_without_a_role_are_credited_without_one() -> None:
-    passing = EquivalenceClasses(MODEL, [(("@login",), ("@login",))])
+    passing = passing_classes({}, [(("@login",), ("@login",))])
 
-    assert list(credited(passing, [], HeldCodes, passing.of(HeldCodes()))) == [(None, 1)]
+    assert list(credited(passing, [], passing.of([]))) == [(None, 1)]
+
+
+@given(st.lists(st.tuples(numbers, st.integers(0, 9))))
+def test_a_tally_has_the_sum_of_the_users_of_each_class(added: list[tuple[int, int]]) -> None:
+    tally, expected = Tally(), Counter[int]()
+    for which, users in added:
+        tally.add(which, users)
+        for number in of_classes(range(5), which):
+            expected[number] += users
+
+    assert {
+        number: users for users, which in tally.numbers().items() for number in of_classes(range(5), which)
+    } == expected
+    assert all(tally.numbers().values())

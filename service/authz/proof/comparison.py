@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice, product
 from operator import attrgetter
-from typing import Final, overload
+from typing import Final
 
 from service.authz.engine.lines import Lines
 from service.authz.engine.policy import Policy
@@ -15,6 +15,7 @@ from service.authz.proof.compared import Alike, compared
 from service.authz.proof.conditions import Clauses, Condition, escaping_both, lets_visitors_pass
 from service.authz.proof.line_answers import line_answers
 from service.kernel.codes import HeldCodes
+from service.kernel.on_demand import OnDemand
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,7 @@ class _Place:
     visitors: tuple[bool, bool] = (False, False)
 
 
-class Differing(Sequence[DifferingRequest]):
+class Differing(OnDemand[_Place, DifferingRequest]):
     """What ``differing_requests`` returns; the callers of a member are looked for when it is read.
 
     To know that two policies differ takes a plain caller in most places. To find the smallest one of all
@@ -105,19 +106,8 @@ class Differing(Sequence[DifferingRequest]):
         self._before, self._after = before, after
         self._answers = line_answers(before.model_text), line_answers(after.model_text)
         self._known: dict[tuple[Condition, Condition], _Found] = {}
-        self._places = [*sorted(self._requests(asked), key=attrgetter("name")), *self._objects()]
-
-    def __len__(self) -> int:
-        return len(self._places)
-
-    @overload
-    def __getitem__(self, index: int) -> DifferingRequest: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[DifferingRequest]: ...
-    def __getitem__(self, index: int | slice) -> DifferingRequest | list[DifferingRequest]:
-        if isinstance(index, slice):
-            return [self._shown(place) for place in self._places[index]]
-        return self._shown(self._places[index])
+        places = [*sorted(self._requests(asked), key=attrgetter("name")), *self._objects()]
+        super().__init__(places, self._shown)
 
     def _requests(self, asked: Iterable[Alike]) -> Iterator[_Place]:
         for alike in asked:

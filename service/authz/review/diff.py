@@ -9,7 +9,7 @@ from service.authz.engine.policy import Policy
 from service.authz.lint.model import parsed_model
 from service.authz.proof.compared import compared
 from service.authz.proof.comparison import Differing, DifferingRequest
-from service.authz.review.impact import Differences, Standing, differences
+from service.authz.review.impact import Differences, Standing, differences_on_demand
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,7 @@ class AccessDiff:
     """Who gains and loses what: by the roles of today, and for every possible caller.
 
     ``callers`` are all requests and grants that the two decide differently for some caller, though no role of
-    today may notice.
+    today may notice. The members of all these lists are made when they are read.
     """
 
     by_role: Differences
@@ -47,4 +47,4 @@ def access_diff(before: Policy, after: Standing) -> AccessDiff:
     """Compare what ``before`` and the policy of ``after`` decide, for the roles and users of ``after``."""
     old = Standing(before, after.codes, after.users)
     asked = compared(before, after.policy)
-    return AccessDiff(differences(old, after, asked), Differing(before, after.policy, asked))
+    return AccessDiff(differences_on_demand(old, after, asked), Differing(before, after.policy, asked))

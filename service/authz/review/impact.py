@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TypeAlias
 
 from service.authz.engine.policy import Policy
 from service.authz.proof.compared import Alike, compared
 from service.authz.proof.conditions import Clauses
+from service.authz.proof.opening_codes import OpeningCodes
 from service.authz.review.batch_decider import EVERYBODY, BatchDecider, DecidingLines, all_requests
-from service.authz.review.equivalence_classes import Classes, EquivalenceClasses, credited, numbers_of
+from service.authz.review.equivalence_classes import Classes, EquivalenceClasses, Tally, credited, of_classes
 from service.kernel.codes import HeldCodes
+from service.kernel.on_demand import OnDemand
 
 Roles = tuple[str, ...]
 """The codes of the roles of a user, sorted."""
@@ -53,28 +56,30 @@ Move: TypeAlias = tuple[Roles, Roles]
 class Differences:
     """What a change gives and takes away; ``altered`` are those of the moves asked about that it concerns."""
 
-    gains: tuple[Difference, ...]
-    loses: tuple[Difference, ...]
+    gains: Sequence[Difference]
+    loses: Sequence[Difference]
     altered: frozenset[Move] = frozenset()
 
 
-def differences(
-    before: Standing,
-    after: Standing,
-    asked: Iterable[Alike] | None = None,
-    *,
-    moves: Iterable[Move] = (),
-) -> Differences:
+def differences(before: Standing, after: Standing, *, moves: Iterable[Move] = ()) -> Differences:
     """Return who would gain and who would lose which endpoint, by role.
 
     Exact: each class of requests that the two policies tell apart is decided by both, for each role alone and
     for each set of roles that users have. A user who keeps an endpoint by another role is not counted. Where
-    no user has a role that gains or loses by itself, ``users`` is 0. ``asked`` is what ``compared`` returns
-    for the two policies, where it is known. ``moves`` are those of users who are not counted, such as
-    disabled ones: ``altered`` tells which of them would gain or lose something.
+    no user has a role that gains or loses by itself, ``users`` is 0. ``moves`` are those of users who are not
+    counted, such as disabled ones: ``altered`` tells which of them would gain or lose something.
     """
-    if asked is None:
-        asked = compared(before.policy, after.policy)
+    whole = differences_on_demand(before, after, compared(before.policy, after.policy), moves=moves)
+    return Differences(tuple(whole.gains), tuple(whole.loses), whole.altered)
+
+
+def differences_on_demand(
+    before: Standing, after: Standing, asked: Iterable[Alike], *, moves: Iterable[Move] = ()
+) -> Differences:
+    """Return what ``differences`` returns, with gains and losses that are made when they are read.
+
+    ``asked`` is what ``compared`` returns for the two policies.
+    """
     return _Comparison(before, after, asked).made(moves)
 
 
@@ -85,58 +90,65 @@ def passing(standing: Standing, held: HeldCodes, routes: Iterable[str]) -> set[s
     return {request.name for request in requests if decide.passes(decide.lines(request), held)}
 
 
+_Tallies: TypeAlias = defaultdict[str | None, Tally]
+"""How many users gain, or lose, which classes, by the role that is credited with it."""
+
+
 class _Comparison:
     def __init__(self, before: Standing, after: Standing, asked: Iterable[Alike]) -> None:
         self._before, self._after = before, after
-        layers = [(alike, _layers(alike.before), _layers(alike.after)) for alike in asked]
-        layers = [each for each in layers if not each[1] == each[2] == EVERYBODY]
-        self._all = [alike for alike, _, _ in layers]
-        self._could = EquivalenceClasses(before.policy.model_text, (could for _, could, _ in layers))
-        self._can = EquivalenceClasses(after.policy.model_text, (can for _, _, can in layers))
-        self._gains: Counter[tuple[str | None, Classes]] = Counter()
-        self._loses: Counter[tuple[str | None, Classes]] = Counter()
+        self._classes = [
+            alike for alike in asked if not _layers(alike.before) == _layers(alike.after) == EVERYBODY
+        ]
+        held = {code for each in (before, after) for codes in each.codes.values() for code in codes}
+        models = {each.policy.model_text for each in (before, after)}
+        opening = {model: OpeningCodes(model, held) for model in models}
+        self._could = EquivalenceClasses(
+            opening[before.policy.model_text],
+            before.codes,
+            [_layers(alike.before) for alike in self._classes],
+        )
+        self._can = EquivalenceClasses(
+            opening[after.policy.model_text], after.codes, [_layers(alike.after) for alike in self._classes]
+        )
+        self._gains: _Tallies = defaultdict(Tally)
+        self._loses: _Tallies = defaultdict(Tally)
 
     def made(self, moves: Iterable[Move]) -> Differences:
         for role in self._before.codes.keys() & self._after.codes.keys():
             self._compare([role], [role], 0)
         for had, has, number in _moves(self._before.users, self._after.users):
             self._compare(had, has, number)
-        altered = frozenset(move for move in moves if self._alters(*move))
+        altered = frozenset((had, has) for had, has in moves if self._could.of(had) != self._can.of(has))
         return Differences(self._listed(self._gains), self._listed(self._loses), altered)
-
-    def _alters(self, had: Roles, has: Roles) -> bool:
-        return self._could.of(self._before.held(had)) != self._can.of(self._after.held(has))
 
     def _compare(self, had: Sequence[str] | None, has: Sequence[str] | None, number: int) -> None:
         """Note what ``number`` users gain and lose who had the roles ``had`` and now have ``has``.
 
         None stands for a user who is not there, or disabled. With ``number`` 0 it is about a role by itself.
         """
-        before, after = self._before.held, self._after.held
-        could = 0 if had is None else self._could.of(before(had))
-        can = 0 if has is None else self._can.of(after(has))
+        could = 0 if had is None else self._could.of(had)
+        can = 0 if has is None else self._can.of(has)
         if gained := can & ~could:
-            for credit in credited(self._can, has or (), after, gained):
-                self._gains[credit] += number
+            for role, classes in credited(self._can, has or (), gained):
+                self._gains[role].add(classes, number)
         if lost := could & ~can:
-            for credit in credited(self._could, had or (), before, lost):
-                self._loses[credit] += number
+            for role, classes in credited(self._could, had or (), lost):
+                self._loses[role].add(classes, number)
 
-    def _listed(self, counts: Counter[tuple[str | None, Classes]]) -> tuple[Difference, ...]:
+    def _listed(self, tallies: _Tallies) -> Sequence[Difference]:
         """Return one entry for each role and number of users, by role; no role at all comes first."""
-        users: Counter[tuple[str | None, int]] = Counter()
-        for (role, classes), number in counts.items():
-            for index in numbers_of(classes):
-                users[role, index] += number
-        entries: dict[tuple[str | None, int], list[str]] = {}
-        for (role, index), number in users.items():
-            entries.setdefault((role, number), []).extend(self._all[index].names)
-        return tuple(
-            Difference(role, number, tuple(sorted(names)))
-            for (role, number), names in sorted(
-                entries.items(), key=lambda entry: (entry[0][0] or "", entry[0][1])
-            )
-        )
+        entries = [
+            (role, number, classes)
+            for role, tally in sorted(tallies.items(), key=lambda entry: entry[0] or "")
+            for number, classes in sorted(tally.numbers().items())
+        ]
+        return OnDemand(entries, self._difference)
+
+    def _difference(self, entry: tuple[str | None, int, Classes]) -> Difference:
+        role, number, classes = entry
+        names = chain.from_iterable(alike.names for alike in of_classes(self._classes, classes))
+        return Difference(role, number, tuple(sorted(names)))
 
 
 def _layers(clauses: Clauses) -> DecidingLines:
