@@ -11,11 +11,10 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 
 from service.administration import change_log, user_edits
-from service.administration import user_rules as account_rules
+from service.administration import user_edits as account_rules
 from service.administration.delegation import Delegation, DelegationCheck
 from service.administration.unit_of_work import unconditionally
-from service.administration.user_edits import Edit, NewUser
-from service.administration.user_rules import AccountValues
+from service.administration.user_edits import AccountValues, Edit, NewUser
 from service.administration.value_check import check_values
 from service.authn.password_rules import PasswordRules
 from service.authn.passwords import Passwords

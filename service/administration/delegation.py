@@ -12,15 +12,13 @@ from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mappi
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
-from service.administration.administrators import keeping_an_administrator
-from service.authz.engine.policy import Decision, Policy
+from service.authz.engine.policy import Decision, Policy, tell_span
 from service.authz.engine.rules import ACCOUNT, ENDPOINT, GRANT, RESOURCE, SERVICE, UNREGISTERED
-from service.authz.engine.traced import tell
 from service.authz.publishing.changes import Change
 from service.authz.publishing.invariant_guard import InvariantGuard
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.revisions import PATIENCE
-from service.errors import ActOnOneself, PermissionDenied, RefreshRequired, ValidationFailed
+from service.errors import ActOnOneself, Conflict, PermissionDenied, RefreshRequired, ValidationFailed
 from service.kernel.account_acts import CLOSED_TO_ALL, Act, Whom, refusal_of
 from service.kernel.codes import HeldCodes
 from service.kernel.delegated import Delegated, EditRequest, GrantQuestion, Needed, ObjectQuestion
@@ -224,7 +222,7 @@ class DelegationCheck:
                     await asyncio.sleep(0)
                 for denial in self._denied(self._policy, asked[start : start + _AT_ONCE]):
                     if span is not None:
-                        tell(span, denial)
+                        tell_span(span, denial)
                     yield denial
 
     def _denied(self, policy: Policy, codes: Iterable[str]) -> Iterator[Decision]:
@@ -286,3 +284,17 @@ class Delegation:
         newest = 0 if latest is None else latest.revision
         policy = await self._live.at_least(newest, within=PATIENCE)
         return DelegationCheck(policy, caller, HeldCodes(held.permissions), change)
+
+
+@asynccontextmanager
+async def keeping_an_administrator(connection: Connection) -> AsyncIterator[None]:
+    """Let the block change rights; raises Conflict, which rolls back, if no administrator remains.
+
+    An administrator is an enabled user who holds ``*``. ``role_rights.lock`` is held until the transaction
+    ends, so that of two changes that together would leave none, the second one is refused.
+    """
+    await role_rights.lock(connection)
+    before = await role_rights.has_administrator(connection)
+    yield
+    if before and not await role_rights.has_administrator(connection):
+        raise Conflict("This would leave no enabled user who may do everything", rule="last_administrator")

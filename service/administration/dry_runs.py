@@ -22,7 +22,7 @@ from service.kernel.identity import Caller
 from service.kernel.permission_catalogue import ADMINISTERING
 from service.kernel.services import PORTCULLIS
 from service.keyspace import SessionStore
-from service.records import kept_out, role_holdings, role_rights
+from service.records import role_holdings, role_rights
 from service.records.database.transactions import Connection, Database
 from service.records.policy import revisions
 
@@ -144,7 +144,7 @@ class _Run:
         holdings = await role_holdings.read(connection)
         held = await role_rights.of(connection, self._caller.user_id)
         standing = Standing(self._policy, holdings.codes, holdings.users)
-        return _Seen(standing, await kept_out.by_roles(connection), HeldCodes(held.permissions))
+        return _Seen(standing, await role_holdings.kept_out_by_roles(connection), HeldCodes(held.permissions))
 
 
 _USERS: Final = "/api/user/list"

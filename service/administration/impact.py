@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from service.authz.review.impact import Difference, Move, Roles
-from service.records import kept_out
+from service.records import role_holdings
 from service.records.database.transactions import Database
 
 _MOST_NAMED: Final = 20
@@ -58,4 +58,4 @@ async def kept_out_named(database: Database, user_ids: Collection[int]) -> KeptO
     if not user_ids:
         return NOBODY_KEPT_OUT
     async with database.snapshot() as connection:
-        return KeptOut(len(user_ids), await kept_out.names_of(connection, user_ids, _MOST_NAMED))
+        return KeptOut(len(user_ids), await role_holdings.user_names(connection, user_ids, _MOST_NAMED))

@@ -12,7 +12,7 @@ from service.audit.chain.checkpoints import stored_checkpoints
 from service.audit.chain.form import Chain
 from service.audit.chain.maintenance import Upkeep, retention
 from service.audit.chain.verification import verify_again
-from service.files.object_store import ObjectStore
+from service.files.object_store import ObjectStore, object_store
 from service.files.orphan_cleanup import LONGEST, OrphanCleanup
 from service.jobs.housekeeping import (
     forget_answers,
@@ -47,8 +47,13 @@ async def _verify_logs(database: Database, settings: Settings) -> str:
     return await verify_again(database, settings.oplog, reported=reported, anchored_revisions=revisions)
 
 
+def all_jobs(settings: Settings) -> tuple[Job, ...]:
+    """Return the jobs of the installation; the order is that of lists."""
+    return jobs_of(settings, object_store(settings.objstore, settings.server.data / "files"))
+
+
 def jobs_of(settings: Settings, objects: ObjectStore) -> tuple[Job, ...]:
-    """Return the jobs of an installation; the order is that of lists."""
+    """Return the jobs of an installation whose files are in ``objects``."""
 
     async def maintain_logs(database: Database) -> str:
         chain, days = Chain(settings.oplog.chain_key), retention(settings.oplog)

@@ -13,14 +13,14 @@ from service.administration.state import State
 from service.administration.state_edits import Edits, after, edits_between
 from service.administration.state_standing import standing
 from service.administration.stored_state import Stored
-from service.authz.engine.errors import PolicyError
+from service.authz.engine.rules import PolicyError
 from service.authz.invariants.checking import Holders, Situation, newly_broken
 from service.authz.publishing.lockout import require_way_back
 from service.authz.publishing.shipped import Shipped
 from service.authz.review.impact import Differences, Roles, Standing, differences
 from service.errors import Conflict
 from service.kernel.names import name_key
-from service.records import kept_out, role_holdings, role_members, roles
+from service.records import role_holdings, roles
 from service.records.database.transactions import Connection, Database
 
 WITHIN = 60.0  # seconds for reading; a hundred thousand users take some tenths of one
@@ -49,10 +49,10 @@ async def plan(database: Database, shipped: Shipped, desired: State, *, prune: b
     async with database.snapshot(within=WITHIN) as connection:
         result = await stored_state.read(connection)
         held = await role_holdings.read(connection)
-        out = await kept_out.by_roles(connection)
+        out = await role_holdings.kept_out_by_roles(connection)
         edits = edits_between(result.state, desired, prune=prune)
         refused = await _users_left(connection, result, edits)
-        users = await role_members.names_by_roles(connection) if shipped.invariants.about_users else {}
+        users = await role_holdings.names_by_roles(connection) if shipped.invariants.about_users else {}
     would_be = after(result.state, edits)
     refused += _taken(would_be)
     before = await asyncio.to_thread(standing, result.state, shipped, held.users)

@@ -10,8 +10,7 @@ from service.authz.engine.rules import UNREGISTERED
 from service.authz.publishing.derive import derive
 from service.authz.publishing.shipped import Shipped
 from service.authz.review.impact import Roles, Standing
-from service.kernel.bound_resource import BoundResource, PublishedOpening
-from service.kernel.services import Service, object_of, split_object
+from service.kernel.services import BoundResource, PublishedOpening, Service, object_of, split_object
 
 
 def standing(state: State, shipped: Shipped, users: Mapping[Roles, int]) -> Standing:

@@ -13,7 +13,7 @@ from service.administration.delegation import Delegation, DelegationCheck
 from service.administration.import_rows import ImportedRow, Outcome, RowFaults
 from service.authn.revocations import Revocations
 from service.kernel.change_record import FieldChange
-from service.kernel.field_names import camel
+from service.kernel.fields import camel
 from service.kernel.identity import Caller
 from service.records.database.transactions import Connection, Database
 

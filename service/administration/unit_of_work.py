@@ -9,8 +9,7 @@ from functools import partial
 from typing import Final
 
 from service.administration import change_log
-from service.administration.administrators import keeping_an_administrator
-from service.administration.delegation import Delegation, DelegationCheck
+from service.administration.delegation import Delegation, DelegationCheck, keeping_an_administrator
 from service.authn.revocations import Revocations
 from service.authz.engine.policy import Policy
 from service.authz.publishing.changes import WITHIN, Change, PolicyChanges

@@ -8,18 +8,31 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
-from service.administration import user_rules
 from service.administration.delegation import DelegationCheck
-from service.administration.user_rules import AccountValues
 from service.errors import ValidationFailed
 from service.kernel.account_acts import Act
+from service.kernel.identity import Kind
 from service.kernel.keyed_write import authorized
 from service.kernel.target import Target
 from service.records.database.transactions import Connection
 from service.records.users import account_writes, listing
 from service.records.users.listing import User
+
+MAX_ROLES: Final = 100
+
+AccountValues = Mapping[str, Any]
+"""The given fields of ``UserValues``; absent fields are unchanged, and None clears a field."""
+
+
+def require_kind(kind: Kind, values: AccountValues) -> None:
+    """Raise ValidationFailed if ``values`` are not for an account of that kind."""
+    if kind != values.get("kind", kind):
+        raise ValidationFailed(("kind", "can't be changed"))
+    if kind != "service" and values.get("service") is not None:
+        raise ValidationFailed(("service", "is for service accounts only"))
+
 
 _ACTS: Final[Mapping[str, Act]] = {
     "email": "set-contact",
@@ -103,7 +116,7 @@ async def edit(
     this account, such as one of the own roles, and when a role that is given or taken away gives a code that
     the caller does not hold; ``Conflict`` for a name that is taken.
     """
-    user_rules.require_kind(before.kind, values)
+    require_kind(before.kind, values)
     for name, act in _ACTS.items():
         if values.get(name, getattr(before, name)) != getattr(before, name):
             check.require_act(target, act, name)

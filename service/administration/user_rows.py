@@ -6,11 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from service.administration import user_rules as account_rules
+from service.administration import user_edits as account_rules
 from service.administration.import_rows import RowFaults, once_each
 from service.administration.table_import import TableRow
-from service.administration.user_edits import created_by
-from service.administration.user_rules import AccountValues
+from service.administration.user_edits import AccountValues, created_by
 from service.administration.value_check import check_values
 from service.authn.password_rules import PasswordRules
 from service.kernel.names import name_key

@@ -14,13 +14,13 @@ from service.app.readiness import readiness
 from service.app.stores import Stores
 from service.jobs.scheduler import Scheduler
 from service.settings import Settings
-from service.web.observability.operator_token import OperatorToken
 from service.web.observability.process import Process
 from service.web.observability.readiness import ReadinessChecks
 from service.web.observability.shared_metrics import Slot
 from service.web.observability.tracing import request_tracing
 from service.web.observability.traffic import Traffic
 from service.web.observability.worker_metrics import WorkerMetrics
+from service.web.requests.credentials import OperatorToken
 
 if TYPE_CHECKING:
     from service.web.observability.tracing.requests import RequestTracing

@@ -14,7 +14,7 @@ from service.files.health import FilesCheck
 from service.files.object_store import ObjectStore
 from service.jobs.scheduler import Scheduler
 from service.kernel.clock import rfc3339
-from service.kernel.health import Health
+from service.kernel.metrics import Health
 from service.keyspace import ClockWatch, SessionStore
 from service.records.database.health import database_health
 from service.records.database.transactions import Database

@@ -15,8 +15,8 @@ import structlog
 
 from service.audit.decision_event import Event, encoded
 from service.audit.export.appended_file import AppendedFile
-from service.kernel.at_most_every import AtMostEvery
 from service.kernel.backlog import Backlog
+from service.kernel.clock import AtMostEvery
 from service.kernel.metrics import Sample
 
 MOST_WAITING: Final = 4096

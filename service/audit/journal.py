@@ -17,7 +17,7 @@ from service.audit.refused_reads import RefusedReads
 from service.audit.sender import Sender
 from service.audit.stream_consumer import CLAIM_AFTER, Writer
 from service.errors import Unavailable
-from service.kernel.health import Health
+from service.kernel.metrics import Health
 from service.keyspace import Batch, LogCounts, LogStream
 from service.records.database.transactions import Database
 from service.settings import Oplog

@@ -22,7 +22,7 @@ from typing import Final, NamedTuple, NoReturn
 from service.authn.api_key_form import ApiKey, parsed
 from service.authn.api_key_uses import KeyUses
 from service.authn.claims import ClientClaims
-from service.authn.refusals import banned
+from service.authn.denials import banned
 from service.authn.throttle import Throttle
 from service.errors import AccountBanned, TokenExpired, TokenInvalid, Unavailable
 from service.kernel.codes import HeldCodes, intersection

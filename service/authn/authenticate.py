@@ -11,7 +11,7 @@ from msgspec.json import Decoder
 from service.authn.api_key_form import is_api_key
 from service.authn.api_keys import ApiKeyCallers, KeyCaller, is_client
 from service.authn.claims import AccessClaims, ClientClaims
-from service.authn.refusals import banned
+from service.authn.denials import banned
 from service.authn.tokens import Tokens
 from service.authn.verified import Authenticated, VerifiedToken, VerifiedTokens
 from service.errors import RefreshRequired, TokenInvalid

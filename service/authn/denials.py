@@ -1,10 +1,13 @@
-"""Bans and disabled users in the session store, kept in line with the database, which decides."""
+"""Bans and disabled users: how they are refused; the session store is kept in line with the database."""
 
 from __future__ import annotations
 
+from service.errors import AccountBanned
+from service.kernel.clock import from_seconds, rfc3339
 from service.keyspace import SessionStore
 from service.records.database.transactions import Database
 from service.records.users import bans
+from service.records.users.accounts import Standing
 from service.records.users.bans import Denial
 
 
@@ -44,3 +47,14 @@ class Denials:
             return 0
         until = None if denial.until is None else round(1000 * denial.until.timestamp())
         return await self._store.ban(login_id, until, denial.reason)
+
+
+def banned_by(known: Standing) -> AccountBanned:
+    """Return the refusal of a user with a ban in the database."""
+    until = known.banned_until
+    return AccountBanned() if until is None else AccountBanned(until=rfc3339(until))
+
+
+def banned(until: int | None) -> AccountBanned:
+    """Return the refusal of a banned user; ``until`` (milliseconds since the epoch) is the end of the ban."""
+    return AccountBanned() if until is None else AccountBanned(until=rfc3339(from_seconds(until / 1000)))

@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Final, Self, TypeVar
 
 from service.authn.agents import MAX_USER_AGENT, describe
-from service.authn.denials import Denials
+from service.authn.denials import Denials, banned, banned_by
 from service.authn.proving import Proof
-from service.authn.refusals import banned, banned_by
 from service.authn.token_issuer import Account, TokenIssuer, TokenPair
 from service.errors import AccountDisabled, LoginFailed, Unavailable, ValidationFailed
 from service.kernel.device import device_from, is_device

@@ -20,6 +20,7 @@ from service.kernel.fields import password_context
 from service.records.users.listing import UserValues
 from service.settings import Password
 
+NO_PASSWORD: Final = "A service account has no password"  # noqa: S105 - a sentence, no password
 GUESSES: Final = 10**8
 """The estimated guesses that a password must withstand: as many as for eight random characters."""
 JUDGED: Final = 32

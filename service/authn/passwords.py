@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import ctypes
 import os
 import sys
 import threading
@@ -18,8 +19,7 @@ from argon2.exceptions import InvalidHashError, VerificationError
 from argon2.low_level import ARGON2_VERSION
 
 from service.errors import Overloaded
-from service.kernel.at_most_every import AtMostEvery
-from service.kernel.free_memory import give_back_free_memory
+from service.kernel.clock import AtMostEvery
 from service.kernel.span import Span
 from service.kernel.tracing import traced
 from service.settings import Password
@@ -196,3 +196,10 @@ def _too_long(password: str) -> bool:
         return len(password.encode()) > MAX_BYTES
     except UnicodeEncodeError:  # half of a surrogate pair
         return True
+
+
+def give_back_free_memory() -> None:
+    """Return free memory to the system (malloc_trim(3)); takes milliseconds. Does nothing without glibc."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)

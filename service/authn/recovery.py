@@ -9,9 +9,8 @@ from typing import Final, Literal
 
 from service.authn.denials import Denials
 from service.authn.login_log import UNRECORDED, LoginLog
-from service.authn.password_rules import PasswordRules
+from service.authn.password_rules import NO_PASSWORD, PasswordRules
 from service.authn.passwords import Passwords
-from service.authn.refusals import NO_PASSWORD
 from service.authn.throttle import Throttle
 from service.errors import Conflict, NotFound, Unavailable
 from service.keyspace import SessionStore

@@ -13,10 +13,9 @@ from typing import Final
 import structlog
 
 from service.authn.claims import RefreshClaims
-from service.authn.denials import Denials
+from service.authn.denials import Denials, banned, banned_by
 from service.authn.login_log import UNRECORDED, LoginLog, reason_of
 from service.authn.opening import ATTEMPTS, PAUSE, new_rid
-from service.authn.refusals import banned, banned_by
 from service.authn.token_issuer import Account, TokenIssuer, TokenPair
 from service.authn.tokens import Tokens
 from service.errors import (

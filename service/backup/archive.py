@@ -1,7 +1,12 @@
-"""The archive: a POSIX tar file that ends with a manifest and its seal, written once and read in order."""
+"""The archive: a POSIX tar file that ends with a manifest and its seal, written once and read in order.
+
+Who has the key of the log chains has made the seal. It covers the manifest, and with it the digest of each
+member. Without the key nothing is sealed: a plain digest would prove no origin.
+"""
 
 from __future__ import annotations
 
+import hmac
 import os
 import secrets
 import tarfile
@@ -14,6 +19,7 @@ from typing import IO, Final, NamedTuple, Self
 
 import msgspec
 
+from service.audit.chain.form import Chain
 from service.backup.manifest import (
     FORMAT,
     MANIFEST,
@@ -25,7 +31,6 @@ from service.backup.manifest import (
     format_decoder,
     is_member_name,
 )
-from service.backup.seals import is_sealed, key_id_of, seal_of
 from service.operator.errors import LaunchError
 
 _BLOCK: Final = 512
@@ -248,3 +253,20 @@ def _places(file: IO[bytes]) -> Iterator[_Place]:
             raise tarfile.ReadError
         yield _Place(info.name, at + _BLOCK, info.size)
         at += _BLOCK + info.size + -info.size % _BLOCK
+
+
+def seal_of(chain_key: str, manifest: bytes) -> bytes:
+    """Return the seal over the bytes of a manifest: the id of the key, and the MAC in hexadecimal."""
+    chain = Chain(chain_key)
+    mac = chain.seal(f"backup {sha256(manifest).hexdigest()}")
+    return f"{chain.key_id} {mac.hex()}\n".encode("ascii")
+
+
+def is_sealed(chain_key: str, manifest: bytes, seal: bytes) -> bool:
+    """True if ``seal`` is that of ``manifest`` with ``chain_key``; never without a key."""
+    return chain_key != "" and hmac.compare_digest(seal_of(chain_key, manifest), seal)
+
+
+def key_id_of(seal: bytes) -> str | None:
+    """Return the id of the key that ``seal`` names, None if it is empty; UnicodeDecodeError for no text."""
+    return seal.decode("ascii").partition(" ")[0] if seal else None

@@ -50,11 +50,11 @@ def _settings(_options: Namespace, _environ: Environ) -> None:
 
 
 def _migrate(_options: Namespace, environ: Environ) -> None:
+    from service.authz.publishing.derive import covered_by
     from service.authz.publishing.shipped import configured
-    from service.authz.review.covered import covered_by
-    from service.diagnosis.additions import describe_additions
     from service.operator.stores import reachable
     from service.records.migrate import additions, migrate
+    from service.records.seed_catalogue import describe_additions
 
     with reachable(table.load(environ)) as settings:
         shipped = configured(settings.policy)

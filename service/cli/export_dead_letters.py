@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from service.cli.answers import show
 from service.cli.lazy_commands import add_data, add_json
-from service.cli.output import aligned
+from service.cli.output import aligned, show
 from service.kernel.clock import rfc3339
 from service.kernel.text import printable
 from service.operator.database import with_database

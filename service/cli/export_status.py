@@ -5,9 +5,8 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping
 
-from service.cli.answers import show
 from service.cli.lazy_commands import add_data, add_json
-from service.cli.output import aligned
+from service.cli.output import aligned, show
 from service.kernel.clock import now, rfc3339
 from service.kernel.text import printable
 from service.operator.database import with_database

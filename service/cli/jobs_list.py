@@ -5,10 +5,9 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping
 
-from service.cli.answers import show
-from service.cli.jobs_stored import all_jobs
+from service.administration.jobs import all_jobs
 from service.cli.lazy_commands import add_data, add_json
-from service.cli.output import aligned
+from service.cli.output import aligned, show
 from service.endpoints.jobs import JobState, JobStates, states
 from service.operator.database import with_database
 from service.operator.stores import reachable

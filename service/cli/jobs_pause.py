@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 
-from service.cli.jobs_stored import named
+from service.cli.jobs_run import named
 from service.cli.lazy_commands import add_data
 from service.operator.database import with_database
 from service.operator.stores import reachable

@@ -5,8 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 
-from service.administration.jobs import runner_of
-from service.cli.jobs_stored import named
+from service.administration.jobs import all_jobs, runner_of
 from service.cli.lazy_commands import add_data
 from service.cli.output import say
 from service.jobs.job import Job
@@ -52,3 +51,15 @@ async def _run(settings: Settings, database: Database, job: Job) -> Ended | None
         await jobs.settle(connection, {job.name: job.interval})
         await jobs.request(connection, job.name, who)
     return await runner_of(settings, f"command of {who}").run(job)
+
+
+class UnknownJob(LaunchError):  # noqa: N818 - an input
+    """There is no job of that name."""
+
+
+def named(settings: Settings, name: str) -> Job:
+    """Return the job of that name; UnknownJob if there is none."""
+    every = {job.name: job for job in all_jobs(settings)}
+    if name not in every:
+        raise UnknownJob(f"there is no job '{name}': the jobs are {', '.join(every)}")
+    return every[name]

@@ -1,4 +1,4 @@
-"""Prints what a command has found.
+"""Prints what a command has found: an answer as JSON for programs, or lines for people.
 
 Much of it others have written: names, paths, files. A control character in it could move the cursor, hide
 what stands before it or make a line that nobody has written, so all that is printed loses them here.
@@ -7,9 +7,10 @@ what stands before it or make a line that nobody has written, so all that is pri
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from argparse import Namespace
+from collections.abc import Callable, Iterable, Sequence
 from itertools import starmap
-from typing import TextIO
+from typing import Any, TextIO
 
 from service.kernel.text import printable, printable_lines
 
@@ -32,3 +33,20 @@ def aligned(rows: Iterable[Sequence[str]], *, indent: str = "") -> list[str]:
     return [
         (indent + "  ".join(starmap(str.ljust, zip(cells, widths, strict=True)))).rstrip() for cells in listed
     ]
+
+
+def show(options: Namespace, answer: Any, as_lines: Callable[[], Iterable[str]]) -> None:
+    """Print ``answer`` as JSON if ``--json`` was given, else the lines that ``as_lines`` returns.
+
+    The JSON is the ``data`` of the request that asks the same; a page is as long as the list.
+    """
+    if not options.json:
+        say(*as_lines())
+        return
+    import msgspec
+
+    from service.web.messages.schema import WHOLE_LIST, json_text
+
+    if getattr(answer, "size", None) == WHOLE_LIST:
+        answer.size = answer.total
+    say_text(msgspec.json.format(json_text(answer), indent=2).decode())

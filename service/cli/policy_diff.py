@@ -9,13 +9,13 @@ from msgspec import field
 
 from service.authz.review.diff import line_diff
 from service.authz.review.sources import NAMES, Source
-from service.cli.answers import show
 from service.cli.lazy_commands import add_data, add_json
+from service.cli.output import show
 from service.cli.policy_reviewing import Review, review
 from service.cli.policy_what_if import gains_and_losses
 from service.endpoints.policy.access_diff import Access, access_answer
 from service.kernel.text import counted
-from service.reporting.passages import caller_text
+from service.reporting.wording import caller_text
 from service.web.messages.schema import Schema
 
 

@@ -6,11 +6,10 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from service.authz.engine.errors import PolicyError
-from service.authz.engine.rules import GRANT, LAYERS, METHODS, OF_CODES, PERMISSION, LayerName
+from service.authz.engine.rules import GRANT, LAYERS, METHODS, OF_CODES, PERMISSION, LayerName, PolicyError
 from service.authz.review.sources import READ_WITHIN, Source
 from service.authz.review.subjects import Subject, holder_of, subject_of
-from service.cli.answers import show
+from service.cli.output import show
 from service.cli.policy_reviewing import Review, add_review, review_one
 from service.endpoints.policy.explain import Question, asked
 from service.endpoints.policy.explained import Explained, Layer, Opening, explained_answer, layers_of

@@ -10,7 +10,7 @@ from service import settings as table
 from service.audit.chain.revision_seals import seals_of
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.shipped import configured
-from service.authz.review.export import export
+from service.authz.review.sources import export
 from service.cli.lazy_commands import add_data
 from service.cli.output import say
 from service.operator.database import with_database

@@ -7,11 +7,10 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 
 from service import settings as table
-from service.authz.engine.errors import PolicyError
+from service.authz.engine.rules import PolicyError
 from service.authz.review.findings import FILE
-from service.cli.answers import show
 from service.cli.lazy_commands import add_data, add_json
-from service.cli.output import say_text
+from service.cli.output import say_text, show
 from service.kernel.text import counted
 from service.reporting.linting import Linted, acceptances, lint
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from service import settings as table
 from service.audit.chain.revision_seals import seals_of
-from service.cli.answers import show
 from service.cli.lazy_commands import add_data, add_json
+from service.cli.output import show
 from service.endpoints.policy.revisions import RevisionChanges
 from service.kernel.text import counted
 from service.operator.database import with_database

@@ -9,8 +9,7 @@ from pathlib import Path
 from service.authz.review.impact import Standing
 from service.authz.review.matrix import Matrix, as_csv, as_html
 from service.authz.review.sources import Source
-from service.cli.answers import show
-from service.cli.output import say
+from service.cli.output import say, show
 from service.cli.policy_reviewing import Review, add_review, review_one
 from service.endpoints.policy.matrix import MatrixQuery, matrix_answer
 from service.kernel.text import counted

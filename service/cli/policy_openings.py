@@ -6,12 +6,11 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 
 from service.authz.review.sources import Source
-from service.cli.answers import show
-from service.cli.output import aligned
+from service.cli.output import aligned, show
 from service.cli.policy_reviewing import Review, add_review, review_one
 from service.endpoints.policy.who_may import OpenRequest, openings_answer
 from service.kernel.text import counted
-from service.reporting.passages import by
+from service.reporting.wording import by
 from service.web.messages.schema import WHOLE_LIST, Page, PageQuery
 
 

@@ -12,8 +12,8 @@ from service.authz.engine.rules import METHODS
 from service.authz.proof.comparison import differing_requests, smallest_example
 from service.authz.review.prove import Proof, ProvedRequest, prove
 from service.authz.review.sources import LIVE, NAMES, SHIPPED, Source
-from service.cli.answers import show
 from service.cli.lazy_commands import add_data, add_json
+from service.cli.output import show
 from service.cli.policy_reviewing import Review, review
 from service.endpoints.policy.access_diff import DiffCaller, DifferingRequest
 from service.errors import BadRequest, ValidationFailed

@@ -14,8 +14,8 @@ from service.audit.decision_event import Event
 from service.audit.decision_search import denial_in, latest_denial
 from service.authz.engine.policy import Policy
 from service.authz.review.sources import READ_WITHIN, Source
-from service.cli.answers import show
 from service.cli.lazy_commands import add_data, add_json
+from service.cli.output import show
 from service.cli.policy_explain import lines_of
 from service.cli.policy_reviewing import Review, opened_log, review
 from service.endpoints.policy.explain import DecisionId, revision_of

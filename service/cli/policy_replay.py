@@ -10,8 +10,8 @@ from itertools import groupby
 from typing import Final
 
 from service.authz.review.sources import NAMES, Source
-from service.cli.answers import show
 from service.cli.lazy_commands import add_data, add_json
+from service.cli.output import show
 from service.cli.policy_reviewing import Review, opened_log, review
 from service.errors import ValidationFailed
 from service.kernel.text import counted

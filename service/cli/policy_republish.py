@@ -9,8 +9,8 @@ from time import perf_counter
 
 from service import settings as table
 from service.audit.chain.revision_seals import seals_of
-from service.authz.engine.errors import PolicyError
 from service.authz.engine.policy import Policy
+from service.authz.engine.rules import PolicyError
 from service.authz.publishing.changes import WITHIN
 from service.authz.publishing.publisher import publish_if_changed
 from service.authz.publishing.shipped import configured

@@ -7,12 +7,10 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 
 from service import settings as table
-from service.authz.engine.errors import PolicyError
-from service.cli.answers import show
+from service.authz.engine.rules import PolicyError
 from service.cli.lazy_commands import add_data, add_json
-from service.cli.output import say_text
-from service.laboratory.tested import as_lines
-from service.reporting.tested import tested
+from service.cli.output import say_text, show
+from service.laboratory.tested import as_lines, tested
 
 UNREADABLE = 2  # the exit status when there is nothing that could be tested
 

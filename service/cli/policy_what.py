@@ -5,15 +5,14 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 
-from service.authz.engine.errors import PolicyError
+from service.authz.engine.rules import PolicyError
 from service.authz.review.sources import READ_WITHIN, Source
 from service.authz.review.subjects import holder_of
-from service.cli.answers import show
-from service.cli.output import aligned
+from service.cli.output import aligned, show
 from service.cli.policy_reviewing import Review, add_review, review_one
 from service.endpoints.policy.who_may import What, WhatQuery, what_answer
 from service.kernel.text import counted
-from service.reporting.passages import by
+from service.reporting.wording import by
 from service.web.messages.schema import WHOLE_LIST
 
 

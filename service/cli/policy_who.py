@@ -6,19 +6,17 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from typing import Final
 
-from service.authz.engine.errors import PolicyError
-from service.authz.engine.rules import METHODS
+from service.authz.engine.rules import METHODS, PolicyError
 from service.authz.review.access import who
 from service.authz.review.explain import Explanation
 from service.authz.review.sources import READ_WITHIN, Source
-from service.cli.answers import show
-from service.cli.output import aligned
+from service.cli.output import aligned, show
 from service.cli.policy_reviewing import Review, add_review, review_one
 from service.endpoints.policy.who_may import PassingUser, Who, WhoQuery, who_answer
 from service.kernel.services import PORTCULLIS, is_own
 from service.kernel.text import counted
 from service.records import role_holdings
-from service.reporting.passages import by
+from service.reporting.wording import by
 from service.web.messages.schema import WHOLE_LIST, Page, page_answer
 
 

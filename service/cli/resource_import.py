@@ -17,8 +17,8 @@ from service.administration.openapi import DocumentError, Operations, operations
 from service.administration.resource_edits import router_of
 from service.administration.resource_import import ImportPlan, ResourceImport, planned
 from service.authz.publishing.shipped import configured
-from service.cli.answers import show
 from service.cli.lazy_commands import add_data, add_json
+from service.cli.output import show
 from service.kernel.services import PORTCULLIS
 from service.kernel.strict_json import strict_json
 from service.kernel.strict_yaml import Bounds, document_of, read_within

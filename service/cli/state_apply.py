@@ -17,8 +17,8 @@ from service.administration.state import State
 from service.administration.state_applying import Applied, EditRefusedError, StateChanges
 from service.audit.changes import kept_changes
 from service.authz.publishing.shipped import configured
-from service.cli.answers import show
 from service.cli.lazy_commands import add_data, add_json
+from service.cli.output import show
 from service.cli.state_report import applied_as_lines, applied_report
 from service.errors import Refusal, Unavailable
 from service.kernel.identity import Caller

@@ -9,9 +9,8 @@ from pathlib import Path
 from service import settings as table
 from service.administration import state_planning
 from service.authz.publishing.shipped import configured
-from service.cli.answers import show
 from service.cli.lazy_commands import add_data, add_json
-from service.cli.output import say_text
+from service.cli.output import say_text, show
 from service.cli.state_report import as_lines, as_markdown, plan_report
 from service.operator.database import with_database
 from service.operator.stores import reachable

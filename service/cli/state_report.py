@@ -12,7 +12,7 @@ from service.administration.state_applying import Applied
 from service.administration.state_edits import Action, Edit, Edits
 from service.administration.state_planning import Plan
 from service.authz.review.impact import Difference, Differences
-from service.kernel.field_names import camel
+from service.kernel.fields import camel
 from service.kernel.text import counted, printable
 from service.web.messages.dry_run import KeptOutUsers
 from service.web.messages.schema import Schema

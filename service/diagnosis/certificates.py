@@ -16,9 +16,9 @@ from urllib.parse import urlsplit
 from cryptography.x509 import load_der_x509_certificate
 
 from service.files.connections import endpoint_of
-from service.kernel.health import Health
-from service.keyspace.addresses import tls_addresses
-from service.records.database.addresses import tcp_addresses
+from service.kernel.metrics import Health
+from service.keyspace.connection import tls_addresses
+from service.records.database.servers import tcp_addresses
 from service.settings import Settings
 
 SOON: Final = timedelta(days=21)

@@ -16,7 +16,6 @@ from service.diagnosis import (
     replica_checks,
     settings_checks,
     store_checks,
-    tracing_checks,
     upkeep_checks,
     user_checks,
 )
@@ -65,7 +64,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check("store-replicas", replica_checks.store_replicas),
     Check("clocks", store_checks.clocks),
     Check("object-store", file_checks.objects, local=True),
-    Check("tracing", tracing_checks.collector, local=True),
+    Check("tracing", export_checks.collector, local=True),
     Check("log-entries", log_checks.log_entries),
     Check("log-months", log_checks.log_months_ahead),
     Check("log-verification", upkeep_checks.log_verification),

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from service.errors import Unavailable
-from service.kernel.health import Health
+from service.kernel.metrics import Health
 from service.settings import Settings
 
 _MIB: Final = 1_048_576

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 
-from service.authz.engine.errors import PolicyError
 from service.authz.engine.policy import Policy
+from service.authz.engine.rules import PolicyError
 from service.authz.publishing.shipped import Shipped, configured
 from service.diagnosis.checks import Check
 from service.diagnosis.findings import Finding, Findings, fault, unknown

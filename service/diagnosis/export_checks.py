@@ -1,7 +1,8 @@
-"""Check of the audit export: do the destinations get what is written?"""
+"""Checks of what is sent elsewhere: do the destinations get the logs, and the collector the traces?"""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Iterator
 from typing import Final
 from urllib.parse import urlsplit
@@ -82,3 +83,21 @@ def _troubles(
             )
         if where.transport in ("http", "syslog+tcp") and urlsplit(where.url).hostname not in _LOOPBACK:
             yield f"{where.name} gets entries in clear text", "use https or syslog+tls"
+
+
+async def collector(installation: Installation) -> Finding:
+    """Without a collector that takes them, spans are dropped, and requests are slower for nothing."""
+    tracing = installation.settings.tracing
+    if not tracing.endpoint:
+        return ok("off")
+    from service.web.observability.tracing import HOW, collector_of, is_installed
+
+    if not is_installed():
+        return fault("tracing.endpoint is set, and OpenTelemetry is not installed", HOW)
+    opened = collector_of(tracing)
+    if await asyncio.to_thread(opened.send, []):
+        return ok(f"the collector takes spans, of {tracing.ratio:.2%} of the requests")
+    return warning(
+        f"the collector takes no spans: {opened.reason}",
+        "check tracing.endpoint, its headers and its ca_file",
+    )

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from service.administration.jobs import jobs_of
+from service.administration.jobs import all_jobs
 from service.diagnosis.findings import Finding, fault, ok, warning
 from service.diagnosis.installation import Installation
-from service.files.object_store import object_store
 from service.jobs.housekeeping import REMIND
 from service.jobs.job import Job
 from service.jobs.scheduler import LOOK_EVERY
@@ -23,7 +22,7 @@ _NAMED: Final = 3  # of many, in one line
 async def jobs_in_time(installation: Installation) -> Finding:
     """What a job would have deleted, verified or reported is left as it is."""
     settings = installation.settings
-    known = jobs_of(settings, object_store(settings.objstore, settings.server.data / "files"))
+    known = all_jobs(settings)
     async with installation.records() as connection:
         stored = await jobs.stored(connection, [job.name for job in known])
     if not stored:

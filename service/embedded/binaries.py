@@ -6,7 +6,7 @@ import importlib.util
 import platform
 from pathlib import Path
 
-from service.embedded.errors import EmbeddedError
+from service.embedded.privilege import EmbeddedError
 
 _MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}
 

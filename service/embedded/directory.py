@@ -8,8 +8,8 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from service.embedded.errors import EmbeddedError
 from service.embedded.ownership import require_own
+from service.embedded.privilege import EmbeddedError
 
 _LONGEST_SOCKET_PATH = 107  # bytes; sun_path of unix(7), less its closing NUL
 _LONGEST_SOCKET_NAME = 20  # bytes, "/.s.PGSQL.5432.lock"

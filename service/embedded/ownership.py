@@ -8,7 +8,7 @@ import stat
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from service.embedded.errors import EmbeddedError
+from service.embedded.privilege import EmbeddedError
 from service.kernel.text import printable
 
 _NOBODY: Final = 65534  # whom servers run as where root may not use namespaces: see privilege

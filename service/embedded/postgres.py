@@ -10,8 +10,7 @@ from pathlib import Path
 
 from service.embedded import processes
 from service.embedded.binaries import postgres_program
-from service.embedded.errors import EmbeddedError
-from service.embedded.privilege import own_directory
+from service.embedded.privilege import EmbeddedError, own_directory
 from service.embedded.program import Program, guarded, server_environment
 
 SOCKET_NAME = ".s.PGSQL.5432"

@@ -1,4 +1,4 @@
-"""Starts servers for root and for users without a name, whom PostgreSQL refuses.
+"""Starts servers for root and for users without a name, whom PostgreSQL refuses; else ``EmbeddedError``.
 
 The first choice is a user namespace in which the program runs as "nobody" while its files keep their owner.
 If namespaces are forbidden, root can change the real user id, and keep only the capability to pass
@@ -14,7 +14,12 @@ import subprocess
 from functools import cache
 from pathlib import Path
 
-from service.embedded.errors import EmbeddedError
+from service.kernel.operator_error import OperatorError
+
+
+class EmbeddedError(OperatorError):
+    """An embedded store can't start; the message tells the operator what to do."""
+
 
 _NOBODY = 65534
 _NAMESPACE = ("unshare", "-U", f"--map-user={_NOBODY}", f"--map-group={_NOBODY}", "--")

@@ -11,7 +11,7 @@ from contextlib import suppress
 import structlog
 
 from service.embedded import processes
-from service.embedded.errors import EmbeddedError
+from service.embedded.privilege import EmbeddedError
 from service.embedded.program import Program
 
 _log = structlog.get_logger(__name__)

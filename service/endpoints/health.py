@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from msgspec import UNSET, UnsetType
 
 from service.errors import Unavailable
-from service.kernel.health import Health, State
+from service.kernel.metrics import Health, State
+from service.web.messages.address import peer_of
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import named, refuses
 from service.web.messages.schema import Schema
-from service.web.observability.arrival import arrival
-from service.web.observability.operator_token import OperatorToken
 from service.web.observability.readiness import ReadinessChecks
+from service.web.requests.credentials import OperatorToken
 
 Facts = Callable[[], Awaitable[Mapping[str, Any]]]
 """Returns further facts for the operator, besides the details of the parts."""
@@ -84,3 +84,25 @@ class Ready:
     async def _details(self, context: RequestContext, healths: Mapping[str, Health]) -> dict[str, Any]:
         parts = {name: dict(health.details) for name, health in healths.items()}
         return {**await self._facts(), "request": arrival(context), **parts}
+
+
+# Headers that a proxy sets or removes; none of them may be a client's.
+_TOLD: Final = (
+    "forwarded",
+    "x-forwarded-for",
+    "x-forwarded-host",
+    "x-forwarded-proto",
+    "x-original-url",
+    "x-portcullis-user",
+    "x-real-ip",
+)
+
+
+def arrival(context: RequestContext) -> dict[str, Any]:
+    """Return the client's address as the service takes it, that of the peer, and the headers of proxies."""
+    raw = {name: context.request.raw_header(name.encode()) for name in _TOLD}
+    return {
+        "address": context.address,
+        "peer": peer_of(context.scope),
+        "headers": {name: value.decode("latin-1") for name, value in raw.items() if value is not None},
+    }

@@ -14,6 +14,7 @@ from service.errors import Conflict, NotFound, PreconditionFailed, RateLimited
 from service.kernel.codes import MAX_CODE_LENGTH
 from service.records import menus
 from service.records.database.transactions import Database
+from service.web.messages.change_answers import published_answer
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import (
     created,
@@ -29,7 +30,6 @@ from service.web.messages.operation_metadata import (
 )
 from service.web.messages.partial_bodies import MergePatch, patch_of, replacement_of
 from service.web.messages.preconditions import answer_tag, unchanged, version_tag
-from service.web.messages.published import published_answer
 from service.web.messages.schema import (
     SEVERAL,
     Id,

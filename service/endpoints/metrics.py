@@ -10,8 +10,8 @@ from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import refuses
 from service.web.messages.schema import Document
 from service.web.observability.exposition import MEDIA_TYPE, exposition
-from service.web.observability.operator_token import OperatorToken
 from service.web.observability.worker_metrics import WorkerMetrics
+from service.web.requests.credentials import OperatorToken
 
 SourceOfAll = Callable[[], Awaitable[Iterable[Sample]]]
 

@@ -15,6 +15,7 @@ from service.endpoints.shown_services import ServiceName, require_shown, shown_s
 from service.errors import Conflict, NotFound, PreconditionFailed
 from service.records import services
 from service.records.database.transactions import Database
+from service.web.messages.change_answers import published_answer
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import (
     created,
@@ -30,7 +31,6 @@ from service.web.messages.operation_metadata import (
 )
 from service.web.messages.partial_bodies import MergePatch, patch_of, replacement_of
 from service.web.messages.preconditions import answer_tag, unchanged, version_tag
-from service.web.messages.published import published_answer
 from service.web.messages.schema import (
     Id,
     Moment,

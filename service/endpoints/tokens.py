@@ -1,4 +1,4 @@
-"""Tokens: ``/api/auth/login`` and ``/api/auth/refresh``."""
+"""Tokens: ``/api/auth/login``, ``/api/auth/refresh``, and their public keys: ``/.well-known/jwks.json``."""
 
 from __future__ import annotations
 

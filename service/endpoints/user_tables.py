@@ -6,8 +6,8 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType
 
+from service.administration.user_edits import MAX_ROLES
 from service.administration.user_import import UserImport
-from service.administration.user_rules import MAX_ROLES
 from service.endpoints.users import Name, UserFields
 from service.errors import Conflict, RowsRefused
 from service.kernel.identity import Kind

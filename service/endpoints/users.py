@@ -8,8 +8,7 @@ from typing import Annotated
 from msgspec import UNSET, Meta, UnsetType
 
 from service.administration.accounts import Accounts
-from service.administration.user_edits import NewUser
-from service.administration.user_rules import MAX_ROLES
+from service.administration.user_edits import MAX_ROLES, NewUser
 from service.errors import Conflict, NotFound, PreconditionFailed
 from service.kernel.identity import Kind
 from service.kernel.names import MAX_NAME_LENGTH

@@ -1,4 +1,4 @@
-"""Answers to questions: the enforcer's decision, and the reason."""
+"""Answers to questions: whether the account may ask, the enforcer's decision, and the reason."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from service.authz.engine.policy import Decision, Policy
-from service.authz.engine.rules import PERMISSION
-from service.authz.engine.traced import tell
+from service.authz.engine.policy import Decision, Policy, tell_span
+from service.authz.engine.rules import ACCOUNT, PERMISSION
 from service.authz.review.explain import Reason, reason_of
-from service.evaluation.questions import Question, RequestsTo, RequestTo, Unanswerable, UseOf
+from service.evaluation.entities import Resource
+from service.evaluation.questions import Question, RequestsTo, RequestTo, Unanswerable, UseOf, question_of
 from service.evaluation.templates import Templates
+from service.kernel.account_acts import Where, where
 from service.kernel.codes import HeldCodes
+from service.kernel.identity import Caller
 from service.kernel.tracing import traced
 
 Why: TypeAlias = (
@@ -51,7 +53,7 @@ class Answers:
             if span is not None:
                 span.set("portcullis.decision.reason", answer.reason)
                 if answer.decision is not None:
-                    tell(span, answer.decision)
+                    tell_span(span, answer.decision)
             return answer
 
     def _of(self, policy: Policy, question: Question, held: HeldCodes | None) -> Answer:
@@ -81,3 +83,20 @@ def answer_of(policy: Policy, decision: Decision, held: HeldCodes | None) -> Ans
         return Answer(True, "opened", decision)
     codes = policy.rules.codes(decision.layer, decision.object)
     return Answer(False, reason_of(codes, decision.required, allowed=False, held=held), decision)
+
+
+def question_by(policy: Policy, asking: Caller, action: str, resource: Resource) -> Question | Answer:
+    """Return what the account ``asking`` asks; the answer no for what it can't or may not ask."""
+    question = question_of(action, resource, asking.service)
+    if isinstance(question, str):
+        return Answer(False, question)
+    decision = policy.decide(ACCOUNT, f"evaluate {_where(question, asking.service)}", asking)
+    return question if decision.allowed else Answer(False, "other_service", decision)
+
+
+def _where(question: Question, bound_to: str | None) -> Where:
+    """Return what the service of a question is to the account: a code is of the one that it begins with."""
+    if isinstance(question, UseOf):
+        first, more, _ = question.code.partition(":")
+        return where(bound_to, first if more else "")
+    return where(bound_to, question.service)

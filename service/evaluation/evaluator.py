@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from service.authz.engine.policy import Policy
-from service.evaluation.answers import Answer, Answers
-from service.evaluation.asking import question_by
+from service.evaluation.answers import Answer, Answers, question_by
 from service.evaluation.entities import Asked
 from service.evaluation.subjects import Subjects
 from service.kernel.cooperative_yield import CooperativeYield

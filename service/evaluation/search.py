@@ -14,8 +14,7 @@ from service.authz.engine.rules import ENDPOINT, METHODS, PERMISSION, RESOURCE
 from service.authz.review.concurrency import ConcurrencyLimit
 from service.authz.review.impact import Roles, Standing
 from service.evaluation import entities
-from service.evaluation.answers import Answer, Answers
-from service.evaluation.asking import question_by
+from service.evaluation.answers import Answer, Answers, question_by
 from service.evaluation.entities import Resource, Subject
 from service.evaluation.questions import Question, service_of
 from service.evaluation.subjects import Subjects

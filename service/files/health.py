@@ -10,7 +10,7 @@ from typing import Final
 
 from service.errors import Unavailable
 from service.files.object_store import ObjectStore
-from service.kernel.health import Health, State
+from service.kernel.metrics import Health, State
 
 _TRIED: Final = 65_536  # bytes
 _REFUSED: Final = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM}

@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from pathlib import Path
@@ -19,7 +20,6 @@ from obstore.exceptions import BaseError, GenericError
 
 from service.errors import NotFound, Unavailable
 from service.files.connections import Opener, Store, opener
-from service.files.unfinished import Unfinished, unfinished_in
 from service.kernel.metrics import Durations
 from service.kernel.tracing import traced
 from service.settings import Objstore
@@ -223,3 +223,26 @@ def object_store(settings: Objstore, directory: Path) -> ObjectStore:
         return ObjectStore(opener(settings, directory), f"local directory {directory}", directory)
     place = settings.endpoint or "Amazon S3"
     return ObjectStore(opener(settings, directory), f"bucket {settings.bucket} at {place}")
+
+
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """A partly written object ``key``, of a running upload or a dead process."""
+
+    key: str
+    place: Path
+
+    def remove(self) -> None:
+        """Delete it; does nothing if it was finished meanwhile."""
+        self.place.unlink(missing_ok=True)
+
+
+def unfinished_in(directory: Path, prefix: str) -> list[Unfinished]:
+    """Return the unfinished objects below ``prefix`` of a local store.
+
+    obstore writes an object under its name, ``#`` and a number, renames it at the end, and never lists it.
+    """
+    return [
+        Unfinished(f"{prefix}/{place.name.partition('#')[0]}", place)
+        for place in (directory / prefix).glob("*#*")
+    ]

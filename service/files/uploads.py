@@ -1,4 +1,4 @@
-"""Uploads: from the first byte to a visible file, or to nothing at all."""
+"""Uploads: from the first byte to a visible file, or to nothing at all; names are data, and never a path."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import structlog
 from service.errors import QuotaExceeded, Refusal, TooLarge, Unavailable, ValidationFailed
 from service.files.content_type import type_of
 from service.files.incoming import Content, Incoming, first_of
-from service.files.names import file_name_fault
 from service.files.object_store import ObjectStore
 from service.files.upload_slots import UploadSlots
+from service.kernel.unseen import first_unseen
 from service.records import files, orphans, uploads
 from service.records.database.transactions import Database
 from service.records.uploads import LEASE, Quota, Reservation
@@ -159,3 +159,25 @@ class Uploads:
         if granted < self._limits.max_bytes:
             return QuotaExceeded("The files of this user together would be too large", headers=_CLOSE)
         return TooLarge(f"The file is larger than {granted} bytes", headers=_CLOSE)
+
+
+MAX_BYTES: Final = 255
+"""Bytes of the longest name in UTF-8: the limit of file systems, so that downloads can be saved."""
+
+
+def file_name_fault(name: str) -> str | None:
+    """Return why a file can't have ``name``, as a phrase that starts with "must"; None if it can.
+
+    A path is refused, not shortened to its last part: the client expects something that is not done.
+    """
+    if not name:
+        return "must have a file name"
+    if len(name.encode(errors="replace")) > MAX_BYTES:
+        return f"must have a file name of at most {MAX_BYTES} bytes"
+    if first_unseen(name) is not None:  # a name that ends with "jpg.exe" can look like "exe.gpj"
+        return "must have a file name without characters that can't be seen"
+    if "/" in name or "\\" in name:
+        return "must have a file name, not a path"
+    if name != name.strip() or name.endswith("."):
+        return "must have a file name that neither begins nor ends with a space, nor ends with a dot"
+    return None

@@ -13,7 +13,7 @@ import structlog
 from service.errors import Unavailable
 from service.jobs.job import Job
 from service.jobs.runner import Busy, JobRunner
-from service.kernel.health import Health
+from service.kernel.metrics import Health
 from service.records import jobs
 from service.records.database.transactions import Database
 from service.records.jobs import StoredJob

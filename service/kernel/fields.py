@@ -18,7 +18,12 @@ from dataclasses import dataclass
 from types import MappingProxyType, UnionType
 from typing import Annotated, Any, Final, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from service.kernel.field_names import camel
+
+def camel(name: str) -> str:
+    """Return the JSON name of a Python ``name``: ``roleName`` for ``role_name``."""
+    first, *others = name.split("_")
+    return first + "".join(other.title() for other in others)
+
 
 Rule = Callable[[Any], str | None]
 """Returns why a field can't have a value, which is never None, as half a sentence; None if it can."""

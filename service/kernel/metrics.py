@@ -1,11 +1,11 @@
-"""What is counted in memory, and the samples that ``/metrics`` is made of."""
+"""What parts of the service tell of themselves: counts and samples for ``/metrics``, states for readiness."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from itertools import accumulate
-from typing import Final, TypeVar
+from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 from msgspec import Struct
 
@@ -50,3 +50,14 @@ def counted(name: str, label: str, counts: Mapping[Value, int]) -> Iterator[Samp
     """Yield a sample for each value of ``label``."""
     for value, count in counts.items():
         yield Sample(name, count, {label: value})
+
+
+State = Literal["up", "degraded", "read_only", "down"]
+"""``degraded``: it works with limits. ``read_only``: it can be read and refuses writes."""
+
+
+class Health(NamedTuple):
+    """The state of a part, which anybody may read, and ``details`` for the operator."""
+
+    state: State
+    details: Mapping[str, Any] = {}

@@ -1,10 +1,14 @@
-"""Services: whose routes a resource guards. This one is ``portcullis``; administrators register others."""
+"""Services: whose routes a resource guards. This one is ``portcullis``; administrators register others.
+
+Also their resources and openings, as records give them and as policy lines are derived from them.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 PORTCULLIS: Final = "portcullis"
 """The name of this service itself: reserved, and that of resources that name no other."""
@@ -68,3 +72,23 @@ def is_own(name: str) -> bool:
 def object_of(service: str, route: str) -> str:
     """Return the object of ``route``, such as ``GET /orders/{id}`` or ``@unregistered``, in ``service``."""
     return route if service == PORTCULLIS else f"{service} {route}"
+
+
+class BoundResource(NamedTuple):
+    """An enabled resource with all its Buttons, as code and whether enabled, sorted by code."""
+
+    method: str
+    path: str
+    buttons: Sequence[tuple[str, bool]]
+    service: str = PORTCULLIS
+
+
+class PublishedOpening(NamedTuple):
+    """What opens an object of another service without a permission code.
+
+    ``object`` is one of its enabled resources or ``@unregistered``, with its service; ``code`` is ``@login``
+    or ``@anyone``.
+    """
+
+    object: str
+    code: str

@@ -1,4 +1,4 @@
-"""Text for people: untrusted text, made safe to print on one line, and numbers with their nouns."""
+"""Text for people: untrusted text, made safe for one line or a spreadsheet, and numbers with their nouns."""
 
 from __future__ import annotations
 
@@ -27,3 +27,18 @@ def printable_lines(text: str) -> str:
 def counted(number: int, noun: str) -> str:
     """Return ``number`` and a noun, in the plural unless the number is 1: ``3 users``."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+# The characters that start a formula (OWASP, "CSV Injection"), full-width forms included, after any
+# apostrophes added earlier.
+_COMPUTED: Final = re.compile("'*[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
+
+
+def escape_formula(text: str) -> str:
+    """Return ``text`` as a cell that no spreadsheet computes: a formula gets an apostrophe in front."""
+    return f"'{text}" if _COMPUTED.match(text) else text
+
+
+def unescape_formula(cell: str) -> str:
+    """Return the text from which ``escape_formula`` made ``cell``; any other cell is returned unchanged."""
+    return cell[1:] if cell.startswith("'") and _COMPUTED.match(cell) else cell

@@ -10,7 +10,7 @@ from typing import Final
 import structlog
 
 from service.errors import Unavailable
-from service.kernel.health import Health
+from service.kernel.metrics import Health
 from service.keyspace.store import SessionStore
 
 EVERY: Final = 2.0

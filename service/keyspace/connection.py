@@ -7,6 +7,7 @@ import re
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from redis.asyncio import BlockingConnectionPool
 from redis.asyncio.connection import AbstractConnection
@@ -108,3 +109,14 @@ async def within(seconds: float) -> AsyncIterator[None]:
             yield
     except (RedisError, OSError) as error:  # TimeoutError is an OSError
         raise Unavailable("The session store is out of reach") from error
+
+
+def tls_addresses(url: str) -> Iterator[tuple[str, int]]:
+    """Yield host and port of the servers of ``url`` if they speak TLS: the store, or all its sentinels."""
+    behind = group_of(url)
+    if behind is not None:
+        yield from behind.sentinels if behind.tls else ()
+        return
+    parts = urlsplit(url)
+    if parts.scheme == "rediss":
+        yield parts.hostname or "localhost", parts.port or 6379

@@ -8,7 +8,7 @@ from redis.asyncio import BlockingConnectionPool, Redis
 from redis.exceptions import NoPermissionError, ResponseError
 
 from service.errors import Unavailable
-from service.kernel.health import Health
+from service.kernel.metrics import Health
 from service.keyspace import keys
 from service.keyspace.connection import within
 

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
-from service.authz.engine.errors import PolicyError
 from service.authz.engine.lines import Lines
-from service.authz.engine.rules import ANYONE, LOGIN
+from service.authz.engine.rules import ANYONE, LOGIN, PolicyError
 from service.authz.invariants.checking import Violation, check
 from service.authz.publishing.shipped import Shipped
 from service.authz.review.findings import STALE, Finding

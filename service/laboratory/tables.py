@@ -9,7 +9,6 @@ from typing import Literal
 
 import msgspec
 
-from service.authz.engine.errors import PolicyError
 from service.authz.engine.external_routes import ExternalRoutes
 from service.authz.engine.lines import Lines
 from service.authz.engine.paths import canonical, canonical_external_path
@@ -22,15 +21,15 @@ from service.authz.engine.rules import (
     RESOURCE,
     UNREGISTERED,
     LayerName,
+    PolicyError,
     Rule,
 )
 from service.authz.publishing.derive import derive
 from service.authz.publishing.shipped import Shipped
 from service.authz.review.explain import Reason
 from service.errors import BadRequest
-from service.kernel.bound_resource import BoundResource, PublishedOpening
 from service.kernel.codes import HeldCodes, is_code
-from service.kernel.services import PORTCULLIS, Service, split_object
+from service.kernel.services import PORTCULLIS, BoundResource, PublishedOpening, Service, split_object
 from service.kernel.strict_yaml import Document, YamlError, read_yaml
 
 

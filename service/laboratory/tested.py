@@ -1,4 +1,7 @@
-"""Tests a policy: its decision tables, its invariants, and what the tables depend on."""
+"""Tests a policy: its decision tables, its invariants, and what the tables depend on.
+
+Paths are shown as the operator sees them.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,12 @@ from pathlib import Path
 
 import msgspec
 
+from service import settings as table
 from service.authz.engine.lines import Lines
 from service.authz.engine.rules import ENDPOINT, LAYERS, Rule
 from service.authz.invariants.checking import check
-from service.authz.publishing.shipped import Shipped
+from service.authz.publishing.shipped import Shipped, policy_folder, read_shipped
+from service.kernel.extension import CASES
 from service.laboratory.catalogue_cases import catalogue_cases
 from service.laboratory.mutation import Bench, Coverage, Mutation
 from service.laboratory.table_run import Failure, run_tables
@@ -118,3 +123,20 @@ def _mutated(mutation: Mutation) -> Iterator[str]:
         ends = f"{tally.killed} killed, {tally.equivalent} equivalent, {lost} survive"
         yield f"{tally.mutants} mutants with {tally.kind}: {ends}."
     yield f"Mutation score: {mutation.score:.1%}."
+
+
+def tested(settings: table.Policy, paths: Sequence[str], *, coverage: bool, mutate: bool) -> Tested:
+    """Return the result of the tables of ``paths``, or of the policy's own; PolicyError if unreadable."""
+    folder = near(policy_folder(settings.folder))
+    own = read_shipped(settings.model, folder, settings.invariants, settings.extensions)
+    if paths:
+        tables = read_tables([near(Path(path)) for path in paths], own)
+    else:
+        tables = own_tables(own, [folder / CASES, *own.cases_of_extensions])
+    return run_tests(own, tables, coverage=coverage, mutate=mutate)
+
+
+def near(path: Path) -> Path:
+    """Return ``path`` relative to the working directory if it is below it, else as it is."""
+    absolute = path.absolute()
+    return absolute.relative_to(Path.cwd()) if absolute.is_relative_to(Path.cwd()) else path

@@ -23,8 +23,8 @@ from service.authz.engine.lines import Lines
 from service.authz.engine.rules import LAYERS, LOGIN, NOBODY, OF_CODES, RESOURCE, Rule
 from service.authz.publishing.derive import derive
 from service.authz.publishing.shipped import Shipped
-from service.kernel.bound_resource import BoundResource
 from service.kernel.codes import HeldCodes, is_code
+from service.kernel.services import BoundResource
 from service.laboratory.judge import Answer, Judge
 from service.laboratory.mutants import Mutant, codes_of
 from service.laboratory.tables import Question

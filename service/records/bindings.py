@@ -14,8 +14,8 @@ from sqlalchemy.dialects.postgresql import aggregate_order_by
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import ValidationFailed
-from service.kernel.bound_resource import BoundResource
 from service.kernel.cooperative_yield import CooperativeYield
+from service.kernel.services import BoundResource
 from service.records.menus import BUTTON, Button
 from service.records.resources import RESOURCE, Resource
 from service.records.schema import action_resource, menu, resource

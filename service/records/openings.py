@@ -15,8 +15,7 @@ from sqlalchemy import delete as delete_from
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import Conflict, NotFound
-from service.kernel.bound_resource import PublishedOpening
-from service.kernel.services import object_of
+from service.kernel.services import PublishedOpening, object_of
 from service.records.database.filters import conditions_of, equals, one_of
 from service.records.database.paging import Page, sorted_page
 from service.records.database.row_mapper import RowMapper

@@ -238,3 +238,13 @@ def _insert(connection: Connection, table: Table, **values: Any) -> int:
 def _join(connection: Connection, table: Table, rows: list[dict[str, int]]) -> None:
     if rows:
         connection.execute(insert(table), rows)
+
+
+def describe_additions(additions: Additions) -> Iterator[str]:
+    """Yield a sentence for each kind of addition of the next start, and for each role that gains codes."""
+    if additions.codes:
+        yield f"The next start adds the Buttons of {', '.join(additions.codes)}."
+    if additions.resources:
+        yield f"The next start registers {', '.join(additions.resources)}."
+    for role_code, codes in additions.gained_by.items():
+        yield f"The role {role_code} gains by its wildcards: {', '.join(codes)}."

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from service.audit.chain.revision_seals import RevisionSeals, seals_of
-from service.authz.engine.errors import PolicyError
 from service.authz.engine.policy import Policy
+from service.authz.engine.rules import PolicyError
 from service.authz.invariants.checking import Violation, check
 from service.authz.publishing.invariant_guard import broken_invariants
 from service.authz.publishing.publisher import drift
@@ -29,14 +29,13 @@ from service.authz.review.sources import (
 from service.endpoints.policy.access_diff import Access, access_answer
 from service.endpoints.policy.revisions import RevisionChanges
 from service.endpoints.policy.who_may import OpenRequest, openings_answer
-from service.laboratory.tested import Tested
+from service.laboratory.tested import Tested, tested
 from service.operator.database import with_database
 from service.records.database.transactions import Connection, Database
 from service.records.policy import revisions
 from service.records.policy.revisions import PolicyRevision, RevisionFilter
 from service.reporting.linting import Linted, lint
 from service.reporting.policy_log import RightsChange, read_log
-from service.reporting.tested import tested
 from service.settings import Settings
 from service.web.messages.schema import WHOLE_LIST, PageQuery
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from service.app import check_routes
-from service.authz.engine.errors import PolicyError
+from service.authz.engine.rules import PolicyError
 from service.authz.publishing.invariant_guard import broken_invariants
 from service.authz.publishing.publisher import derived_policy
 from service.authz.publishing.shipped import configured, policy_folder, read_shipped
@@ -19,8 +19,8 @@ from service.authz.review.sources import READ_WITHIN, standing_of
 from service.authz.review.stored_findings import StoredResource
 from service.kernel.services import PORTCULLIS
 from service.laboratory import file_findings
+from service.laboratory.tested import near
 from service.operator.database import with_database
-from service.operator.paths import near
 from service.operator.stores import reachable
 from service.records import bindings, resources
 from service.records.database.transactions import Database

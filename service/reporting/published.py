@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from service.audit.chain.revision_seals import seals_of
-from service.authz.engine.errors import PolicyError
+from service.authz.engine.rules import PolicyError
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.shipped import configured
 from service.authz.review.sources import READ_WITHIN

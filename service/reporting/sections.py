@@ -21,8 +21,7 @@ from service.reporting.document import (
     readable_time,
 )
 from service.reporting.gathering import Reported
-from service.reporting.passages import by
-from service.reporting.statements import demand
+from service.reporting.wording import by, demand
 from service.web.messages.schema import moment
 
 _LAYERS = {

@@ -3,7 +3,7 @@
 A password hash needs 19 MiB for some milliseconds. By default each thread has an arena of its own, from which
 they never return. Mapped anew for each hash they return at once, but the kernel clears 4,865 pages each time,
 which takes half as long as the hash itself. So they stay in the one arena of the process, in huge pages, and
-are given back when no hash was made for some seconds (``kernel.free_memory``).
+are given back when no hash was made for some seconds (``authn.passwords``).
 """
 
 from __future__ import annotations

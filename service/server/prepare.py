@@ -14,12 +14,12 @@ from service.audit.chain.revision_seals import seals_of
 from service.authn.password_rules import PasswordRules
 from service.authn.passwords import Passwords
 from service.authz.engine.policy import Policy
+from service.authz.publishing.derive import covered_by
 from service.authz.publishing.invariant_guard import broken_invariants
 from service.authz.publishing.lockout import locked_out
 from service.authz.publishing.publisher import publish_if_changed
 from service.authz.publishing.shipped import Shipped, configured
 from service.authz.publishing.sync import differences, register
-from service.authz.review.covered import covered_by
 from service.errors import Refusal
 from service.files.bucket import create_bucket
 from service.files.object_store import object_store

@@ -16,12 +16,12 @@ from service.embedded.ownership import is_open_to_group, require_own
 from service.installation import check_installation
 from service.operator.stores import running
 from service.server.allocator import MALLOC
-from service.server.banner import banner
-from service.server.capacity import raise_file_limit
 from service.server.children import use_short_sockets
 from service.server.hardening import OWNER_ONLY, close_to_others, forget_variable
 from service.server.listening import listener
 from service.server.preparation import Preparation
+from service.server.prepared import banner
+from service.server.shares import raise_file_limit
 from service.server.stop_times import longest_stop, with_stop_grace
 from service.server.supervisor import Supervisor
 from service.web.observability.log_format import configure_logging

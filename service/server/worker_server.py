@@ -15,9 +15,8 @@ import uvicorn
 
 from service.server.acceptor import Acceptor
 from service.server.allocator import use_huge_pages
-from service.server.capacity import most_connections
 from service.server.http import HttpProtocol, Limits, WorkerState
-from service.server.shares import Share
+from service.server.shares import Share, most_connections
 from service.server.stop_order import Obedience, StopOrder
 from service.settings import Settings
 

@@ -11,7 +11,6 @@ from service.settings.auth import Auth
 from service.settings.console import Console
 from service.settings.database import Database
 from service.settings.destinations import Destination, ExportLog
-from service.settings.errors import Fault, SettingsError
 from service.settings.export import Export
 from service.settings.loading import CONFIG, FIRST_PASSWORD, configured_file, load, written_secrets
 from service.settings.local_rotation import local_previous, rotate_local_secret
@@ -25,7 +24,7 @@ from service.settings.redis import Redis
 from service.settings.secrecy import check_secret, local_secret
 from service.settings.sections import Settings
 from service.settings.server import Server
-from service.settings.table import Row, setting, table_of
+from service.settings.table import Fault, Row, SettingsError, setting, table_of
 from service.settings.throttle import Throttle
 from service.settings.tracing import Tracing
 from service.settings.upload import Upload

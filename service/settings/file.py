@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from service.settings.errors import Fault
+from service.settings.table import Fault
 from service.settings.values import Substituted
 
 # "$${" stands for a literal "${"; a "${" that is no well-formed reference is a fault.

@@ -11,10 +11,9 @@ from typing import Any, get_type_hints
 from service.kernel.cache_sizes import VARIABLE as TEST_CACHES
 from service.settings import file as configuration
 from service.settings.destinations import SECRET_MEMBERS
-from service.settings.errors import Fault, SettingsError
 from service.settings.rules import broken_rules
 from service.settings.sections import Settings
-from service.settings.table import PREFIX, Row, table_of
+from service.settings.table import PREFIX, Fault, Row, SettingsError, table_of
 from service.settings.values import Substituted, from_toml
 
 CONFIG = "PORTCULLIS_CONFIG"

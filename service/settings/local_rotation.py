@@ -8,8 +8,8 @@ import tempfile
 from datetime import datetime
 from pathlib import Path
 
-from service.settings.errors import Fault, SettingsError
 from service.settings.secrecy import LOCAL_BYTES, LOCAL_FILE, owner_only_text
+from service.settings.table import Fault, SettingsError
 
 PREVIOUS_FILE = "jwt_previous_secret"
 """The file of the previous secret, in the first line, and its end (RFC 3339), in the second."""

@@ -9,9 +9,9 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from service.settings.destinations import Destination, is_header_value, signing_keys
-from service.settings.errors import Fault
 from service.settings.secrecy import check_secret, mounted_text
 from service.settings.sections import Settings
+from service.settings.table import Fault
 from service.settings.tracing import file_faults
 
 _LABELS: Final = re.compile(r"[A-Za-z0-9._-]+")

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from service.settings.errors import Fault, SettingsError
+from service.settings.table import Fault, SettingsError
 
 # RFC 7518 §3.2: a key of at least the size of the hash output.
 LEAST_BYTES = {"HS256": 32, "HS384": 48, "HS512": 64}

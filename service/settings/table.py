@@ -3,12 +3,32 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
-from typing import Any, get_type_hints
+from typing import Any, NamedTuple, get_type_hints
 
+from service.kernel.operator_error import OperatorError
+from service.kernel.text import printable
 from service.settings.values import Kind, kind_of, to_text
+
+
+class Fault(NamedTuple):
+    """One fault: the setting (``auth.max_devices``), variable or file, and a sentence safe to print."""
+
+    name: str
+    message: str
+
+
+class SettingsError(OperatorError):
+    """The settings can't be used; ``faults`` holds every fault found, in the order of the table."""
+
+    def __init__(self, faults: Iterable[Fault]) -> None:
+        self.faults = tuple(Fault(*map(printable, fault)) for fault in faults)
+        count = len(self.faults)
+        head = "1 setting is wrong:" if count == 1 else f"{count} settings are wrong:"
+        super().__init__("\n".join([head, *(f"  {name}: {message}" for name, message in self.faults)]))
+
 
 Check = Callable[[Any], str | None]
 """Takes a value of the right type; returns half a sentence ("must be …") if it is not valid, else None."""

@@ -10,8 +10,7 @@ from typing import Final
 from urllib.parse import urlsplit, urlunsplit
 
 from service.settings.checks import between, not_empty, not_everyone, url
-from service.settings.errors import Fault
-from service.settings.table import setting
+from service.settings.table import Fault, setting
 from service.settings.values import Networks, OptionalPath
 
 _HEADER: Final = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]{1,64})=([\t\x20-\x7e]{1,4096})")

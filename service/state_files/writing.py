@@ -10,7 +10,7 @@ import yaml
 
 from service.administration.state import Item, Kind, MenuState, State
 from service.administration.state_edits import KINDS
-from service.kernel.field_names import camel
+from service.kernel.fields import camel
 from service.state_files.entries import FORMAT, OPTIONAL, SECTIONS
 
 _HEAD: Final = """\

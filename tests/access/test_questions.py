@@ -11,8 +11,7 @@ import pytest
 
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import ACCOUNT, ENDPOINT, PERMISSION, RESOURCE, SERVICE, Rule
-from service.evaluation.answers import Answer, Answers
-from service.evaluation.asking import question_by
+from service.evaluation.answers import Answer, Answers, question_by
 from service.evaluation.entities import Asked, Resource, Subject
 from service.evaluation.evaluator import Evaluator
 from service.evaluation.questions import Question, RequestsTo, RequestTo, Unanswerable, UseOf, question_of

@@ -23,9 +23,8 @@ from service.authz.review.matrix import Matrix, as_csv, as_html
 from service.authz.review.what_if import what_if
 from service.endpoints.policy.who_may import openings_answer
 from service.errors import BadRequest, ValidationFailed
-from service.kernel.bound_resource import BoundResource
 from service.kernel.codes import HeldCodes
-from service.kernel.services import Service
+from service.kernel.services import BoundResource, Service
 from service.web.messages.schema import PageQuery
 from tests.support.shipped import SHIPPED
 

@@ -6,12 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.authz.engine.errors import PolicyError
 from service.authz.engine.lines import Lines
-from service.authz.engine.rules import Rule
+from service.authz.engine.rules import PolicyError, Rule
 from service.authz.publishing.derive import derive, digest_of
-from service.kernel.bound_resource import BoundResource, PublishedOpening
-from service.kernel.services import Service
+from service.kernel.services import BoundResource, PublishedOpening, Service
 
 RULES = (Rule("resource", "GET /api/x", "@login"), Rule("resource", "GET /api/y", "a:x"))
 

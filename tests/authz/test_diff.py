@@ -16,8 +16,8 @@ from service.authz.publishing.shipped import Shipped
 from service.authz.review.diff import access_diff, line_diff
 from service.authz.review.impact import Standing
 from service.endpoints.policy.access_diff import access_answer
-from service.kernel.bound_resource import BoundResource
 from service.kernel.codes import HeldCodes
+from service.kernel.services import BoundResource
 from service.web.messages.schema import PartQuery
 from tests.support.shipped import SHIPPED
 

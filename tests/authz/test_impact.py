@@ -14,8 +14,7 @@ from service.authz.engine.request_classes import RequestClass
 from service.authz.engine.rules import ENDPOINT, Rule
 from service.authz.publishing.derive import derive
 from service.authz.review.impact import Difference, Roles, Standing, differences
-from service.kernel.bound_resource import BoundResource
-from service.kernel.services import Service
+from service.kernel.services import BoundResource, Service
 from tests.support.shipped import SHIPPED
 
 HELD = ("a:x", "a:y", "b:x", "a:*", "*:x", "*")

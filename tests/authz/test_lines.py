@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.authz.engine.errors import PolicyError
 from service.authz.engine.lines import Lines, changes
-from service.authz.engine.rules import Rule
+from service.authz.engine.rules import PolicyError, Rule
 from service.kernel.cooperative_yield import cooperatively
 
 A, B = Rule("endpoint", "GET /a", "x:a"), Rule("endpoint", "GET /a", "x:b")

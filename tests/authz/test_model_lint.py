@@ -3,7 +3,7 @@ from __future__ import annotations
 import casbin
 import pytest
 
-from service.authz.engine.errors import PolicyError
+from service.authz.engine.rules import PolicyError
 from service.authz.lint.model import lint_model
 from tests.policies.stock import MODEL
 

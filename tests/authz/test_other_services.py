@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from service.authz.engine.errors import PolicyError
 from service.authz.engine.paths import canonical_external_path
 from service.authz.engine.policy import Policy
-from service.authz.engine.rules import Rule
+from service.authz.engine.rules import PolicyError, Rule
 from service.errors import BadRequest
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller

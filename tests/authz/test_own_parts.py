@@ -7,9 +7,8 @@ from datetime import UTC, datetime
 import pytest
 from structlog.testing import capture_logs
 
-from service.authz.engine.errors import PolicyError
-from service.authz.publishing.allowed_digests import require_allowed
-from service.authz.publishing.shipped import configured, read_shipped
+from service.authz.engine.rules import PolicyError
+from service.authz.publishing.shipped import configured, read_shipped, require_allowed
 from service.authz.publishing.static_policies import StaticPolicies
 from service.records.policy.workers import PolicyWorker
 from service.settings import load

@@ -7,9 +7,8 @@ import pytest
 
 from service.authz.engine import policy as policy_module
 from service.authz.engine.enforcer import IndexedEnforcer
-from service.authz.engine.errors import PolicyError
 from service.authz.engine.policy import Policy
-from service.authz.engine.rules import Rule
+from service.authz.engine.rules import PolicyError, Rule
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
 from tests.policies.stock import MODEL

@@ -12,15 +12,13 @@ import pytest
 from sqlalchemy import text
 
 from service.audit.chain.revision_seals import RevisionSeals
-from service.authz.engine.errors import PolicyError
 from service.authz.engine.lines import Lines
 from service.authz.engine.policy import Policy
 from service.authz.engine.predicates import ANONYMOUS, PREDICATES
-from service.authz.engine.rules import Rule
+from service.authz.engine.rules import PolicyError, Rule
 from service.authz.invariants.statements import Invariants
 from service.authz.publishing.adapter import PolicyAdapter
-from service.authz.publishing.live import LivePolicy, UntrustedRevisionError
-from service.authz.publishing.published_lines import published
+from service.authz.publishing.live import LivePolicy, UntrustedRevisionError, published
 from service.authz.publishing.publisher import derived_policy, drift, publish_if_changed
 from service.authz.publishing.shipped import Shipped, read_shipped
 from service.errors import Unavailable

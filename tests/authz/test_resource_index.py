@@ -6,8 +6,8 @@ from falcon.routing import CompiledRouter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.authz.engine.errors import PolicyError
 from service.authz.engine.resource_index import ResourceIndex
+from service.authz.engine.rules import PolicyError
 
 LITERALS = ("a", "b", "user", "list")
 

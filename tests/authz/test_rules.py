@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.authz.engine.errors import PolicyError
-from service.authz.engine.rules import METHODS, Rule, as_csv, checked, read_rules
+from service.authz.engine.rules import METHODS, PolicyError, Rule, as_csv, checked, read_rules
 from tests.policies.stock import stock_enforcer
 
 GOOD = "p, endpoint, GET /api/role/list, system:role:list"

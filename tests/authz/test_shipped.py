@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from service.authz.engine.errors import PolicyError
 from service.authz.engine.lines import Lines
-from service.authz.engine.rules import Rule, read_rules
+from service.authz.engine.rules import PolicyError, Rule, read_rules
 from service.authz.publishing.shipped import read_shipped
 from tests.policies.stock import MODEL, POLICIES
 

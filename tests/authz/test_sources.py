@@ -5,13 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from service.authz.engine.errors import PolicyError
-from service.authz.engine.rules import GRANT, RESOURCE, Rule
+from service.authz.engine.rules import GRANT, RESOURCE, PolicyError, Rule
 from service.authz.publishing.derive import derive
-from service.authz.review.export import export
-from service.authz.review.sources import read_folder, source_named, static_policy
-from service.kernel.bound_resource import BoundResource
+from service.authz.review.sources import export, read_folder, source_named, static_policy
 from service.kernel.codes import HeldCodes
+from service.kernel.services import BoundResource
 from tests.support.running import ROOT
 from tests.support.shipped import SHIPPED
 

@@ -15,8 +15,8 @@ from random import Random
 
 from service.authz.publishing.derive import derive
 from service.authz.publishing.shipped import Shipped, read_shipped
-from service.kernel.bound_resource import BoundResource
 from service.kernel.codes import HeldCodes
+from service.kernel.services import BoundResource
 from tests.benchmarks.frame.results import Goal, Pace, Result, at_most, result
 from tests.policies.stock import stock_enforcer
 

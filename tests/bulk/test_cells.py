@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.kernel.cells import escape_formula, unescape_formula
+from service.kernel.text import escape_formula, unescape_formula
 
 FORMULAS = [
     "=1+1",

@@ -21,8 +21,7 @@ from service.audit.decision_event import DecisionEvent, encoded
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import ENDPOINT, GRANT, RESOURCE, SERVICE, Rule
 from service.authz.publishing.shipped import read_shipped
-from service.authz.review.export import export
-from service.authz.review.sources import static_policy
+from service.authz.review.sources import export, static_policy
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
 from service.laboratory.replay import Replayed, replay

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from service.diagnosis.certificates import CertificateWatch, Endpoint, certificate_of, endpoints
-from service.kernel.health import Health
+from service.kernel.metrics import Health
 from service.settings import Settings, load
 from tests.support.tls import TlsServer, write_certificate
 

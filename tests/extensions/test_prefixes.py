@@ -16,7 +16,7 @@ from sqlalchemy import Connection, create_engine, text
 
 from service.app import check_routes
 from service.app.extensions import add_extensions
-from service.authz.engine.errors import PolicyError
+from service.authz.engine.rules import PolicyError
 from service.authz.invariants.statements import Exactly
 from service.authz.publishing.shipped import read_shipped
 from service.kernel.extension import Extension, ExtensionError, SeedResource, load_extensions

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from service.authz.engine.errors import PolicyError
+from service.authz.engine.rules import PolicyError
 from service.authz.invariants.reading import read_invariants
 from service.authz.invariants.statements import NONE, Apart, OnlyRoles
 

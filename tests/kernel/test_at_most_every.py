@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from service.kernel import at_most_every
-from service.kernel.at_most_every import AtMostEvery
+from service.kernel import clock
+from service.kernel.clock import AtMostEvery
 
 
 def test_it_is_due_at_once_and_again_when_the_time_has_passed(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 0.0
-    monkeypatch.setattr(at_most_every, "monotonic", lambda: now)
+    monkeypatch.setattr(clock, "monotonic", lambda: now)
     line = AtMostEvery(10.0)
     due_by_time = {}
     for now in (0.0, 0.5, 9.9, 10.0, 10.1, 35.0, 44.9, 45.0):

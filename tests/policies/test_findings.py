@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from service.authz.engine.errors import PolicyError
 from service.authz.engine.lines import Lines
-from service.authz.engine.rules import Rule
+from service.authz.engine.rules import PolicyError, Rule
 from service.authz.invariants.reading import read_invariants
 from service.authz.lint.overlap import losing
 from service.authz.publishing.derive import derive
@@ -20,8 +19,7 @@ from service.authz.review import stored_findings
 from service.authz.review.findings import Finding, read_accepted
 from service.authz.review.impact import Roles, Standing
 from service.authz.review.stored_findings import StoredResource
-from service.kernel.bound_resource import BoundResource
-from service.kernel.services import Service
+from service.kernel.services import BoundResource, Service
 from service.laboratory import file_findings
 from tests.docs.pages import between
 from tests.policies.stock import POLICIES, SHIPPED

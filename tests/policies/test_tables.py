@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from service.authz.engine.errors import PolicyError
+from service.authz.engine.rules import PolicyError
 from service.laboratory.table_run import run_tables
 from service.laboratory.tables import read_tables
 from tests.policies.stock import POLICIES, SHIPPED

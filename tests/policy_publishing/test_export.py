@@ -7,8 +7,8 @@ import casbin
 import psycopg
 import pytest
 
-from service.authz.engine.errors import PolicyError
 from service.authz.engine.predicates import ANONYMOUS, PREDICATES
+from service.authz.engine.rules import PolicyError
 from service.authz.publishing.shipped import configured
 from service.cli.policy_export import export_policy
 from service.kernel.codes import HeldCodes

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from service.audit.chain.revision_seals import RevisionSeals
-from service.authz.engine.errors import PolicyError
-from service.authz.engine.rules import RESOURCE
+from service.authz.engine.rules import RESOURCE, PolicyError
 from service.authz.review.past import PastPolicies
 from service.authz.review.sources import read_policy, source_named, standing_of
 from service.records.database.transactions import Database

@@ -4,15 +4,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.authz.engine.errors import PolicyError
 from service.authz.engine.policy import Policy
-from service.authz.engine.rules import GRANT, Rule
-from service.authz.proof.compared import compared
+from service.authz.engine.rules import GRANT, PolicyError, Rule
 from service.authz.proof.comparison import (
     VISITOR,
     Differing,
     DifferingRequest,
     PossibleCaller,
+    compared,
     differing_requests,
     smallest_example,
 )

@@ -3,11 +3,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
-from service.authz.engine.errors import PolicyError
 from service.authz.engine.policy import Policy
 from service.authz.engine.request_classes import registered, request_classes
 from service.authz.engine.resource_index import ResourceIndex
-from service.authz.engine.rules import ENDPOINT
+from service.authz.engine.rules import ENDPOINT, PolicyError
 from service.authz.proof.canonical_samples import canonical_samples, wildcards_of
 from service.authz.proof.conditions import condition_of
 from service.authz.proof.line_answers import KINDS, kinds_of

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from service.authz.engine.errors import PolicyError
+from service.authz.engine.rules import PolicyError
 from service.cli import policy_report
 from service.reporting import gathering
 from service.settings import load

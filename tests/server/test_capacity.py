@@ -13,7 +13,7 @@ PROGRAM = """
 import resource, sys
 soft, hard, wanted = map(int, sys.argv[1:])
 resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-from service.server.capacity import most_connections, raise_file_limit
+from service.server.shares import most_connections, raise_file_limit
 from service.settings import load
 settings = load({"PORTCULLIS_CONFIG": "", "PORTCULLIS_SERVER__MAX_CONNECTIONS": str(wanted)})
 print(raise_file_limit(), resource.getrlimit(resource.RLIMIT_NOFILE)[0], most_connections(settings))

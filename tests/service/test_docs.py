@@ -12,7 +12,7 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from service.authz.engine.rules import ENDPOINT
 from service.authz.publishing.shipped import read_shipped
-from service.kernel.field_names import camel
+from service.kernel.fields import camel
 
 OUTSIDE = ("GET /.well-known/authzen-configuration", "GET /health/live", "GET /health/ready")
 """Operations of the document about which the policy is not asked."""

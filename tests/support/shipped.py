@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from service.authz.publishing.derive import covered_by
 from service.authz.publishing.shipped import read_shipped
-from service.authz.review.covered import covered_by
 
 SHIPPED = read_shipped()
 COVERED = covered_by(SHIPPED.model_text)

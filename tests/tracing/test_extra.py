@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from service.diagnosis.export_checks import collector
 from service.diagnosis.installation import Installation
-from service.diagnosis.tracing_checks import collector
 from service.server.prepare import check
 from service.settings import Settings, SettingsError, Tracing, load
 from service.web.observability.tracing import HOW

@@ -11,7 +11,7 @@ import pytest
 
 from service.endpoints.user_tables import ImportedUser
 from service.endpoints.users import UserBody, UserEdit
-from service.kernel.field_names import camel
+from service.kernel.fields import camel
 from service.records.schema import metadata, user
 from tests.support.inside import Inside
 from tests.support.shipped import SHIPPED

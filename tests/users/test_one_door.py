@@ -146,7 +146,7 @@ def test_the_layer_of_accounts_is_asked_at_named_places_only() -> None:
         "administration/delegation",
         "endpoints/access_forward",
         "endpoints/oauth",
-        "evaluation/asking",
+        "evaluation/answers",
         "reporting/sections",  # names the layer
         "web/observability/traffic",  # counts denials
         "web/openapi/problem_schemas",  # the same
@@ -167,7 +167,7 @@ def test_grants_are_asked_of_the_policy_at_named_places_only() -> None:
         "administration/delegation",
         "administration/dry_runs",  # tells what a change would do, and opens nothing
         "endpoints/own_menus",  # shows what is held, and opens nothing
-        "authz/review/covered",  # tells which roles gain what a new version brings
+        "authz/publishing/derive",  # tells which roles gain what a new version brings
         "laboratory/replay",  # asks another policy what was decided before, and opens nothing
     }
 

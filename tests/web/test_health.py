@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from service.endpoints.health import Live, Ready
-from service.kernel.health import Health, State
+from service.kernel.metrics import Health, State
 from service.web.observability import readiness
-from service.web.observability.operator_token import OperatorToken
 from service.web.observability.readiness import Check, ReadinessChecks
 from service.web.requests.application import Application
+from service.web.requests.credentials import OperatorToken
 from service.web.requests.middleware import RequestMiddleware
 from service.web.requests.routes import Routes
 from tests.support.waiting import eventually_here

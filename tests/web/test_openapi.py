@@ -11,12 +11,12 @@ from openapi_spec_validator import validate
 
 from service.endpoints.health import Live, Ready
 from service.errors import Conflict, NotFound
-from service.web.observability.operator_token import OperatorToken
 from service.web.observability.readiness import ReadinessChecks
 from service.web.openapi.document import openapi
 from service.web.openapi.names import with_names
 from service.web.openapi.problems import refusals_of
 from service.web.requests.application import Application
+from service.web.requests.credentials import OperatorToken
 from service.web.requests.routes import Routes
 from tests.web.example_service import TEMPLATES, OpenGate
 

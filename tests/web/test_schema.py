@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.kernel.field_names import camel
+from service.kernel.fields import camel
 from service.web.messages.schema import (
     MAX_ID,
     Id,

@@ -7,9 +7,9 @@ import pytest
 from service import __version__
 from service.endpoints.health import Live
 from service.kernel.about import AUDIENCE, LIMITS, ROLE
-from service.server.banner import banner
-from service.web.observability.operator_token import OperatorToken
+from service.server.prepared import banner
 from service.web.requests.application import Application
+from service.web.requests.credentials import OperatorToken
 from service.web.requests.middleware import RequestMiddleware
 from service.web.requests.routes import Routes
 from service.web.sites.api_pages import add_docs

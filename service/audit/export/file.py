@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from service.audit.export.appended_file import AppendedFile
-from service.audit.export.encoding import Encoding, encoded_all
+from service.audit.export.batches import Encoding, Failed, encoded_all
 from service.audit.export.entry import Entry
-from service.audit.export.outcomes import Failed
 
 
 class ExportFile:

@@ -12,7 +12,7 @@ from uuid import UUID
 import structlog
 
 from service.errors import Unavailable
-from service.kernel.at_most_every import AtMostEvery
+from service.kernel.clock import AtMostEvery
 from service.kernel.event_ids import new_event_id
 from service.records import export_decisions
 from service.records.database.transactions import Database

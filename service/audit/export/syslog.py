@@ -19,9 +19,8 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from service import __version__
-from service.audit.export.encoding import Encoding, encoded_all
+from service.audit.export.batches import Encoding, Failed, Refused, encoded_all
 from service.audit.export.entry import Entry
-from service.audit.export.outcomes import Failed, Refused
 from service.settings import Destination
 
 _AUDIT: Final = 13  # the facility "log audit" (RFC 5424 §6.2.1)

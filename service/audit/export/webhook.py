@@ -17,9 +17,8 @@ from typing import Final
 import httpx
 
 from service import __version__
-from service.audit.export.encoding import Encoding, encoded_all
+from service.audit.export.batches import Encoding, Failed, Refused, encoded_all
 from service.audit.export.entry import Entry
-from service.audit.export.outcomes import Failed, Refused
 from service.settings import Destination
 from service.settings.destinations import signing_keys
 from service.settings.secrecy import mounted_text

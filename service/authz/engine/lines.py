@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, KeysView, Mapping
 from typing import TypeAlias
 
-from service.authz.engine.errors import PolicyError
 from service.authz.engine.rules import (
     GRANT,
     LAYERS,
     PERMISSION,
     RESOURCE,
     SERVICE,
+    PolicyError,
     Rule,
     code_fault,
     has_codes_of_its_own,

@@ -23,11 +23,13 @@ from service.authz.engine.rules import (
     UNREGISTERED,
     Rule,
 )
+from service.errors import Decided
 from service.kernel.cache_sizes import cache_size
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller, codes_asked
 from service.kernel.permission_map import PermissionMap
 from service.kernel.services import OWN, PORTCULLIS, RESERVED, Service
+from service.kernel.span import Span
 
 MAX_REMEMBERED: Final = cache_size("decisions", 10_000)
 """The most decisions that a policy caches; at the limit the cache is cleared."""
@@ -233,3 +235,25 @@ class Policy:
             own_digest=self.own_digest,
             codes=None if held is None else held.codes,
         )
+
+
+DECISION_ID = "portcullis.decision.id"
+"""The attribute with the id of a decision, as the decision log and ``policy explain`` tell it."""
+
+
+def decide_traced(span: Span, policy: Policy, layer: str, object_: str, caller: Caller | None, /) -> Decision:
+    """Decide as ``Policy.decide`` does, within a span below ``span``."""
+    within = span.child(f"decide {layer}")
+    decision = policy.decide(layer, object_, caller)
+    tell_span(within, decision)
+    within.end()
+    return decision
+
+
+def tell_span(span: Span, decision: Decided) -> None:
+    """Set what a decision is about and how it went as attributes; not the codes of the caller."""
+    span.set("portcullis.decision.layer", decision.layer)
+    span.set("portcullis.decision.object", decision.object)
+    span.set("portcullis.decision.answer", "allow" if decision.allowed else "deny")
+    span.set("portcullis.policy.revision", decision.revision)
+    span.set(DECISION_ID, decision.id)

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Final
 
-from service.authz.engine.errors import PolicyError
 from service.authz.engine.paths import shape
+from service.authz.engine.rules import PolicyError
 from service.kernel.cooperative_yield import cooperatively
 from service.kernel.services import OWN, Service, split_object
 

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, TypeAlias, get_args
 
-from service.authz.engine.errors import PolicyError
 from service.authz.engine.paths import registered_fault
 from service.kernel import account_acts
 from service.kernel.codes import is_code
+from service.kernel.operator_error import FaultsError
 from service.kernel.services import (
     ACTIONS,
     PORTCULLIS,
@@ -23,6 +23,14 @@ from service.kernel.services import (
     is_service_name,
     split_object,
 )
+
+
+class PolicyError(FaultsError):
+    """The model or the policy lines can't be used; ``faults`` are sentences for the person who fixes them."""
+
+    def __init__(self, *faults: str) -> None:
+        super().__init__(faults)
+
 
 RESOURCE: Final = "resource"
 """The layer of resources that administrators registered and bound."""

@@ -9,13 +9,13 @@ from typing import Any, Final
 
 import msgspec
 
-from service.authz.engine.errors import PolicyError
 from service.authz.engine.rules import (
     ANYONE,
     ENDPOINT,
     LOGIN,
     METHODS,
     NOBODY,
+    PolicyError,
     Rule,
     checked,
     object_fault,

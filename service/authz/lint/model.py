@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from casbin.model import Model
 from casbin.util import escape_assertion
 
-from service.authz.engine.errors import PolicyError
+from service.authz.engine.rules import PolicyError
 from service.authz.lint.matcher import Piece, grammar_faults, matcher_faults
 
 MatcherFaults = Callable[[Sequence[Piece]], list[Piece]]

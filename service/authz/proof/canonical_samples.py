@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import product
 from typing import Final
 
-from service.authz.engine.errors import PolicyError
+from service.authz.engine.rules import PolicyError
 
 MOST: Final = 20_000
 """The most held codes that one question may take."""

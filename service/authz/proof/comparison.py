@@ -8,14 +8,33 @@ from itertools import islice, product
 from operator import attrgetter
 from typing import Final
 
+from service.authz.engine.external_classes import every_compared_class
 from service.authz.engine.lines import Lines
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import ENDPOINT, LAYERS, PREFLIGHT, RESOURCE, SERVICE
-from service.authz.proof.compared import Alike, compared
-from service.authz.proof.conditions import Clauses, Condition, escaping_both, lets_visitors_pass
+from service.authz.proof.conditions import Clauses, Condition, clauses_of, escaping_both, lets_visitors_pass
 from service.authz.proof.line_answers import line_answers
 from service.kernel.codes import HeldCodes
 from service.kernel.on_demand import OnDemand
+
+
+@dataclass(frozen=True, slots=True)
+class Alike:
+    """The names of requests that have the same clauses in the first policy, and the same in the second."""
+
+    before: Clauses
+    after: Clauses
+    names: tuple[str, ...]
+
+
+def compared(before: Policy, after: Policy) -> list[Alike]:
+    """Return all requests that one of the policies serves, in groups; each name is in one of them."""
+    groups: dict[tuple[Clauses, Clauses], list[str]] = {}
+    for old, new in every_compared_class(before, after):
+        if request_class := new or old:
+            asked = clauses_of(before, old), clauses_of(after, new)
+            groups.setdefault(asked, []).append(request_class.name)
+    return [Alike(*clauses, tuple(names)) for clauses, names in groups.items()]
 
 
 @dataclass(frozen=True, slots=True)

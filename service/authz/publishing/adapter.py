@@ -10,7 +10,7 @@ from typing import Any, Final, NoReturn
 from casbin.model import Model
 from casbin_sqlalchemy_adapter import Adapter
 
-from service.authz.publishing.published_lines import published
+from service.authz.publishing.live import published
 from service.records.database.transactions import SyncConnection
 from service.records.policy import lines
 from service.records.schema.casbin_class import CasbinRule

@@ -9,8 +9,8 @@ from typing import Final
 
 import structlog
 
-from service.authz.engine.errors import PolicyError
 from service.authz.engine.policy import Policy
+from service.authz.engine.rules import PolicyError
 from service.authz.invariants.checking import Holders, Situation
 from service.authz.publishing.invariant_guard import InvariantGuard
 from service.authz.publishing.live import LivePolicy, UntrustedRevisionError

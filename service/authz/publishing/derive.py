@@ -1,16 +1,18 @@
 """Derives the shared lines of a policy from resources, bindings and permission codes.
 
 They are the same for all nodes and are published. The lines of the node's own files are added by each worker.
+``covered_by`` asks which codes others cover before such a policy is published.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Final
 
-from service.authz.engine.errors import PolicyError
 from service.authz.engine.lines import Lines, Objects, changes
+from service.authz.engine.policy import Policy
 from service.authz.engine.rules import (
     ALLOW_PREFLIGHT,
     ANYONE,
@@ -23,11 +25,20 @@ from service.authz.engine.rules import (
     RESOURCE,
     SERVICE,
     UNREGISTERED,
+    PolicyError,
+    Rule,
 )
-from service.kernel.bound_resource import BoundResource, PublishedOpening
-from service.kernel.codes import is_code
+from service.kernel.codes import HeldCodes, is_code
 from service.kernel.cooperative_yield import cooperatively, in_parts
-from service.kernel.services import ACTIONS, PORTCULLIS, Service, object_of, split_object
+from service.kernel.services import (
+    ACTIONS,
+    PORTCULLIS,
+    BoundResource,
+    PublishedOpening,
+    Service,
+    object_of,
+    split_object,
+)
 
 _NOTHING: Final = Lines()
 
@@ -152,3 +163,20 @@ def lines_digest_of(shared: Lines) -> str:
             ]
             digest.update("".join(texts).encode())
     return digest.hexdigest()
+
+
+def covered_by(model_text: str) -> Callable[[Collection[str], Sequence[str]], tuple[str, ...]]:
+    """Return what tells which of some codes somebody who holds others may grant, by a linted model.
+
+    ``covered(held, codes)`` asks the enforcer of each of ``codes`` as of one that a Button carries.
+    """
+
+    @lru_cache(maxsize=1)
+    def policy_of(codes: tuple[str, ...]) -> Policy:
+        return Policy(model_text, [Rule(GRANT, code, code) for code in codes])
+
+    def covered(held: Collection[str], codes: Sequence[str]) -> tuple[str, ...]:
+        policy, holder = policy_of(tuple(codes)), HeldCodes(held)
+        return tuple(code for code in codes if policy.judge(GRANT, code, holder).allowed)
+
+    return covered

@@ -14,7 +14,7 @@ from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.revisions import PATIENCE
 from service.errors import Conflict
 from service.kernel.dry_run import DRY_RUN
-from service.records import role_members, role_rights, roles
+from service.records import role_holdings, role_rights, roles
 from service.records.database.transactions import Connection
 from service.records.policy import revisions
 
@@ -31,7 +31,7 @@ async def _holders(connection: Connection, invariants: Invariants) -> Holders | 
     if not invariants.about_roles:
         return None
     codes = await roles.held_codes(connection)
-    users = await role_members.names_by_roles(connection) if invariants.about_users else {}
+    users = await role_holdings.names_by_roles(connection) if invariants.about_users else {}
     return Holders(codes, users)
 
 

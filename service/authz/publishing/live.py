@@ -9,10 +9,10 @@ from contextlib import suppress
 from typing import Final
 
 from service.audit.chain.revision_seals import UNSEALED, Judgement, RevisionSeals
-from service.authz.engine.errors import PolicyError
+from service.authz.engine.lines import Lines, changes
 from service.authz.engine.policy import Policy
+from service.authz.engine.rules import PolicyError
 from service.authz.invariants.statements import Invariants
-from service.authz.publishing.published_lines import published
 from service.authz.publishing.shipped import Shipped
 from service.errors import Unavailable
 from service.kernel.restore_epoch import CurrentRestoreEpoch
@@ -189,3 +189,10 @@ class LivePolicy:
 async def _is_in_history(connection: Connection, revision: int) -> bool:
     """Tell whether history has the stored lines too: who changes lines and their digest may forget it."""
     return not await history.tampered(connection, revision)
+
+
+def published(stored: Stored) -> Lines:
+    """Return all published lines, in order; raises PolicyError for rows that are no lines."""
+    if stored.strangers:
+        raise PolicyError(f"sys.casbin_rule has {stored.strangers} rows that are no lines")
+    return Lines().changed(changes({}, stored.objects))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,7 +11,6 @@ from typing import Final
 
 import service
 from service import settings
-from service.authz.engine.errors import PolicyError
 from service.authz.engine.lines import Lines
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import (
@@ -25,6 +24,7 @@ from service.authz.engine.rules import (
     RESOURCE,
     SERVICE,
     UNREGISTERED,
+    PolicyError,
     Rule,
     as_csv,
     read_rules,
@@ -32,7 +32,6 @@ from service.authz.engine.rules import (
 from service.authz.invariants.reading import read_invariants
 from service.authz.invariants.statements import NONE, Invariants
 from service.authz.lint.model import lint_model, parsed_model
-from service.authz.publishing.allowed_digests import require_allowed
 from service.authz.publishing.derive import digest_of
 from service.kernel.account_acts import ACTS, ASKING
 from service.kernel.extension import CASES, ENDPOINTS, INVARIANTS, Extension, load_extensions, pages_with
@@ -286,3 +285,15 @@ def _read_layer(path: Path, *layers: str) -> tuple[Rule, ...]:
             *(f"{path}: lines of the {layer_names} layer only, not '{line}'" for line in strangers)
         )
     return rules
+
+
+OWN_DIGESTS: Final = "policy.own_digests"
+
+
+def require_allowed(digest: str, allowed: Collection[str]) -> None:
+    """Raise PolicyError unless ``digest`` is in ``allowed`` or ``allowed`` is empty."""
+    if allowed and digest not in allowed:
+        raise PolicyError(
+            f"the digest of this node's static policy, {digest}, is not among those that "
+            f"{OWN_DIGESTS} lets serve"
+        )

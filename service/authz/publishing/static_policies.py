@@ -7,7 +7,7 @@ from typing import Final
 
 import structlog
 
-from service.authz.publishing.allowed_digests import SETTING
+from service.authz.publishing.shipped import OWN_DIGESTS
 from service.records.policy.workers import PolicyWorker
 
 _log = structlog.get_logger()
@@ -44,7 +44,7 @@ class StaticPolicies:
         if not digests:
             _log.info("no worker decides by another own part of the policy any more", event_type="security")
             return
-        reason = f"{SETTING} does not name it" if self._allowed else "it is not that of this node"
+        reason = f"{OWN_DIGESTS} does not name it" if self._allowed else "it is not that of this node"
         _log.error(
             "workers decide by another own part of the policy",
             event_type="security",

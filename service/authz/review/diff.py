@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from service.authz.engine.policy import Policy
 from service.authz.lint.model import parsed_model
-from service.authz.proof.compared import compared
-from service.authz.proof.comparison import Differing, DifferingRequest
+from service.authz.proof.comparison import Differing, DifferingRequest, compared
 from service.authz.review.impact import Differences, Standing, differences_on_demand
 
 

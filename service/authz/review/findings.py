@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from service.authz.engine.errors import PolicyError
+from service.authz.engine.rules import PolicyError
 from service.kernel.strict_yaml import Document, YamlError, read_yaml
 
 FILE = "accepted.yaml"

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import TypeAlias
 
 from service.authz.engine.policy import Policy
-from service.authz.proof.compared import Alike, compared
+from service.authz.proof.comparison import Alike, compared
 from service.authz.proof.conditions import Clauses
 from service.authz.proof.opening_codes import OpeningCodes
 from service.authz.review.batch_decider import EVERYBODY, BatchDecider, DecidingLines, all_requests

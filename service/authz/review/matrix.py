@@ -12,8 +12,8 @@ from service.authz.engine.policy import Policy
 from service.authz.engine.request_classes import RequestClass
 from service.authz.review.batch_decider import BatchDecider, DecidingLines, all_requests
 from service.authz.review.impact import Standing
-from service.kernel.cells import escape_formula
 from service.kernel.codes import HeldCodes, may_grant
+from service.kernel.text import escape_formula
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,20 +12,36 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from service.authz.engine.errors import PolicyError
 from service.authz.engine.lines import Lines
 from service.authz.engine.policy import Policy
-from service.authz.engine.rules import ACCOUNT, ENDPOINT, Rule, read_rules
+from service.authz.engine.rules import ACCOUNT, ENDPOINT, PolicyError, Rule, as_csv, read_rules
 from service.authz.lint.model import lint_model
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.shipped import MODEL, POLICIES, Lint, Shipped, read_model, read_shipped
-from service.authz.review.export import LINES
 from service.authz.review.impact import Standing
 from service.authz.review.past import PastPolicies
 from service.kernel.services import PORTCULLIS
 from service.records import role_holdings
 from service.records.database.transactions import Connection, Database
 from service.records.policy import history, revisions
+
+LINES: Final = "policy.csv"
+
+
+def export(policy: Policy, folder: Path) -> tuple[Path, Path]:
+    """Write ``model.conf`` and ``policy.csv`` to ``folder``, created if missing; return their paths.
+
+    A plain ``casbin.Enforcer`` loads the two, with the five predicates of docs/explanation/policy.md
+    registered, and makes the same decisions. Existing files are replaced. Raises OSError if they can't be
+    written.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    model, lines = folder / MODEL, folder / LINES
+    # Bytes, since the files must be the same everywhere, line ends included.
+    model.write_bytes(policy.model_text.encode())
+    lines.write_bytes(as_csv(policy.rules).encode())
+    return model, lines
+
 
 LIVE: Final = "live"
 """Names the policy that is in force, as it is published."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import select
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import psycopg
 from psycopg import waiting
 from psycopg.abc import PQGen
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+from service.kernel.metrics import Durations
 from service.kernel.operator_error import OperatorError
 
 RV = TypeVar("RV")
@@ -96,3 +97,19 @@ def has_ended(connection: psycopg.AsyncConnection[Any]) -> bool:
     watch = select.poll()
     watch.register(connection.pgconn.socket, select.POLLIN)
     return bool(watch.poll(0))
+
+
+class PoolState(NamedTuple):
+    """Connections that work, that are open and idle, and the most there may be; calls that wait for one."""
+
+    in_use: int
+    idle: int
+    size: int
+    waiting: int
+
+
+class Usage(NamedTuple):
+    """The state of a pool, and the seconds that calls over it have taken, with the wait for a connection."""
+
+    pool: PoolState
+    calls: Durations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import text, update
 
-from service.kernel.health import Health
+from service.kernel.metrics import Health
 from service.records.database.transactions import Database
 from service.records.schema import metadata, policy_worker
 

@@ -1,4 +1,4 @@
-"""The servers of a database URL: in which order they are asked, and how long each one may take."""
+"""The servers of a database URL: addresses, the order in which they are asked, how long each may take."""
 
 from __future__ import annotations
 
@@ -129,3 +129,21 @@ def one_by_one(given: dict[str, Any]) -> list[dict[str, str]]:
 
 def _name(host: str = "", hostaddr: str = "", port: str = "") -> str:
     return f"{host or hostaddr or 'localhost'}:{port or '5432'}"
+
+
+def tcp_addresses(url: str) -> Iterator[tuple[str, int]]:
+    """Yield host and port of each server of ``url`` that may be asked for TLS; none of a URL that is wrong.
+
+    Those of sockets in the file system are left out, and all if ``sslmode`` is ``disable``.
+    """
+    try:
+        given = conninfo_to_dict(conninfo(url))
+        each = one_by_one(given)
+    except DatabaseUrlError:
+        return
+    if given.get("sslmode") == "disable":
+        return
+    for server in each:
+        host = server.get("hostaddr") or server.get("host") or ""
+        if host and not host.startswith(("/", "@")):
+            yield host, int(server.get("port") or 5432)

@@ -8,8 +8,7 @@ from typing import Any, Final
 
 import psycopg
 
-from service.records.database.connection import PromptConnection, has_ended
-from service.records.database.usage import PoolState
+from service.records.database.connection import PoolState, PromptConnection, has_ended
 
 # A prepared statement that no longer fits the tables, or that a pooler has lost; another connection has none.
 _OUTDATED: Final = (psycopg.errors.FeatureNotSupported, psycopg.errors.InvalidSqlStatementName)

@@ -23,7 +23,7 @@ from service.kernel.dry_run import DRY_RUN, OvertakenError
 from service.kernel.keyed_write import KEYED_WRITE
 from service.kernel.metrics import Durations
 from service.kernel.span import Span
-from service.records.database.connection import PromptConnection, has_ended
+from service.records.database.connection import PoolState, PromptConnection, Usage, has_ended
 from service.records.database.failures import (
     INCOMPLETE,
     OUT_OF_REACH,
@@ -36,7 +36,6 @@ from service.records.database.pulse import Pulse
 from service.records.database.servers import Servers
 from service.records.database.single_reads import SingleReads
 from service.records.database.statement_spans import StatementSpans, traced_statement
-from service.records.database.usage import PoolState, Usage
 
 SyncConnection: TypeAlias = sqlalchemy.Connection
 """The synchronous side of a ``Connection``, for Casbin's adapter."""

@@ -10,9 +10,9 @@ from typing import Final, NamedTuple, TypeAlias
 from sqlalchemy import Connection, delete, func, select, text
 from sqlalchemy.dialects.postgresql import aggregate_order_by
 from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.util.concurrency import await_only, in_greenlet
 
 from service.kernel.cooperative_yield import CooperativeYield
-from service.records.database.greenlets import give_way_if_async
 from service.records.policy import revisions
 from service.records.policy.revisions import NewRevision
 from service.records.schema import casbin_rule
@@ -127,3 +127,9 @@ def _copy_text(lines: Iterable[tuple[str, str, str]]) -> Iterator[str]:
         yield "".join(
             ["\t".join(["p", *(value.translate(_ESCAPES) for value in line)]) + "\n" for line in part]
         )
+
+
+def give_way_if_async(pauses: CooperativeYield) -> None:
+    """Give way within a function that ``AsyncConnection.run_sync`` called; do nothing elsewhere."""
+    if in_greenlet():
+        await_only(pauses.give_way())

@@ -3,16 +3,15 @@
 Describes columns, keys and constraints; holds no query.
 """
 
-from service.records.schema.backups import backup
 from service.records.schema.base import SCHEMA, metadata
 from service.records.schema.export import export_dead_letter, export_decision, export_destination
 from service.records.schema.files import file, object_space
 from service.records.schema.idempotency import idempotency_key
+from service.records.schema.installation import backup, restore_epoch, schema_support, seeded
 from service.records.schema.jobs import job, job_run
 from service.records.schema.log_chain import log_chain, log_set_aside, log_verification
 from service.records.schema.logs import IS_PREVIEW, login_log, operation_log
 from service.records.schema.policy import casbin_rule, policy_line, policy_revision, policy_worker
-from service.records.schema.restore_epochs import restore_epoch
 from service.records.schema.rights import (
     action_resource,
     api_key,
@@ -36,8 +35,6 @@ from service.records.schema.row_history import (
     resource_history,
     service_history,
 )
-from service.records.schema.seeds import seeded
-from service.records.schema.support import schema_support
 
 __all__ = [
     "IS_PREVIEW",

@@ -10,8 +10,8 @@ from typing import Any, Final, Literal, TypeVar
 
 import msgspec
 
-from service.kernel.cells import escape_formula
 from service.kernel.clock import now
+from service.kernel.text import escape_formula
 from service.web.content.streams import Stream, attachment
 from service.web.messages.schema import Schema, json_text
 

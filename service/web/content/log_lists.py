@@ -12,7 +12,7 @@ from typing import Annotated, Any, Generic, Literal, Protocol, TypeVar
 from msgspec import Meta, field
 
 from service.errors import ValidationFailed
-from service.kernel.field_names import camel
+from service.kernel.fields import camel
 from service.records.logs.paging import MOST_COUNTED, Entry, Log, Span
 from service.records.logs.positions import follow_cursor
 from service.records.logs.reader import LogReader

@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from service.kernel.cells import escape_formula
 from service.kernel.clock import now
+from service.kernel.text import escape_formula
 from service.web.content.exports import JSON, JSON_LINES, Format, json_document
 from service.web.content.streams import Stream, attachment
 from service.web.content.tables import CSV, Table, rows_of

@@ -13,8 +13,8 @@ from msgspec import Meta, Struct
 from msgspec.inspect import Field, ListType, NoneType, StructType, UnionType, type_info
 
 from service.errors import BadRequest, RowFault, RowsRefused, UnsupportedMediaType, ValidationFailed
-from service.kernel.cells import unescape_formula
 from service.kernel.strict_json import strict_json
+from service.kernel.text import unescape_formula
 from service.web.content.exports import JSON, JSON_LINES
 from service.web.messages.bodies import MAX_BODY, JsonBody
 from service.web.messages.request import Request

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from time import monotonic
 from typing import Final
 
-from service.kernel.health import Health
+from service.kernel.metrics import Health
 from service.web.messages.address import Network, peer_of, trust_in
 from service.web.messages.context import RequestContext
 

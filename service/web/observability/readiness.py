@@ -11,8 +11,7 @@ from typing import Any, Final
 
 import structlog
 
-from service.kernel.health import Health, State
-from service.kernel.metrics import Sample
+from service.kernel.metrics import Health, Sample, State
 
 Check = Callable[[], Awaitable[Health]]
 """Checks one part; raises if it is down."""

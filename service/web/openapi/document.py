@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from service.authz.engine.rules import ANYONE, LOGIN
-from service.kernel.field_names import camel
+from service.kernel.fields import camel
 from service.kernel.permission_catalogue import permissions
 from service.web.content.downloads import ANY_TYPE
 from service.web.content.exports import JSON_LINES

@@ -7,7 +7,7 @@ from typing import Any, Final, get_args
 
 from service.authz.engine.rules import ACCOUNT, ENDPOINT, GRANT, RESOURCE, SERVICE
 from service.errors import ConflictRule, Refusal
-from service.kernel.field_names import camel
+from service.kernel.fields import camel
 
 SCHEMAS: Final = "#/components/schemas/"
 

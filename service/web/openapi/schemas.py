@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import NODEFAULT, UNSET
 
-from service.kernel.field_names import camel
+from service.kernel.fields import camel
 from service.web.messages.description import Operation
 from service.web.messages.dry_run import DryRunAnswer
 from service.web.messages.schema import MAX_ID, schema_of

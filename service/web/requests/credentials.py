@@ -1,11 +1,14 @@
-"""Access tokens of requests, and CSRF protection where they come from cookies."""
+"""Credentials of requests: access tokens, CSRF protection where a cookie has one, the operator's token."""
 
 from __future__ import annotations
+
+from hmac import compare_digest
 
 from authlib.oauth2.rfc6749.util import extract_basic_authorization
 
 from service.errors import BadRequest, TokenInvalid, Unauthenticated
 from service.kernel.identity import Caller
+from service.web.messages.context import RequestContext
 from service.web.messages.cookies import Cookies
 from service.web.messages.request import Request
 
@@ -110,3 +113,20 @@ class CookieToken(HeaderToken):
         except TokenInvalid:  # an empty one
             pass
         return True
+
+
+class OperatorToken:
+    """The token of the setting ``server.metrics_token``; an empty one matches no request."""
+
+    def __init__(self, token: str) -> None:
+        self._expected = f"Bearer {token}".encode() if token else None
+
+    @property
+    def is_set(self) -> bool:
+        """True if the token is set."""
+        return self._expected is not None
+
+    def is_held(self, context: RequestContext) -> bool:
+        """True if the request has the token; compared in constant time."""
+        sent = context.request.raw_header(b"authorization") or b""
+        return self._expected is not None and compare_digest(sent, self._expected)

@@ -9,9 +9,8 @@ from typing import Final
 
 from service.authn.authenticate import Authenticator
 from service.authn.verified import Authenticated
-from service.authz.engine.policy import Decision, Policy
+from service.authz.engine.policy import Decision, Policy, decide_traced
 from service.authz.engine.rules import ENDPOINT, RESOURCE
-from service.authz.engine.traced import decide_traced
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.revisions import PublishedRevisions
 from service.errors import (

@@ -16,10 +16,10 @@ from service.web.content.ranges import is_known
 from service.web.content.streams import Sending, Stream
 from service.web.content.tables import Table, TableBody
 from service.web.messages.bodies import MAX_BODY, MAX_PUBLIC_BODY, JsonBody, ProtocolBody
+from service.web.messages.change_answers import tell_location
 from service.web.messages.context import RequestContext
 from service.web.messages.description import Operation
 from service.web.messages.dry_run import DryRunAnswer, ImpactOf, dry_answer
-from service.web.messages.locations import tell_location
 from service.web.messages.operation_metadata import MetadataError
 from service.web.messages.preconditions import answer_tag, content_tag
 from service.web.messages.queries import no_query, path_reader, query_of

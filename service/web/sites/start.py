@@ -10,7 +10,7 @@ from service import __version__
 from service.kernel.about import AUDIENCE, LIMITS, NAME, ROLE
 from service.web.messages.context import RequestContext
 from service.web.messages.schema import Document, envelope
-from service.web.observability.operator_token import OperatorToken
+from service.web.requests.credentials import OperatorToken
 from service.web.requests.problems import ERRORS_PAGE
 from service.web.sites.console import CONSOLE
 from service.web.sites.guide import GUIDE

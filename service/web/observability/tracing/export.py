@@ -14,8 +14,8 @@ from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExport
 from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor
 from opentelemetry.sdk.trace.export import SpanExportResult
 
-from service.kernel.at_most_every import AtMostEvery
 from service.kernel.backlog import Backlog
+from service.kernel.clock import AtMostEvery
 from service.kernel.metrics import Sample
 from service.settings import Tracing as TracingSettings
 

@@ -1,4 +1,4 @@
-"""Says in a sentence what a statement of ``invariants.yaml`` demands."""
+"""Words for what a statement of ``invariants.yaml`` demands, why a layer lets pass, and who a caller is."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from service.authz.invariants.statements import (
     OnlyRoles,
     Statement,
 )
+from service.endpoints.policy.access_diff import DiffCaller
+from service.endpoints.policy.layers import PassedLayer
 
 
 @singledispatch
@@ -69,3 +71,20 @@ def _(statement: CodesLike) -> str:
 
 def _listed(names: Iterable[str]) -> str:
     return ", ".join(names)
+
+
+def by(layer: PassedLayer | None) -> str:
+    """Return why ``layer`` lets pass: ``@login``, or the held codes and the code of the line they open."""
+    if layer is None or layer.line is None:
+        return ""
+    code = layer.line.rpartition(", ")[2]
+    held = list(dict.fromkeys(fired.code for fired in layer.fired if fired.code != code))
+    exactly = any(fired.code == code for fired in layer.fired)
+    return code if exactly or not held else f"{code} by {' and '.join(held)}"
+
+
+def caller_text(caller: DiffCaller) -> str:
+    """Return who a possible caller is."""
+    if not caller.logged_in:
+        return "everybody"
+    return f"a holder of {' and '.join(caller.codes)}" if caller.codes else "every login"

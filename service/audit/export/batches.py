@@ -1,4 +1,4 @@
-"""Encodes batches of entries, while requests go on."""
+"""Batches of entries: how they are encoded while requests go on, and how an attempt to send one may fail."""
 
 from __future__ import annotations
 
@@ -8,8 +8,24 @@ from typing import Final, TypeAlias
 import structlog
 
 from service.audit.export.entry import Entry
-from service.audit.export.outcomes import Refused
 from service.kernel.cooperative_yield import CooperativeYield
+
+
+class Failed(Exception):  # noqa: N818 - an outcome that the sender handles
+    """The batch was not taken; it may be later. The message says why, and holds no secret.
+
+    ``retry_after`` is what the receiver asked for, in seconds. ``internal``: it has failed itself.
+    """
+
+    def __init__(self, reason: str, *, retry_after: float | None = None, internal: bool = False) -> None:
+        super().__init__(reason)
+        self.retry_after = retry_after
+        self.internal = internal
+
+
+class Refused(Failed):
+    """The receiver does not take the batch as it is, or it can't be encoded: one entry may be the cause."""
+
 
 Encoding: TypeAlias = Callable[[Entry], bytes]
 """Returns an entry as one line of JSON, without a line feed."""
