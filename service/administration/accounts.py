@@ -25,9 +25,9 @@ from service.kernel.account_acts import Act
 from service.kernel.change_record import field_changes
 from service.kernel.identity import Caller
 from service.kernel.target import Target
+from service.records import user_list
 from service.records.database.transactions import Connection, Database
-from service.records.users import listing
-from service.records.users.listing import Status, User, UserValues
+from service.records.user_list import Status, User, UserValues
 
 Match = Callable[[User], None]
 """Raises ``PreconditionFailed`` if the user has changed since the caller read it."""
@@ -165,7 +165,7 @@ class Accounts:
         """Let the block change the user, if the caller may and it leaves somebody who may do everything."""
         async with self._delegation.changing(connection):
             check = await self._delegation.check(connection, caller)
-            user = await listing.read(connection, user_id)
+            user = await user_list.read(connection, user_id)
             change_log.concerns(change_log.user_target(user.user_name))
             target = await check.target(connection, user_id, act)
             match(user)

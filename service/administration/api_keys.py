@@ -18,10 +18,10 @@ from service.kernel.identity import Caller
 from service.kernel.names import text_fault
 from service.kernel.target import Target
 from service.kernel.value_rules import code_fault
+from service.records import api_keys, user_list
+from service.records.api_keys import StoredKey
 from service.records.database.transactions import Connection, Database
-from service.records.users import api_keys, listing
-from service.records.users.api_keys import StoredKey
-from service.records.users.listing import User
+from service.records.user_list import User
 
 MOST: Final = 100
 """The most keys of one account, expired ones included."""
@@ -88,7 +88,7 @@ class ApiKeys:
     async def of_account(self, user_id: int) -> Sequence[StoredKey]:
         """Return the keys of an account, the oldest first, expired ones too."""
         async with self._database.snapshot() as connection:
-            await listing.read(connection, user_id)
+            await user_list.read(connection, user_id)
             return await api_keys.of_user(connection, user_id)
 
     async def delete(self, caller: Caller, user_id: int, key_id: int) -> None:
@@ -109,7 +109,7 @@ async def _target(
     connection: Connection, check: DelegationCheck, user_id: int, act: Act
 ) -> tuple[User, Target]:
     """Return the account whose keys the caller may change."""
-    user = await listing.read(connection, user_id)
+    user = await user_list.read(connection, user_id)
     change_log.concerns(change_log.user_target(user.user_name))
     return user, await check.target(connection, user_id, act)
 

@@ -16,8 +16,8 @@ from service.errors import NotFound, ValidationFailed
 from service.kernel.clock import rfc3339
 from service.kernel.identity import Caller
 from service.kernel.value_rules import BAN_REASON
+from service.records import accounts, bans
 from service.records.database.transactions import Database
-from service.records.users import accounts, bans
 
 WITHIN: Final = 10.0
 """Seconds that a ban may take: it waits for a running change of rights."""

@@ -18,7 +18,7 @@ from service.records.openings import Opening
 from service.records.resources import Resource, ResourceValues
 from service.records.roles import RoleValues
 from service.records.services import ServiceValues
-from service.records.users.listing import User, UserValues
+from service.records.user_list import User, UserValues
 
 
 def concerns(*targets: str) -> None:

@@ -26,10 +26,8 @@ from service.kernel.identity import Caller, codes_asked
 from service.kernel.origin import ORIGIN
 from service.kernel.target import NewAccount, Target
 from service.kernel.tracing import traced
-from service.records import role_rights
+from service.records import accounts, policy_revisions, role_rights
 from service.records.database.transactions import Connection
-from service.records.policy import revisions
-from service.records.users import accounts
 
 _AT_ONCE: Final = 50
 """How many codes are decided before other requests get a turn; each takes some 50 µs."""
@@ -280,7 +278,7 @@ class Delegation:
         held = await role_rights.of_enabled_user(connection, caller.user_id)
         if held is None:
             raise RefreshRequired
-        latest = await revisions.latest(connection)
+        latest = await policy_revisions.latest(connection)
         newest = 0 if latest is None else latest.revision
         policy = await self._live.at_least(newest, within=PATIENCE)
         return DelegationCheck(policy, caller, HeldCodes(held.permissions), change)

@@ -22,9 +22,8 @@ from service.kernel.identity import Caller
 from service.kernel.permission_catalogue import ADMINISTERING
 from service.kernel.services import PORTCULLIS
 from service.keyspace import SessionStore
-from service.records import role_holdings, role_rights
+from service.records import policy_revisions, role_holdings, role_rights
 from service.records.database.transactions import Connection, Database
-from service.records.policy import revisions
 
 _PATIENCE: Final = 2.0  # seconds for the newest revision to be in force here
 _TRIES: Final = 5
@@ -110,7 +109,7 @@ class _Run:
         """Look at what is stored; the snapshot stays the same until the rollback."""
         if self._before is not None:
             return
-        latest = await revisions.latest(connection)
+        latest = await policy_revisions.latest(connection)
         newest = latest.revision if latest else 0
         self._policy = await self._live.at_least(newest, within=_PATIENCE)
         if self._policy.revision > newest:

@@ -17,8 +17,8 @@ from service.errors import Conflict, NotFound
 from service.kernel.cooperative_yield import cooperatively
 from service.kernel.dry_run import DRY_RUN
 from service.kernel.identity import Caller
-from service.records.policy import history, revisions
-from service.records.policy.history import PublishedLine
+from service.records import policy_history, policy_revisions
+from service.records.policy_history import PublishedLine
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +47,12 @@ class PolicyRestore:
         ``UnitsOfWork.publishing`` raise.
         """
         async with self._units.publishing(caller, f"revision {revision} restored") as unit:
-            latest = await revisions.latest(unit.connection)
+            latest = await policy_revisions.latest(unit.connection)
             newest = 0 if latest is None else latest.revision
             match(newest)
-            if await revisions.read(unit.connection, revision) is None:
+            if await policy_revisions.read(unit.connection, revision) is None:
                 raise NotFound("There is no such revision")
-            if not await history.is_kept(unit.connection, revision):
+            if not await policy_history.is_kept(unit.connection, revision):
                 raise Conflict("What that revision contained is not kept", rule="history")
             await self._seals.require(unit.connection, revision, newest)
             steps, obstacles = await plan(unit.connection, revision, newest)
@@ -60,7 +60,7 @@ class PolicyRestore:
                 raise _cannot_return(revision, obstacles)
             made = await _make(unit, steps)
             assert unit.change is not None  # noqa: S101 - the unit publishes
-            lines = await history.lines_at(unit.connection, revision)
+            lines = await policy_history.lines_at(unit.connection, revision)
             candidates: list[Policy] = []
             unit.change.ask(candidates.append)
             unit.change.before_commit(lambda: _require_same(candidates[-1], lines, revision))

@@ -26,12 +26,11 @@ from service.authz.engine.rules import ANYONE, GRANT, LOGIN, NOBODY, PERMISSION,
 from service.errors import Conflict
 from service.kernel.services import PORTCULLIS, split_object
 from service.kernel.unseen import seen
-from service.records import bindings, menu_uses, menus, openings, resources
+from service.records import bindings, menu_uses, menus, openings, policy_history, policy_past_rows, resources
 from service.records.database.transactions import Connection
 from service.records.menus import Menu, MenuValues
 from service.records.openings import Opening, OpenTo
-from service.records.policy import history, past_rows
-from service.records.policy.past_rows import PastButton, PastResource
+from service.records.policy_past_rows import PastButton, PastResource
 from service.records.resources import Resource, ResourceValues
 
 MOST: Final = 1000
@@ -76,7 +75,7 @@ async def plan(connection: Connection, revision: int, newest: int) -> tuple[list
     those Buttons to their past state; what has other lines by that goes back too. Everything else stays.
     The caller holds ``revisions.lock``. Conflict when more than ``MOST`` resources and codes differ.
     """
-    changes = await history.difference(connection, newest, revision)
+    changes = await policy_history.difference(connection, newest, revision)
     names = {(line.layer, line.object) for line in (*changes.added, *changes.removed)}
     if len(names) > MOST:
         raise Conflict(
@@ -84,10 +83,10 @@ async def plan(connection: Connection, revision: int, newest: int) -> tuple[list
             f"at most {MOST} can be restored at once",
             rule="limit",
         )
-    kept = await past_rows.nearest(connection, revision)
+    kept = await policy_past_rows.nearest(connection, revision)
     planner = _Planner(connection, revision, newest if kept is None else kept)
     leaving = [line.object for line in changes.removed if line.layer == GRANT]
-    if await history.has_layer(connection, revision, PERMISSION):
+    if await policy_history.has_layer(connection, revision, PERMISSION):
         closed = {line.object for line in changes.removed if line.layer == PERMISSION}
         planner.states(
             enabled=[line.object for line in changes.added if line.layer == PERMISSION],
@@ -124,7 +123,7 @@ class _Planner:
     async def buttons(self, returning: Collection[str], leaving: Collection[str]) -> None:
         """Plan which Buttons come back, and which go; their states follow from the resources."""
         connection = self._connection
-        past = await past_rows.buttons_at(connection, self._rows, returning)
+        past = await policy_past_rows.buttons_at(connection, self._rows, returning)
         going = {button.id: button for button in (await menus.with_codes(connection, leaving)).values()}
         for code in returning:
             if (row := past.get(code)) is None:
@@ -143,7 +142,7 @@ class _Planner:
 
     async def rests(self, names: Collection[str]) -> None:
         """Plan the openings of what is not registered in other services."""
-        lines = await history.codes_at(self._connection, self._revision, names)
+        lines = await policy_history.codes_at(self._connection, self._revision, names)
         for name in names:
             stored = await openings.of(self._connection, split_object(name)[0], None)
             self._open(name, None, stored, _word(name, lines.get(name, ())))
@@ -183,13 +182,15 @@ class _Planner:
 
     async def _want(self, names: Collection[str]) -> None:
         """Find out how the resources of these names were, and by that how Buttons have to be."""
-        lines = await history.codes_at(self._connection, self._revision, names)
+        lines = await policy_history.codes_at(self._connection, self._revision, names)
         rows = {
             past_resource.object: past_resource
-            for past_resource in await past_rows.resources_at(self._connection, self._rows, objects=names)
+            for past_resource in await policy_past_rows.resources_at(
+                self._connection, self._rows, objects=names
+            )
         }
         ids = [past_resource.resource_id for past_resource in rows.values()]
-        bound = await past_rows.bound_at(self._connection, self._rows, ids)
+        bound = await policy_past_rows.bound_at(self._connection, self._rows, ids)
         for name, opens in lines.items():
             row = rows.get(name)
             codes = self._bound(name, opens, None if row is None else bound.get(row.resource_id, {}))
@@ -275,9 +276,9 @@ class _Planner:
         """
         past = {
             past_resource.resource_id: past_resource
-            for past_resource in await past_rows.resources_at(self._connection, self._rows, ids=going)
+            for past_resource in await policy_past_rows.resources_at(self._connection, self._rows, ids=going)
         }
-        then = await past_rows.bound_at(self._connection, self._rows, past)
+        then = await policy_past_rows.bound_at(self._connection, self._rows, past)
         leaving = {button.auth_mark for button in self._leaving}
         deleted = set()
         for resource in going.values():

@@ -5,10 +5,9 @@ from __future__ import annotations
 from service.administration.restore_steps import CreateService, DeleteService, Step, UpdateService
 from service.authz.engine.rules import ALLOW_PREFLIGHT, IGNORE_CASE, IGNORE_TRAILING_SLASH, NOBODY, SERVICE
 from service.kernel.unseen import seen
-from service.records import services
+from service.records import policy_past_rows, services
 from service.records.database.transactions import Connection
-from service.records.policy import past_rows
-from service.records.policy.history import Difference, PublishedLine
+from service.records.policy_history import Difference, PublishedLine
 from service.records.services import ServiceValues
 
 
@@ -25,7 +24,7 @@ async def plan_services(connection: Connection, rows: int, difference: Differenc
             if stored is not None:
                 steps.append(DeleteService(stored))
         elif stored is None:
-            past = await past_rows.service_at(connection, rows, name)
+            past = await policy_past_rows.service_at(connection, rows, name)
             steps.append(CreateService(name, _values(added, past and seen(past, lines=True))))
         else:
             router = stored.router

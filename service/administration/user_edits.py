@@ -16,9 +16,9 @@ from service.kernel.account_acts import Act
 from service.kernel.identity import Kind
 from service.kernel.keyed_write import authorized
 from service.kernel.target import Target
+from service.records import account_writes, user_list
 from service.records.database.transactions import Connection
-from service.records.users import account_writes, listing
-from service.records.users.listing import User
+from service.records.user_list import User
 
 MAX_ROLES: Final = 100
 
@@ -97,7 +97,7 @@ async def add(
     authorized()
     role_ids = sorted(set(new.role_ids))
     user_id = await account_writes.create(connection, password_hash, account, role_ids)
-    return await listing.read(connection, user_id)
+    return await user_list.read(connection, user_id)
 
 
 async def edit(
@@ -127,7 +127,7 @@ async def edit(
     if role_ids is not None:
         await _set_roles(connection, check, target, before, role_ids)
     await account_writes.update(connection, target, values)
-    return Edit(target, before, await listing.read(connection, target.user_id))
+    return Edit(target, before, await user_list.read(connection, target.user_id))
 
 
 async def remove(connection: Connection, target: Target) -> None:

@@ -19,11 +19,11 @@ from service.authn.revocations import Revocations
 from service.errors import Conflict, PermissionDenied
 from service.kernel.identity import Caller
 from service.kernel.names import name_key
+from service.records import account_writes as user_edits
+from service.records import user_tables
+from service.records.account_writes import TAKEN, NewRow
 from service.records.database.transactions import Connection, Database
-from service.records.users import account_writes as user_edits
-from service.records.users import user_tables
-from service.records.users.account_writes import TAKEN, NewRow
-from service.records.users.listing import User, UserValues
+from service.records.user_list import User, UserValues
 
 _RANDOM_BYTES = 32
 

@@ -12,7 +12,7 @@ from service.errors import Unavailable
 from service.jobs.job import Job
 from service.kernel.metrics import Sample, counted
 from service.keyspace import LogQueue, SessionStore
-from service.records import backups, jobs
+from service.records import backups, jobs, policy_revisions, policy_workers
 from service.records.backups import Standing
 from service.records.database.transactions import Database
 from service.records.jobs import StoredJob
@@ -20,9 +20,7 @@ from service.records.logs import chain as log_chain
 from service.records.logs import verifications
 from service.records.logs.inserts import Log
 from service.records.logs.verifications import Verification
-from service.records.policy import revisions
-from service.records.policy import workers as policy_workers
-from service.records.policy.workers import PolicyWorker
+from service.records.policy_workers import PolicyWorker
 
 WITHIN: Final = 1.0
 """Seconds that each store has. What it does not tell in time is left out: ``portcullis_part_up`` says why."""
@@ -80,11 +78,11 @@ class Installation:
 
     async def _of_database(self) -> list[Sample]:
         async with asyncio.timeout(WITHIN), self._database.snapshot() as connection:
-            latest = await revisions.latest(connection)
+            latest = await policy_revisions.latest(connection)
             stored = await jobs.stored(connection, self._job_names)
             facts = InDatabase(
                 newest=0 if latest is None else latest.revision,
-                tamperings=await revisions.tampering_count(connection),
+                tamperings=await policy_revisions.tampering_count(connection),
                 workers=await policy_workers.present(connection),
                 jobs=[stored[name] for name in self._job_names if name in stored],
                 entries=await log_chain.lengths(connection),

@@ -18,8 +18,8 @@ from service.authz.publishing.shipped import Shipped, configured
 from service.authz.publishing.watch import PolicyWatch
 from service.authz.review.concurrency import ConcurrencyLimit
 from service.authz.review.past import PastPolicies
+from service.records import policy_lines
 from service.records.database.announcements import announcements
-from service.records.policy import lines
 from service.settings import Settings
 from service.settings.shared import shared_digests
 
@@ -61,7 +61,7 @@ def make(
     watch = PolicyWatch(
         live,
         stores.database,
-        partial(announcements, database.direct_url or database.url, lines.CHANNEL),
+        partial(announcements, database.direct_url or database.url, policy_lines.CHANNEL),
         AnnouncedRevision(revision_key, stores.database, live.restore_epoch),
         worker,
         token_life=settings.auth.access_timeout,

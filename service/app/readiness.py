@@ -18,7 +18,7 @@ from service.kernel.metrics import Health
 from service.keyspace import ClockWatch, SessionStore
 from service.records.database.health import database_health
 from service.records.database.transactions import Database
-from service.records.policy.workers import NodeFacts
+from service.records.policy_workers import NodeFacts
 from service.web.observability.readiness import Check, ReadinessChecks
 
 VITAL: Final = ("database", "sessions", "policy", "clock")

@@ -36,6 +36,15 @@ from service.endpoints import (
     own_menus,
     own_operations,
     own_sessions,
+    policy,
+    policy_coverage,
+    policy_explain,
+    policy_matrix,
+    policy_permission_map,
+    policy_restore,
+    policy_revisions,
+    policy_what_if,
+    policy_who_may,
     profile,
     public_links,
     resources,
@@ -48,17 +57,6 @@ from service.endpoints import (
 )
 from service.endpoints.health import Live, Ready
 from service.endpoints.metrics import Metrics
-from service.endpoints.policy import (
-    coverage,
-    explain,
-    matrix,
-    permission_map,
-    policy,
-    restore,
-    revisions,
-    what_if,
-    who_may,
-)
 from service.evaluation.answers import Answers
 from service.kernel.about import NAME
 from service.kernel.extension import Extension
@@ -168,21 +166,23 @@ def _add_policy(routes: Routes, container: Container) -> None:
     database, parts = container.stores.database, container.policy
     asked = database, parts.live, parts.concurrency
     routes.add("/api/policy", policy.InForce(parts.live, parts.watch))
-    routes.add("/api/policy/coverage", coverage.PolicyCoverage(parts.live, routes, parts.concurrency))
+    routes.add("/api/policy/coverage", policy_coverage.PolicyCoverage(parts.live, routes, parts.concurrency))
     decision_log = container.settings.policy.decision_log
-    routes.add("/api/policy/explain", explain.Explain(*asked, parts.past, decision_log))
+    routes.add("/api/policy/explain", policy_explain.Explain(*asked, parts.past, decision_log))
     routes.add("/api/policy/reload", policy.Reload(parts.changes))
-    routes.add("/api/policy/revisions", revisions.RevisionList(database, parts.past.seals))
-    routes.add("/api/policy/revisions/{revision}", revisions.OneRevision(database, parts.past.seals))
-    routes.add("/api/policy/revisions/{revision}/restore", restore.Restore(container.administration.restore))
-    routes.add("/api/policy/diff", revisions.Diff(database, parts.past, parts.concurrency))
-    routes.add("/api/policy/who", who_may.WhoMay(*asked))
-    routes.add("/api/policy/who/users", who_may.WhoUsers(*asked))
-    routes.add("/api/policy/what", who_may.WhatMay(*asked))
-    routes.add("/api/policy/what-if", what_if.WhatIf(*asked))
-    routes.add("/api/policy/matrix", matrix.RoleMatrix(*asked))
-    routes.add("/api/policy/permission-map", permission_map.PermissionBits(parts.live))
-    routes.add("/api/policy/openings", who_may.Openings(parts.live, parts.concurrency))
+    routes.add("/api/policy/revisions", policy_revisions.RevisionList(database, parts.past.seals))
+    routes.add("/api/policy/revisions/{revision}", policy_revisions.OneRevision(database, parts.past.seals))
+    routes.add(
+        "/api/policy/revisions/{revision}/restore", policy_restore.Restore(container.administration.restore)
+    )
+    routes.add("/api/policy/diff", policy_revisions.Diff(database, parts.past, parts.concurrency))
+    routes.add("/api/policy/who", policy_who_may.WhoMay(*asked))
+    routes.add("/api/policy/who/users", policy_who_may.WhoUsers(*asked))
+    routes.add("/api/policy/what", policy_who_may.WhatMay(*asked))
+    routes.add("/api/policy/what-if", policy_what_if.WhatIf(*asked))
+    routes.add("/api/policy/matrix", policy_matrix.RoleMatrix(*asked))
+    routes.add("/api/policy/permission-map", policy_permission_map.PermissionBits(parts.live))
+    routes.add("/api/policy/openings", policy_who_may.Openings(parts.live, parts.concurrency))
 
 
 def _add_resources(routes: Routes, container: Container) -> None:

@@ -1,8 +1,12 @@
-"""The journal of one worker: collector, sender, writer and maintenance of the logs."""
+"""The journal of one worker: collector, sender, writer and maintenance of the logs.
+
+``enter`` is for commands.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import secrets
 from contextlib import suppress
 from dataclasses import asdict
 from typing import Any, Final
@@ -18,9 +22,10 @@ from service.audit.sender import Sender
 from service.audit.stream_consumer import CLAIM_AFTER, Writer
 from service.errors import Unavailable
 from service.kernel.metrics import Health
-from service.keyspace import Batch, LogCounts, LogStream
+from service.keyspace import Batch, LogCounts, LogStream, SessionStore
 from service.records.database.transactions import Database
-from service.settings import Oplog
+from service.records.logs.operation_events import OperationEvent
+from service.settings import Oplog, Settings
 
 LOG_CONNECTIONS: Final = 2
 """Connections of each worker to the database, for the logs."""
@@ -122,3 +127,16 @@ class Journal:
             done = await self._writer.write([Batch("", bundle.content)])
             self._writer.count(done)
             self.collector.handed_on()
+
+
+async def enter(settings: Settings, event: OperationEvent) -> None:
+    """Write ``event`` to the operation log: through the session store, else directly."""
+    database = Database(settings.database.url, pool_size=1, timeout=settings.database.timeout)
+    store = SessionStore(settings.redis, settings.auth)
+    journal = Journal(settings.oplog, database, store.log, f"command:{secrets.token_hex(8)}")
+    journal.collector.operation(event)
+    try:
+        await journal.finish()
+    finally:
+        await store.close()
+        await database.close()

@@ -9,9 +9,9 @@ from typing import Final
 import structlog
 
 from service.errors import Unavailable
+from service.records import api_keys
+from service.records.api_keys import USE_EVERY
 from service.records.database.transactions import Database
-from service.records.users import api_keys
-from service.records.users.api_keys import USE_EVERY
 
 _MOST: Final = 10_000  # keys whose last note is remembered
 _log = structlog.get_logger(__name__)

@@ -30,10 +30,10 @@ from service.kernel.identity import Caller
 from service.kernel.names import name_key
 from service.kernel.origin import ORIGIN
 from service.keyspace import BANNED, Answer, SessionStore
+from service.records import api_keys
+from service.records.api_keys import KeyHolder
 from service.records.database.transactions import SINGLE_READS, Database
 from service.records.role_rights import Rights
-from service.records.users import api_keys
-from service.records.users.api_keys import KeyHolder
 
 MOST_KEYS: Final = 4096
 """How many keys a process keeps in mind; the oldest goes first."""

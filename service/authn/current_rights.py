@@ -24,9 +24,9 @@ from service.errors import Unavailable
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
 from service.keyspace import BANNED, Answer, SessionStore
+from service.records import active_users
+from service.records.active_users import ActiveUser
 from service.records.database.transactions import Database
-from service.records.users import active
-from service.records.users.active import ActiveUser
 
 Who: TypeAlias = int | str
 """A user: by id, or by the name key (``kernel.names.name_key``)."""
@@ -146,10 +146,10 @@ class CurrentRights:
     async def _loaded(self, asked: Iterable[Who]) -> dict[Who, Caller]:
         numbers = [who for who in asked if isinstance(who, int)]
         keys = [who for who in asked if isinstance(who, str)]
-        names = await active.known(self._database, numbers, keys)
+        names = await active_users.known(self._database, numbers, keys)
         # Set before the users are read: a change that comes in between ends them.
         epochs, all_rights = await self._begun(list(names))
-        users = await active.read(self._database, list(epochs)) if epochs else []
+        users = await active_users.read(self._database, list(epochs)) if epochs else []
         callers: dict[Who, Caller] = {}
         now = time.monotonic()
         for user in users:

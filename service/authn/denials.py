@@ -5,10 +5,10 @@ from __future__ import annotations
 from service.errors import AccountBanned
 from service.kernel.clock import from_seconds, rfc3339
 from service.keyspace import SessionStore
+from service.records import bans
+from service.records.accounts import Standing
+from service.records.bans import Denial
 from service.records.database.transactions import Database
-from service.records.users import bans
-from service.records.users.accounts import Standing
-from service.records.users.bans import Denial
 
 
 class Denials:

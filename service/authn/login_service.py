@@ -25,9 +25,9 @@ from service.errors import (
     ValidationFailed,
 )
 from service.kernel.device import DERIVED, device_from
+from service.records import accounts
+from service.records.accounts import Credentials
 from service.records.database.transactions import Database
-from service.records.users import accounts
-from service.records.users.accounts import Credentials
 
 SUCCESS: Final = "success"
 _REFUSALS: Final = (

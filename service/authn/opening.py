@@ -14,9 +14,9 @@ from service.authn.token_issuer import Account, TokenIssuer, TokenPair
 from service.errors import AccountDisabled, LoginFailed, Unavailable, ValidationFailed
 from service.kernel.device import device_from, is_device
 from service.keyspace import SessionFacts, SessionStore
+from service.records import accounts
+from service.records.accounts import Credentials, Standing
 from service.records.database.transactions import Database
-from service.records.users import accounts
-from service.records.users.accounts import Credentials, Standing
 
 S = TypeVar("S", bound=Standing)
 

@@ -13,9 +13,9 @@ from service.errors import Conflict, NotFound, RefreshRequired, ValidationFailed
 from service.kernel.identity import Caller
 from service.kernel.target import Target, oneself
 from service.keyspace import SessionStore
+from service.records import accounts
 from service.records.database.transactions import Connection, Database
-from service.records.users import accounts
-from service.records.users.listing import UserValues
+from service.records.user_list import UserValues
 
 Authorize = Callable[[Connection], Awaitable[Target]]
 """Returns the user to act on; raises if the caller may not, as seen in that connection's transaction."""

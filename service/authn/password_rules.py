@@ -17,7 +17,7 @@ from typing import Final
 
 from service.errors import ValidationFailed
 from service.kernel.fields import password_context
-from service.records.users.listing import UserValues
+from service.records.user_list import UserValues
 from service.settings import Password
 
 NO_PASSWORD: Final = "A service account has no password"  # noqa: S105 - a sentence, no password

@@ -6,9 +6,9 @@ from typing import Protocol
 
 from service.authn.passwords import Passwords
 from service.errors import LoginFailed
+from service.records import accounts
+from service.records.accounts import Credentials
 from service.records.database.transactions import Database
-from service.records.users import accounts
-from service.records.users.accounts import Credentials
 
 
 class Proof(Protocol):

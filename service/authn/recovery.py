@@ -14,9 +14,9 @@ from service.authn.passwords import Passwords
 from service.authn.throttle import Throttle
 from service.errors import Conflict, NotFound, Unavailable
 from service.keyspace import SessionStore
+from service.records import accounts, bans
 from service.records.database.transactions import Connection, Database
 from service.records.logs.login_events import SessionEvent
-from service.records.users import accounts, bans
 
 BY_OPERATOR: Final = "operator"
 """The reason in the login log of acts outside the API."""

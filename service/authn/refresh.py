@@ -29,9 +29,9 @@ from service.errors import (
     Unavailable,
 )
 from service.keyspace import Rotation, SessionStore
+from service.records import accounts
 from service.records.database.transactions import Database
 from service.records.logs.login_events import SessionEvent
-from service.records.users import accounts
 
 PATIENCE: Final = 1.0
 """Seconds that a request waits while another one may be handing out the same successor."""

@@ -14,8 +14,8 @@ from service.errors import Unavailable
 from service.kernel.dry_run import DRY_RUN
 from service.kernel.target import Target
 from service.keyspace import SessionStore
+from service.records.bans import DISABLED
 from service.records.database.transactions import Database
-from service.records.users.bans import DISABLED
 
 RETRY = 0.5  # seconds between two attempts while the store is unavailable
 FIRST: Final = 5_000

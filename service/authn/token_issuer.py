@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from service.authn.tokens import Tokens
 from service.kernel.permission_map import PermissionMap
 from service.keyspace import Lease
-from service.records.users.accounts import Entitled
-from service.records.users.listing import UserNames
+from service.records.accounts import Entitled
+from service.records.user_list import UserNames
 
 
 @dataclass(frozen=True, slots=True)

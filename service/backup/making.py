@@ -28,11 +28,10 @@ from service.files.object_store import ObjectStore, object_store
 from service.keyspace import SessionStore
 from service.operator.errors import LaunchError
 from service.operator.who import operator_name
-from service.records import orphans, restore_epochs, snapshots
+from service.records import orphans, policy_revisions, restore_epochs, snapshots
 from service.records.database.transactions import Connection, Database
 from service.records.logs import chain
 from service.records.logs.inserts import TABLES
-from service.records.policy import revisions
 from service.records.restore_epochs import RestoreEpoch
 from service.records.snapshots import Snapshot, StoredObject
 from service.settings import Settings
@@ -130,7 +129,7 @@ class _Facts(NamedTuple):
 
 async def _facts(connection: Connection) -> _Facts:
     """Return what the manifest says of restore epochs, policy and logs, as of the snapshot."""
-    latest = await revisions.latest(connection)
+    latest = await policy_revisions.latest(connection)
     if latest is None:
         raise BackupError("There is nothing to back up: the service was never started on this database")
     heads = [

@@ -29,15 +29,13 @@ from service.kernel.clock import now
 from service.keyspace import SessionStore
 from service.operator.errors import LaunchError
 from service.operator.who import operator_name
-from service.records import recovery_points, restore_epochs
+from service.records import bans, policy_revisions, recovery_points, restore_epochs
 from service.records.database.transactions import Connection, Database
 from service.records.logs.operation_events import OperationEvent
 from service.records.migrate import migrate
-from service.records.policy import revisions
 from service.records.recovery_points import Secrets
 from service.records.restore_epochs import RecoveryPointHead, RestoreEpoch
 from service.records.schema_revision import known_schemas
-from service.records.users import bans
 from service.settings import Settings
 
 LEAST_REVISIONS: Final = 1000
@@ -163,7 +161,7 @@ class _Restore:
         seconds = max(0.0, (begun - manifest.snapshot_time).total_seconds())
         async with self.database.transaction(within=WITHIN) as connection:
             # Who publishes a revision holds this lock; so no worker withdraws the one that is announced here.
-            await revisions.lock(connection)
+            await policy_revisions.lock(connection)
             known = await _known(self.store, manifest.restore_epochs[-1].name)
             least = max(manifest.revision, known.revision) + LEAST_REVISIONS
             least += round(seconds / _REVISION_EVERY)

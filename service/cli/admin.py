@@ -17,11 +17,10 @@ from service.kernel.names import name_fault
 from service.kernel.target import NewAccount
 from service.operator.errors import NameFormatError, PasswordError, UnpreparedError
 from service.operator.who import asked_password, tell_security
-from service.records import role_rights
+from service.records import account_writes, role_rights, user_tables
 from service.records.database.transactions import Database
 from service.records.seed import is_seeded
-from service.records.users import account_writes, user_tables
-from service.records.users.listing import UserValues
+from service.records.user_list import UserValues
 from service.settings import Settings
 
 

@@ -9,7 +9,7 @@ from service.cli.output import aligned
 from service.kernel.clock import rfc3339
 from service.records.database.transactions import Database
 from service.records.schema_revision import require_current
-from service.records.users.overview import Overview, overview
+from service.records.user_overview import Overview, overview
 from service.settings import Settings
 
 _WITHIN = 60.0  # seconds; a hundred thousand users take two

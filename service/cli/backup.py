@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 
 from service import settings as table
+from service.audit.journal import enter
 from service.backup.archive import ArchiveReader
 from service.backup.making import make
 from service.backup.manifest import KEYS, Manifest
@@ -20,7 +21,6 @@ from service.backup.sealed_keys import KeysError, asked_passphrase, unseal, writ
 from service.cli.lazy_commands import add_data, add_json
 from service.cli.output import aligned, say, say_text
 from service.kernel.text import counted
-from service.operator.log_entry import enter
 from service.operator.stores import reachable
 from service.operator.who import log_to_errors, operator_name
 from service.records import backups

@@ -13,7 +13,7 @@ from service.cli.lazy_commands import add_data, add_json
 from service.cli.output import show
 from service.cli.policy_reviewing import Review, review
 from service.cli.policy_what_if import gains_and_losses
-from service.endpoints.policy.access_diff import Access, access_answer
+from service.endpoints.policy_access_diff import Access, access_answer
 from service.kernel.text import counted
 from service.reporting.wording import caller_text
 from service.web.messages.schema import Schema

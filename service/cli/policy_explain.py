@@ -11,8 +11,8 @@ from service.authz.review.sources import READ_WITHIN, Source
 from service.authz.review.subjects import Subject, holder_of, subject_of
 from service.cli.output import show
 from service.cli.policy_reviewing import Review, add_review, review_one
-from service.endpoints.policy.explain import Question, asked
-from service.endpoints.policy.explained import Explained, Layer, Opening, explained_answer, layers_of
+from service.endpoints.policy_explain import Question, asked
+from service.endpoints.policy_explained import Explained, Layer, Opening, explained_answer, layers_of
 from service.kernel.services import PORTCULLIS, is_own
 
 _OBJECTS: Final[Mapping[str, LayerName]] = {layer.upper(): layer for layer in LAYERS}

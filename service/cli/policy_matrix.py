@@ -11,7 +11,7 @@ from service.authz.review.matrix import Matrix, as_csv, as_html
 from service.authz.review.sources import Source
 from service.cli.output import say, show
 from service.cli.policy_reviewing import Review, add_review, review_one
-from service.endpoints.policy.matrix import MatrixQuery, matrix_answer
+from service.endpoints.policy_matrix import MatrixQuery, matrix_answer
 from service.kernel.text import counted
 from service.web.messages.schema import WHOLE_LIST
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from service.authz.review.sources import Source
 from service.cli.output import aligned, show
 from service.cli.policy_reviewing import Review, add_review, review_one
-from service.endpoints.policy.who_may import OpenRequest, openings_answer
+from service.endpoints.policy_who_may import OpenRequest, openings_answer
 from service.kernel.text import counted
 from service.reporting.wording import by
 from service.web.messages.schema import WHOLE_LIST, Page, PageQuery

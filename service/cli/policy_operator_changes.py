@@ -8,8 +8,8 @@ from service.authz.publishing.announced import leave_to_workers
 from service.authz.publishing.changes import PolicyChanges
 from service.authz.publishing.live import LivePolicy, UntrustedRevisionError
 from service.authz.publishing.shipped import Shipped
+from service.records import policy_revisions
 from service.records.database.transactions import Database
-from service.records.policy import revisions
 
 
 async def operator_changes(database: Database, shipped: Shipped, seals: RevisionSeals) -> PolicyChanges:
@@ -23,7 +23,7 @@ async def operator_changes(database: Database, shipped: Shipped, seals: Revision
     live = LivePolicy(shipped, seals)
     changes = PolicyChanges(database, live, shipped, lambda: shipped, leave_to_workers)
     async with database.snapshot() as connection:
-        published = await revisions.latest(connection)
+        published = await policy_revisions.latest(connection)
     if published is not None:
         try:
             await live.load(database)

@@ -18,11 +18,11 @@ from service.cli.lazy_commands import add_data, add_json
 from service.cli.output import show
 from service.cli.policy_explain import lines_of
 from service.cli.policy_reviewing import Review, opened_log, review
-from service.endpoints.policy.explain import DecisionId, revision_of
-from service.endpoints.policy.explained import Explained, refusal_answer
+from service.endpoints.policy_explain import DecisionId, revision_of
+from service.endpoints.policy_explained import Explained, refusal_answer
 from service.errors import ValidationFailed
 from service.kernel.services import PORTCULLIS
-from service.records.policy.history import Place
+from service.records.policy_history import Place
 
 
 def add_arguments(parser: ArgumentParser) -> None:

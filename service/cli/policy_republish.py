@@ -9,6 +9,7 @@ from time import perf_counter
 
 from service import settings as table
 from service.audit.chain.revision_seals import seals_of
+from service.audit.journal import enter
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import PolicyError
 from service.authz.publishing.changes import WITHIN
@@ -17,12 +18,11 @@ from service.authz.publishing.shipped import configured
 from service.cli.lazy_commands import add_data
 from service.cli.output import say
 from service.operator.database import with_database
-from service.operator.log_entry import enter
 from service.operator.stores import reachable
 from service.operator.who import log_to_errors, operator_name, tell_security
+from service.records import policy_revisions
 from service.records.database.transactions import Database
 from service.records.logs.operation_events import OperationEvent
-from service.records.policy import revisions
 from service.settings import Settings
 
 
@@ -75,8 +75,8 @@ def republish(settings: Settings, *, without_key: bool) -> str:
 async def _republish(settings: Settings, database: Database, *, without_key: bool) -> Policy:
     seals, shipped = seals_of(settings.oplog), configured(settings.policy)
     async with database.transaction(within=WITHIN) as connection:
-        await revisions.lock(connection)
-        latest = await revisions.latest(connection)
+        await policy_revisions.lock(connection)
+        latest = await policy_revisions.latest(connection)
         if latest is not None and latest.sealed_from and not seals.key_ids and not without_key:
             raise PolicyError(
                 f"Revision {latest.revision} must be sealed, and oplog.chain_key is not set here: set it, or "

@@ -11,6 +11,7 @@ from typing import Final
 
 from service import settings as table
 from service.audit.chain.revision_seals import seals_of
+from service.audit.journal import enter
 from service.authz.engine.paths import shape
 from service.authz.engine.rules import UNREGISTERED
 from service.authz.publishing.lockout import closing_resources
@@ -21,7 +22,6 @@ from service.cli.output import say
 from service.cli.policy_operator_changes import operator_changes
 from service.errors import Conflict
 from service.operator.database import with_database
-from service.operator.log_entry import enter
 from service.operator.stores import reachable
 from service.operator.who import log_to_errors, operator_name, tell_security
 from service.records import bindings, menus, resources

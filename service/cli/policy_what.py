@@ -10,7 +10,7 @@ from service.authz.review.sources import READ_WITHIN, Source
 from service.authz.review.subjects import holder_of
 from service.cli.output import aligned, show
 from service.cli.policy_reviewing import Review, add_review, review_one
-from service.endpoints.policy.who_may import What, WhatQuery, what_answer
+from service.endpoints.policy_who_may import What, WhatQuery, what_answer
 from service.kernel.text import counted
 from service.reporting.wording import by
 from service.web.messages.schema import WHOLE_LIST

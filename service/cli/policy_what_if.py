@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from service.authz.review.sources import Source
 from service.cli.output import show
 from service.cli.policy_reviewing import Review, add_review, review_one
-from service.endpoints.policy.what_if import WhatIfAnswer, WhatIfQuery, what_if_answer
+from service.endpoints.policy_what_if import WhatIfAnswer, WhatIfQuery, what_if_answer
 from service.kernel.text import counted
 from service.web.messages.dry_run import AccessChange
 

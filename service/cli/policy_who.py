@@ -12,7 +12,7 @@ from service.authz.review.explain import Explanation
 from service.authz.review.sources import READ_WITHIN, Source
 from service.cli.output import aligned, show
 from service.cli.policy_reviewing import Review, add_review, review_one
-from service.endpoints.policy.who_may import PassingUser, Who, WhoQuery, who_answer
+from service.endpoints.policy_who_may import PassingUser, Who, WhoQuery, who_answer
 from service.kernel.services import PORTCULLIS, is_own
 from service.kernel.text import counted
 from service.records import role_holdings

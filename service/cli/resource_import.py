@@ -16,6 +16,7 @@ from service import settings as table
 from service.administration.openapi import DocumentError, Operations, operations_of
 from service.administration.resource_edits import router_of
 from service.administration.resource_import import ImportPlan, ResourceImport, planned
+from service.audit.journal import enter
 from service.authz.publishing.shipped import configured
 from service.cli.lazy_commands import add_data, add_json
 from service.cli.output import show
@@ -23,7 +24,6 @@ from service.kernel.services import PORTCULLIS
 from service.kernel.strict_json import strict_json
 from service.kernel.strict_yaml import Bounds, document_of, read_within
 from service.kernel.text import counted
-from service.operator.log_entry import enter
 from service.operator.stores import reachable
 from service.operator.units import caller_named, operator, units_of_work
 from service.operator.who import log_to_errors, operator_name

@@ -16,6 +16,7 @@ from service import settings as table
 from service.administration.state import State
 from service.administration.state_applying import Applied, EditRefusedError, StateChanges
 from service.audit.changes import kept_changes
+from service.audit.journal import enter
 from service.authz.publishing.shipped import configured
 from service.cli.lazy_commands import add_data, add_json
 from service.cli.output import show
@@ -23,7 +24,6 @@ from service.cli.state_report import applied_as_lines, applied_report
 from service.errors import Refusal, Unavailable
 from service.kernel.identity import Caller
 from service.operator.errors import LaunchError, UnpreparedError
-from service.operator.log_entry import enter
 from service.operator.stores import reachable
 from service.operator.units import caller_named, operator, units_of_work
 from service.operator.who import log_to_errors, operator_name, tell_security

@@ -12,9 +12,8 @@ from service.jobs.job import Job
 from service.jobs.scheduler import LOOK_EVERY
 from service.kernel.clock import rfc3339
 from service.kernel.text import counted, printable
-from service.records import jobs
+from service.records import api_keys, jobs
 from service.records.jobs import StoredJob
-from service.records.users import api_keys
 
 _NAMED: Final = 3  # of many, in one line
 

@@ -11,8 +11,8 @@ from service.diagnosis.file_checks import kept_secret
 from service.diagnosis.findings import Finding, fault, ok, warning
 from service.diagnosis.installation import Installation, Unanswered
 from service.kernel.text import counted, printable
-from service.records.policy import workers
-from service.records.policy.workers import NodeFacts, PolicyWorker
+from service.records import policy_workers
+from service.records.policy_workers import NodeFacts, PolicyWorker
 from service.settings import SettingsError
 from service.settings.shared import shared_digests
 
@@ -22,7 +22,7 @@ _FAULTY: Final = ("down", "read_only")
 
 async def _present(installation: Installation) -> list[PolicyWorker]:
     async with installation.records() as connection:
-        return await workers.present(connection)
+        return await policy_workers.present(connection)
 
 
 async def _told(installation: Installation) -> list[tuple[PolicyWorker, NodeFacts]]:

@@ -17,9 +17,8 @@ from service.installation import changed_files
 from service.kernel.about import DISTRIBUTION
 from service.kernel.operator_error import FaultsError
 from service.kernel.permission_catalogue import permissions
-from service.records import bit_positions, seed_catalogue
+from service.records import bit_positions, policy_revisions, policy_workers, seed_catalogue
 from service.records.migrate import unmigrated
-from service.records.policy import revisions, workers
 from service.records.seed_catalogue import describe_additions
 
 _NAMED = 3  # of many, in one line
@@ -58,7 +57,7 @@ async def published_policy(installation: Installation) -> Finding:
     try:
         async with installation.records() as connection:
             difference = await drift(connection, installation.in_force)
-            latest = await revisions.latest(connection)
+            latest = await policy_revisions.latest(connection)
     except PolicyError as wrong:
         return fault("; ".join(wrong.faults), "correct the resource or Button that is named")
     if difference or latest is None:
@@ -96,8 +95,8 @@ async def invariants(installation: Installation) -> Finding:
 async def policy_workers_agree(installation: Installation) -> Finding:
     """A worker that can't load the newest revision decides by an old one."""
     async with installation.records() as connection:
-        latest = await revisions.latest(connection)
-        present = await workers.present(connection)
+        latest = await policy_revisions.latest(connection)
+        present = await policy_workers.present(connection)
     newest = latest.revision if latest else 0
     behind = [worker for worker in present if worker.fault or worker.revision < newest]
     if not behind:
@@ -116,7 +115,7 @@ async def static_policies_agree(installation: Installation) -> Finding:
     """Nodes with another model or other endpoint lines decide otherwise by the same revision."""
     own, allowed = installation.policy.digest, installation.settings.policy.own_digests
     async with installation.records() as connection:
-        present = await workers.present(connection)
+        present = await policy_workers.present(connection)
     others = [worker for worker in present if worker.own_digest != own]
     if not others:
         return ok(
@@ -138,7 +137,7 @@ async def static_policies_agree(installation: Installation) -> Finding:
 async def tampering(installation: Installation) -> Finding:
     """Lines that were changed past the service never decide, but somebody has tried."""
     async with installation.records() as connection:
-        tampered = await revisions.tamperings(connection)
+        tampered = await policy_revisions.tamperings(connection)
     lately = [revision for revision in tampered if revision.create_time > datetime.now(UTC) - _LATELY]
     if not lately:
         return ok(f"no stored line was changed past the service in {_LATELY.days} days")
@@ -154,10 +153,10 @@ async def seals(installation: Installation) -> Finding:
     """Without a seal, whoever writes to the database can publish a policy."""
     made = seals_of(installation.settings.oplog)
     async with installation.records() as connection:
-        latest = await revisions.latest(connection)
+        latest = await policy_revisions.latest(connection)
         if latest is None:
             return ok("no policy has been published")
-        judgement, present = await made.judged(connection, latest), await workers.present(connection)
+        judgement, present = await made.judged(connection, latest), await policy_workers.present(connection)
     if not judgement.is_trusted:
         return fault(
             f"revision {latest.revision} is not trusted: {judgement.reason}",

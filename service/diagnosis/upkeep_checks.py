@@ -10,7 +10,7 @@ from service.diagnosis.installation import Installation
 from service.diagnosis.settings_checks import is_local
 from service.records import backups
 from service.records.logs import verifications
-from service.records.users.overview import oldest_user
+from service.records.user_overview import oldest_user
 
 NEW: Final = timedelta(days=7)
 """How long an installation is new: nobody has to act on what it still lacks."""

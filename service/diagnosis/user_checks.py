@@ -9,7 +9,7 @@ from service.diagnosis.installation import Installation
 from service.diagnosis.upkeep_checks import NEW
 from service.kernel.names import name_key
 from service.records.seed_data import ADMINISTRATOR
-from service.records.users.overview import administrators
+from service.records.user_overview import administrators
 
 _MANY = 5
 _FIRST_PASSWORD = timedelta(days=1)

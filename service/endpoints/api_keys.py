@@ -10,7 +10,7 @@ from service.administration.api_keys import MOST, ApiKeys
 from service.authn.api_key_form import shown_prefix
 from service.errors import Conflict, NotFound
 from service.kernel.codes import MAX_CODE_LENGTH
-from service.records.users.api_keys import StoredKey
+from service.records.api_keys import StoredKey
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import (
     created,

@@ -12,9 +12,9 @@ from service.authn.password_change import PasswordChange
 from service.endpoints.users import Avatar, Email, Name, Phone
 from service.errors import Conflict, PreconditionFailed, RateLimited, RefreshRequired
 from service.kernel.identity import Caller
+from service.records import accounts as users
 from service.records.database.transactions import Database
-from service.records.users import accounts as users
-from service.records.users.listing import Gender, read_all
+from service.records.user_list import Gender, read_all
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import example_body, logged, login, named, refuses, tagged
 from service.web.messages.preconditions import answer_tag, unchanged, version_tag

@@ -11,9 +11,9 @@ from service.administration.user_import import UserImport
 from service.endpoints.users import Name, UserFields
 from service.errors import Conflict, RowsRefused
 from service.kernel.identity import Kind
+from service.records import user_tables
 from service.records.database.paging import batches
 from service.records.database.transactions import Database
-from service.records.users import user_tables
 from service.web.content.exports import JSON, JSON_LINES
 from service.web.content.imports import NO_KEYS, ExportQuery, ImportQuery, ImportReport, report_of, table_rows
 from service.web.content.streams import Stream

@@ -13,9 +13,9 @@ from service.errors import Conflict, NotFound, PreconditionFailed
 from service.kernel.identity import Kind
 from service.kernel.names import MAX_NAME_LENGTH
 from service.kernel.value_rules import AVATAR, EMAIL, PHONE
+from service.records import user_list
 from service.records.database.transactions import Database
-from service.records.users import listing
-from service.records.users.listing import Gender, Status
+from service.records.user_list import Gender, Status
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import (
     created,
@@ -158,10 +158,10 @@ class UserQuery(PageQuery):
     role_id: Id | None = None
     create_time_from: Annotated[datetime, Meta(tz=True, description="Not before this time.")] | None = None
     create_time_to: Annotated[datetime, Meta(tz=True, description="Before this time.")] | None = None
-    sort: Annotated[str, sort_keys("UserSort", listing.SORTS)] = "id"
+    sort: Annotated[str, sort_keys("UserSort", user_list.SORTS)] = "id"
 
 
-def answer(context: RequestContext, user: listing.User) -> User:
+def answer(context: RequestContext, user: user_list.User) -> User:
     """Return a user, with its ``ETag``."""
     answer_tag(context, version_tag(user.version))
     return User.of(user)
@@ -177,9 +177,9 @@ class UserList:
     @named("listUsers")
     async def on_get(self, context: RequestContext, query: UserQuery) -> Page[User]:
         """List users with their roles."""
-        criteria = query.filter(listing.UserFilter)
+        criteria = query.filter(user_list.UserFilter)
         async with self._database.snapshot() as connection:
-            listed = await listing.page(
+            listed = await user_list.page(
                 connection, criteria, page=query.page, size=query.size, sort=query.sort
             )
         return page_answer(query, listed, User)
@@ -235,7 +235,7 @@ class OneUser:
         Never 304: a ban, and an edit of a role, leave the `ETag` of the user as it is.
         """
         async with self._database.snapshot() as connection:
-            user = await listing.read(connection, id)
+            user = await user_list.read(connection, id)
         return answer(context, user)
 
     @needs("system:user:update")
@@ -278,7 +278,7 @@ class OneUser:
 
     async def _edit(
         self, context: RequestContext, id: int, body: UserReplacement | UserPatch
-    ) -> listing.User:
+    ) -> user_list.User:
         values = body.given()
         role_ids = values.pop("role_ids", None)
         return await self._accounts.update(context.user, id, values, role_ids, unchanged(context))

@@ -9,9 +9,8 @@ from typing import Final, TypeAlias
 import structlog
 
 from service.kernel.clock import rfc3339
-from service.records import export_dead_letters, export_decisions, idempotent_answers
+from service.records import api_keys, bans, export_dead_letters, export_decisions, idempotent_answers
 from service.records.database.transactions import Connection, Database
-from service.records.users import api_keys, bans
 
 KEYS_KEPT: Final = timedelta(days=30)
 """How long an API key is listed after it has expired."""

@@ -18,9 +18,8 @@ from service.kernel.codes import HeldCodes
 from service.kernel.identity import OPERATOR_ID, Caller
 from service.keyspace import SessionStore
 from service.operator.who import operator_name
-from service.records import role_rights
+from service.records import accounts, role_rights
 from service.records.database.transactions import Connection, Database
-from service.records.users import accounts
 from service.settings import Settings
 
 

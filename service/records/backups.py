@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.records.database.row_mapper import RowMapper
 from service.records.schema import backup
-from service.records.users.overview import oldest_user
+from service.records.user_overview import oldest_user
 
 _KEPT: Final = 20
 """How many backups are remembered, the newest ones."""

@@ -27,9 +27,9 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import RateLimited
-from service.records.database.past import past
-from service.records.policy.workers import KEPT
+from service.records.policy_workers import KEPT
 from service.records.schema import menu, policy_revision, policy_worker, retired_bit, token_life
+from service.records.schema.base import past
 
 OF_USER: Final = 100
 """The most retired positions of one user that are not free yet; above it that user can't change codes."""

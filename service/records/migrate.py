@@ -17,10 +17,9 @@ from sqlalchemy.exc import DBAPIError
 
 from service import __version__
 from service.kernel.extension import Extension
-from service.records import role_rights
+from service.records import policy_revisions, role_rights
 from service.records.database.failures import out_of_reach, words_of
 from service.records.database.transactions import engine
-from service.records.policy import revisions
 from service.records.schema import SCHEMA
 from service.records.schema_revision import SchemaError, record_support, schema_standing
 from service.records.seed import is_new, seed
@@ -112,7 +111,7 @@ def prepare(
         if is_complete(connection, extensions):
             return Prepared(new=False, additions=Additions())
         # No other transaction may change menus or rights meanwhile.
-        for key in (revisions.LOCK, role_rights.LOCK):
+        for key in (policy_revisions.LOCK, role_rights.LOCK):
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": key})
         return Prepared(new=False, additions=bring(connection, covered, extensions))
 

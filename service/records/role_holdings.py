@@ -28,10 +28,9 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import aggregate_order_by
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from service.records import roles
+from service.records import bans, roles
 from service.records.database.paging import Page
 from service.records.schema import menu, role, role_menu, user, user_ban, user_role
-from service.records.users import bans
 
 Roles: TypeAlias = tuple[str, ...]
 """The codes of all roles of a user, sorted."""

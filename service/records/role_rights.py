@@ -10,8 +10,8 @@ from sqlalchemy import BigInteger, ColumnElement, bindparam, exists, func, selec
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.kernel.dry_run import DRY_RUN
+from service.records import bans
 from service.records.schema import menu, role, role_menu, user, user_ban, user_role
-from service.records.users import bans
 
 LOCK: Final = 0x72696768_74730000  # "rights"
 """The advisory lock for changes of rights."""

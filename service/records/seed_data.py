@@ -7,7 +7,7 @@ from typing import Final
 
 from service.kernel.extension import SeedResource
 from service.kernel.permission_catalogue import permissions
-from service.records.users.listing import UserValues
+from service.records.user_list import UserValues
 
 
 @dataclass(frozen=True, slots=True)

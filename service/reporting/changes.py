@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from service.endpoints.policy.access_diff import DiffCaller
-from service.endpoints.policy.revisions import RevisionChanges
+from service.endpoints.policy_access_diff import DiffCaller
+from service.endpoints.policy_revisions import RevisionChanges
 from service.kernel.text import counted
 from service.reporting.document import Block, Cell, Paragraph, Table, readable_time
 from service.reporting.gathering import Changes, Reported

@@ -26,14 +26,14 @@ from service.authz.review.sources import (
     source_named,
     standing_of,
 )
-from service.endpoints.policy.access_diff import Access, access_answer
-from service.endpoints.policy.revisions import RevisionChanges
-from service.endpoints.policy.who_may import OpenRequest, openings_answer
+from service.endpoints.policy_access_diff import Access, access_answer
+from service.endpoints.policy_revisions import RevisionChanges
+from service.endpoints.policy_who_may import OpenRequest, openings_answer
 from service.laboratory.tested import Tested, tested
 from service.operator.database import with_database
+from service.records import policy_revisions
 from service.records.database.transactions import Connection, Database
-from service.records.policy import revisions
-from service.records.policy.revisions import PolicyRevision, RevisionFilter
+from service.records.policy_revisions import PolicyRevision, RevisionFilter
 from service.reporting.linting import Linted, lint
 from service.reporting.policy_log import RightsChange, read_log
 from service.settings import Settings
@@ -126,7 +126,7 @@ async def _stored(
 ) -> tuple[Policy, Stored, tuple[Violation, ...]]:
     policy = await read_policy(source_named(LIVE), past, database)
     async with database.snapshot(within=READ_WITHIN) as connection:
-        published = await revisions.latest(connection)
+        published = await policy_revisions.latest(connection)
         if published is None or published.revision != policy.revision:
             raise PolicyError("The policy was changed while the report was made: try again")
         standing = await standing_of(policy, connection)
@@ -139,7 +139,7 @@ async def _stored(
 
 async def _before(connection: Connection, past: PastPolicies, since: int) -> tuple[PolicyRevision, Policy]:
     policy = await past_policy(connection, past, since)
-    revision = await revisions.read(connection, since)
+    revision = await policy_revisions.read(connection, since)
     if revision is None:
         raise PolicyError(f"There is no revision {since}")
     return revision, policy

@@ -7,13 +7,13 @@ from typing import Any, Final
 
 from service.audit.chain.revision_seals import RevisionSeals
 from service.authz.review.sources import READ_WITHIN
-from service.endpoints.policy.revisions import RevisionChanges, changes_answer
+from service.endpoints.policy_revisions import RevisionChanges, changes_answer
+from service.records import policy_revisions
 from service.records.database.transactions import Database
 from service.records.logs.paging import Span
 from service.records.logs.queries import CHANGING_OPERATIONS, OperationFilter
 from service.records.logs.reader import LogReader
-from service.records.policy import revisions
-from service.records.policy.revisions import RevisionFilter
+from service.records.policy_revisions import RevisionFilter
 from service.web.messages.schema import WHOLE_LIST, Moment, Schema, moment
 
 _RIGHTS: Final = {("role", "permissions"), ("role", "enabled"), ("user", "roles"), ("user", "status")}
@@ -43,7 +43,7 @@ class PolicyLog(Schema):
 async def read_log(database: Database, seals: RevisionSeals, criteria: RevisionFilter) -> PolicyLog:
     """Return all that ``criteria`` matches; raises Unavailable."""
     async with database.snapshot(within=READ_WITHIN) as connection:
-        listed = await revisions.page(connection, criteria, page=1, size=WHOLE_LIST)
+        listed = await policy_revisions.page(connection, criteria, page=1, size=WHOLE_LIST)
         items = [await changes_answer(connection, seals, revision) for revision in listed.items]
     return PolicyLog(revisions=items, rights=[change async for change in _rights(database, criteria)])
 

@@ -10,9 +10,8 @@ from service.authz.review.sources import READ_WITHIN
 from service.laboratory.published import PlainCasbin, PublishedTest
 from service.operator.database import with_database
 from service.operator.stores import reachable
-from service.records import role_holdings
+from service.records import policy_revisions, role_holdings
 from service.records.database.transactions import Database
-from service.records.policy import revisions
 from service.settings import Settings
 
 
@@ -28,7 +27,7 @@ def published_test(settings: Settings) -> PublishedTest:
         await live.load(database)
         policy = live.current
         async with database.snapshot(within=READ_WITHIN) as connection:
-            newest = await revisions.latest(connection)
+            newest = await policy_revisions.latest(connection)
             if newest is None or newest.revision != policy.revision:
                 raise PolicyError("The policy was changed while it was read: try again")
             casbin = await connection.run_sync(lambda sync: PlainCasbin(policy, sync))

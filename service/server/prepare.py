@@ -27,9 +27,8 @@ from service.kernel.operator_error import OperatorError
 from service.operator.errors import PasswordError, UnpreparedError
 from service.operator.known_routes import routes_of_code
 from service.operator.stores import past_pooler
-from service.records import migrate, restore_epochs
+from service.records import migrate, policy_revisions, restore_epochs
 from service.records.database.transactions import Database
-from service.records.policy import revisions
 from service.records.seed_data import ADMINISTRATOR
 from service.server.parent import end_with_parent
 from service.server.prepared import FirstLogin, Prepared, Refused
@@ -149,10 +148,10 @@ async def _publish(settings: Settings, shipped: Shipped) -> Policy:
     database = Database(settings.database.url, pool_size=1, timeout=settings.database.timeout)
     try:
         async with database.transaction(within=_PUBLISH_PATIENCE) as connection:
-            await revisions.lock(connection)
+            await policy_revisions.lock(connection)
             if await restore_epochs.current(connection) is None:
                 raise UnpreparedError(_NO_RESTORE_EPOCH)
-            latest, seals = await revisions.latest(connection), seals_of(settings.oplog)
+            latest, seals = await policy_revisions.latest(connection), seals_of(settings.oplog)
             if latest is None and not shipped.leaves_unregistered:
                 difference = await differences(connection, routes_of_code(shipped))
                 await register(connection, difference.proposed)

@@ -14,8 +14,8 @@ from service.audit.chain.maintenance import Upkeep
 from service.audit.chain.verify import Audit
 from service.audit.chain.writer import Writing
 from service.audit.entries import encode
-from service.records.database import past
 from service.records.database.transactions import Database
+from service.records.schema import base
 from tests.audit.conftest import Place, operation
 from tests.support.shifted import shift_dates
 
@@ -99,7 +99,7 @@ async def test_a_machine_whose_clock_is_years_ahead_drops_no_month(
 ) -> None:
     today, years = datetime.now(UTC).date(), timedelta(days=4000)
     await upkeep(place).months(today)
-    for module in (maintenance, past):
+    for module in (maintenance, base):
         shift_dates(monkeypatch, module, years)
     await upkeep(place, 30).today()
 

@@ -14,7 +14,7 @@ from service.authn.throttle import Throttle
 from service.errors import RateLimited, TokenInvalid, Unavailable
 from service.kernel.target import NewAccount, Target
 from service.keyspace import SessionStore
-from service.records.users import account_writes, api_keys, user_tables
+from service.records import account_writes, api_keys, user_tables
 from service.settings import Redis
 from service.settings import Throttle as ThrottleSettings
 from tests.authn.conftest import Container

@@ -14,7 +14,7 @@ from service.errors import AccountBanned, RefreshRejected
 from service.kernel.permission_map import PermissionMap
 from service.kernel.target import Target
 from service.keyspace import SessionStore
-from service.records.users import accounts, bans
+from service.records import accounts, bans
 from service.settings import Redis
 from tests.authn.conftest import Container
 from tests.authn.people import execute, log_in

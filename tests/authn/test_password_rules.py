@@ -11,7 +11,7 @@ import pytest
 from service.authn.password_rules import PasswordRules
 from service.errors import ValidationFailed
 from service.records.seed_data import ADMINISTRATOR
-from service.records.users.listing import UserValues
+from service.records.user_list import UserValues
 from service.settings import Password
 from tests.support.running import ROOT
 

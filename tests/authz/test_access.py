@@ -21,7 +21,7 @@ from service.authz.review.explain import explain
 from service.authz.review.impact import Standing
 from service.authz.review.matrix import Matrix, as_csv, as_html
 from service.authz.review.what_if import what_if
-from service.endpoints.policy.who_may import openings_answer
+from service.endpoints.policy_who_may import openings_answer
 from service.errors import BadRequest, ValidationFailed
 from service.kernel.codes import HeldCodes
 from service.kernel.services import BoundResource, Service

@@ -8,7 +8,7 @@ import pytest
 
 from service.authz.publishing.acknowledged import Acknowledgements
 from service.authz.publishing.watch import PolicyWatch
-from service.records.policy.workers import PolicyWorker
+from service.records.policy_workers import PolicyWorker
 
 pytestmark = pytest.mark.anyio
 

@@ -11,9 +11,9 @@ from service.authz.publishing.shipped import read_shipped
 from service.errors import Unavailable
 from service.kernel.restore_epoch import CurrentRestoreEpoch
 from service.keyspace import RevisionKey, SessionStore
+from service.records import policy_revisions
 from service.records.database.transactions import Database
-from service.records.policy import revisions
-from service.records.policy.revisions import NewRevision
+from service.records.policy_revisions import NewRevision
 from service.settings import Auth, Redis
 
 pytestmark = pytest.mark.anyio
@@ -66,7 +66,7 @@ async def test_the_announcement_of_a_change_that_was_rolled_back_is_withdrawn(
 
 async def test_the_announcement_of_a_change_under_way_stays(key: RevisionKey, database: Database) -> None:
     async with database.transaction() as connection:
-        await revisions.lock(connection)
+        await policy_revisions.lock(connection)
         await key.announce(2)
         await keep(key, database, 1)
         assert (await key.read(None)).revision == 2
@@ -77,8 +77,8 @@ async def test_an_announcement_that_was_committed_meanwhile_stays(
 ) -> None:
     await key.announce(2)
     async with database.transaction() as connection:
-        await revisions.lock(connection)
-        await revisions.add(connection, NewRevision(digest="x", line_count=0, cause="test"))
+        await policy_revisions.lock(connection)
+        await policy_revisions.add(connection, NewRevision(digest="x", line_count=0, cause="test"))
 
     await keep(key, database, 1)  # read before that commit
 

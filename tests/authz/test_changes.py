@@ -11,8 +11,8 @@ from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.publisher import publish_if_changed
 from service.authz.publishing.shipped import read_shipped
 from service.errors import Unavailable
+from service.records import policy_revisions
 from service.records.database.transactions import Database
-from service.records.policy import revisions
 
 pytestmark = pytest.mark.anyio
 
@@ -32,7 +32,7 @@ async def database(seeded_database_url: str) -> AsyncIterator[Database]:
 
 async def newest(database: Database) -> int:
     async with database.transaction() as connection:
-        latest = await revisions.latest(connection)
+        latest = await policy_revisions.latest(connection)
     assert latest is not None
     return latest.revision
 

@@ -15,7 +15,7 @@ from service.authz.publishing.derive import derive
 from service.authz.publishing.shipped import Shipped
 from service.authz.review.diff import access_diff, line_diff
 from service.authz.review.impact import Standing
-from service.endpoints.policy.access_diff import access_answer
+from service.endpoints.policy_access_diff import access_answer
 from service.kernel.codes import HeldCodes
 from service.kernel.services import BoundResource
 from service.web.messages.schema import PartQuery

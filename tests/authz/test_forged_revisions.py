@@ -26,12 +26,10 @@ from service.authz.publishing.shipped import read_shipped
 from service.authz.publishing.watch import PolicyWatch
 from service.errors import Unavailable
 from service.keyspace import Announcement, RevisionCheckpoint
-from service.records import menus
+from service.records import menus, policy_revisions, policy_workers
 from service.records.database.transactions import Database
-from service.records.policy import revisions
-from service.records.policy import workers as policy_workers
-from service.records.policy.revisions import PolicyRevision
-from service.records.policy.workers import NodeFacts
+from service.records.policy_revisions import PolicyRevision
+from service.records.policy_workers import NodeFacts
 
 pytestmark = pytest.mark.anyio
 
@@ -125,7 +123,9 @@ async def execute(database: Database, *statements: str, **values: object) -> Non
 async def row(database: Database, revision: int | None = None) -> PolicyRevision:
     async with database.snapshot() as connection:
         number = 0 if revision is None else revision
-        stored = await (revisions.latest(connection) if not number else revisions.read(connection, number))
+        stored = await (
+            policy_revisions.latest(connection) if not number else policy_revisions.read(connection, number)
+        )
     assert stored is not None
     return stored
 
@@ -181,7 +181,7 @@ async def forge(database: Database, *, seals: str = "NULL", sealed_from: str = "
             }
         )
         forged = lines.changed({("resource", OPENED.object): (OPENED.code,)})
-        latest = await revisions.latest(connection)
+        latest = await policy_revisions.latest(connection)
         assert latest is not None
         values = {
             "number": latest.revision + 1,

@@ -23,11 +23,10 @@ from service.authz.publishing.publisher import derived_policy, drift, publish_if
 from service.authz.publishing.shipped import Shipped, read_shipped
 from service.errors import Unavailable
 from service.kernel.codes import HeldCodes
-from service.records import menus
+from service.records import menus, policy_revisions
+from service.records import policy_lines as casbin_rule
 from service.records.database.transactions import Database, engine
-from service.records.policy import lines as casbin_rule
-from service.records.policy import revisions
-from service.records.policy.lines import Stored
+from service.records.policy_lines import Stored
 from tests.policies.stock import MODEL
 
 pytestmark = pytest.mark.anyio
@@ -59,7 +58,7 @@ async def execute(database: Database, *statements: str) -> None:
 
 async def stored(database: Database) -> tuple[int, list[Rule]]:
     async with database.snapshot() as connection:
-        latest = await revisions.latest(connection)
+        latest = await policy_revisions.latest(connection)
         lines = published(await connection.run_sync(casbin_rule.stored))
     return latest.revision if latest else 0, list(lines)
 
@@ -294,7 +293,7 @@ async def test_changes_at_once_are_all_in_the_last_policy(database: Database) ->
 
     async def register(number: int) -> None:
         async with database.transaction(within=30) as connection:
-            await revisions.lock(connection)
+            await policy_revisions.lock(connection)
             await connection.execute(
                 text(
                     "INSERT INTO sys.resource (resource_name, resource_code, method, path)"

@@ -20,9 +20,9 @@ from service.authz.publishing.shipped import Shipped, read_shipped
 from service.authz.publishing.watch import Announced, PolicyWatch
 from service.embedded import EmbeddedStores
 from service.errors import Unavailable
+from service.records import policy_lines
 from service.records.database.announcements import announcements
 from service.records.database.transactions import Database
-from service.records.policy import lines
 from tests.support.unannounced import Unannounced
 
 pytestmark = pytest.mark.anyio
@@ -90,7 +90,7 @@ async def watching(
 
 
 def listening(url: str) -> Announced:
-    return partial(announcements, url, lines.CHANNEL)
+    return partial(announcements, url, policy_lines.CHANNEL)
 
 
 async def test_a_published_revision_is_in_force_when_it_is_announced(
@@ -117,7 +117,7 @@ async def test_a_lost_connection_is_opened_again_and_hears_again(
     def counted() -> AsyncGenerator[str, None]:
         nonlocal begun
         begun += 1
-        return announcements(seeded_database_url, lines.CHANNEL)
+        return announcements(seeded_database_url, policy_lines.CHANNEL)
 
     async with watching(database, counted, poll_every=0.05):
         async with asyncio.timeout(20):

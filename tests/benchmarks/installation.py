@@ -14,8 +14,8 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from service.authn.api_key_form import HINT, ApiKey, new_secret
 from service.embedded import EmbeddedStores
 from service.kernel.target import NewAccount, Target
+from service.records import account_writes, api_keys, user_tables
 from service.records.database.transactions import Database
-from service.records.users import account_writes, api_keys, user_tables
 from service.server.prepare import check, prepare
 from service.settings import Settings, load
 from tests.benchmarks.servers import Server, serving_worker

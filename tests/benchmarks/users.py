@@ -28,9 +28,9 @@ from sqlalchemy.engine import Engine
 
 from service.authz.publishing.shipped import read_shipped
 from service.embedded import EmbeddedStores
+from service.records import user_list
 from service.records.database.transactions import Database
-from service.records.users import listing
-from service.records.users.listing import SORTS, UserFilter
+from service.records.user_list import SORTS, UserFilter
 from service.server.prepare import publish_policy
 from service.settings import load
 from tests.benchmarks.frame.results import Note, Pace, Result, at_most, result
@@ -166,11 +166,11 @@ async def explained(url: str) -> dict[str, list[str]]:
     users = Database(url, timeout=30)
     plans = {}
     with psycopg.connect(url) as asking, statements() as seen:
-        asking.execute(str(listing.PLANNING).encode())
+        asking.execute(str(user_list.PLANNING).encode())
         for page in cases(SIZES[-1]):
             seen.clear()
             async with users.snapshot() as connection:
-                await listing.page(
+                await user_list.page(
                     connection,
                     criteria_of(page.query),
                     page=int(page.query.get("page", 1)),

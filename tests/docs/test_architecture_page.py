@@ -35,5 +35,5 @@ def test_every_file_that_the_page_names_is_there() -> None:
 
 def test_every_name_that_the_page_places_in_a_file_is_there() -> None:
     placed = re.findall(r"`(\w+)` in `([\w./]+\.py)`", PAGE)
-    assert ("UserFilter", "service/records/users/listing.py") in placed
+    assert ("UserFilter", "service/records/user_list.py") in placed
     assert [pair for pair in placed if f"class {pair[0]}" not in (ROOT / pair[1]).read_text("utf-8")] == []

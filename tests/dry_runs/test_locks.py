@@ -9,8 +9,7 @@ import psycopg
 import pytest
 
 from service.administration import dry_runs
-from service.records import role_rights
-from service.records.policy import revisions
+from service.records import policy_revisions, role_rights
 from tests.support.inside import Inside
 
 pytestmark = pytest.mark.anyio
@@ -54,7 +53,7 @@ async def test_other_changes_are_saved_while_a_dry_run_is_made(
     dry = asyncio.create_task(house.ask("PATCH", f"/api/menu/{button}?dryRun=true", body))
     await made.wait()
     async with await connect(house) as connection:
-        held = await connection.execute(HELD, [[revisions.LOCK, role_rights.LOCK]])
+        held = await connection.execute(HELD, [[policy_revisions.LOCK, role_rights.LOCK]])
         assert await held.fetchone() == (0,)
 
     await menu(house, "a:two")
@@ -69,7 +68,7 @@ async def test_a_dry_run_does_not_wait_for_the_locks_of_changes(house: Inside) -
     button = await menu(house, "a:one")
     body = {"title": "B", "authMark": "a:three", "parentId": None, "enabled": True}
     async with await connect(house) as connection:
-        for lock in (revisions.LOCK, role_rights.LOCK):
+        for lock in (policy_revisions.LOCK, role_rights.LOCK):
             await connection.execute("SELECT pg_advisory_xact_lock(%s)", [lock])
 
         assert (await house.ask("PATCH", f"/api/menu/{button}?dryRun=true", body)).status == 200

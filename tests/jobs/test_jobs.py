@@ -17,9 +17,9 @@ from service.audit.chain.writer import Writing
 from service.audit.entries import encode
 from service.files.object_store import object_store
 from service.jobs.housekeeping import forget_bans, forget_keys, remind_of_keys
-from service.records.database import past
 from service.records.database.transactions import Database
 from service.records.logs import verifications
+from service.records.schema import base
 from service.settings import Oplog, load
 from tests.audit.conftest import operation
 from tests.support.running import ROOT
@@ -90,7 +90,7 @@ async def test_only_bans_that_ended_a_day_ago_are_deleted(database: Database) ->
         " FROM sys.user WHERE user_name <> 'admin'",
     )
     with pytest.MonkeyPatch.context() as patch:
-        shift_dates(patch, past, timedelta(hours=-2))  # the database's clock is ahead, as it seems here
+        shift_dates(patch, base, timedelta(hours=-2))  # the database's clock is ahead, as it seems here
         assert await forget_bans(database) == "0 bans deleted"
     assert await forget_bans(database) == "1 bans deleted"
     left = "SELECT user_name FROM sys.user JOIN sys.user_ban ON user_id = id ORDER BY 1"

@@ -21,7 +21,7 @@ from service.kernel.fields import (
 )
 from service.kernel.names import text_fault
 from service.kernel.value_rules import RangeRule, TextRule, one_line
-from service.records.users.listing import UserValues
+from service.records.user_list import UserValues
 
 
 @declared

@@ -30,7 +30,7 @@ async def test_many_questions_at_once_hold_up_neither_reads_nor_changes_of_the_p
         released.wait(30)
         return who(*args)
 
-    monkeypatch.setattr("service.endpoints.policy.who_may.who", slow)
+    monkeypatch.setattr("service.endpoints.policy_who_may.who", slow)
     asked = "/api/policy/who?method=GET&path=/api/role/list"
     asking = [asyncio.create_task(service.ask("GET", asked)) for _ in range(MANY)]
     try:

@@ -9,11 +9,10 @@ import pytest
 from sqlalchemy import text
 
 from service.errors import RateLimited
-from service.records import bit_positions
+from service.records import bit_positions, policy_workers
 from service.records.bit_positions import OF_ALL, OF_USER, give, retire
-from service.records.database import past
 from service.records.database.transactions import Connection, Database
-from service.records.policy import workers
+from service.records.schema import base
 from tests.support.shifted import shift_dates
 
 pytestmark = pytest.mark.anyio
@@ -68,7 +67,7 @@ async def test_a_position_is_not_given_before_its_time_by_two_clocks(
     """A database that is ahead must not make tokens mean something else."""
     await retire(connection, LONG_AGO, ANN)
     await let_expire(connection)
-    shift_dates(monkeypatch, past, timedelta(hours=-1))
+    shift_dates(monkeypatch, base, timedelta(hours=-1))
 
     assert await give(connection, ANN) == LONG_AGO + 1
 
@@ -136,18 +135,18 @@ async def test_a_position_is_not_given_while_a_worker_may_have_the_old_map(
     await retire(connection, LONG_AGO, ANN)
     await let_expire(connection)
     revision = await newest(connection)
-    await workers.report(connection, "quick", revision + 1, None, own_digest=None)
-    await workers.report(connection, "slow", revision, None, own_digest=None)
+    await policy_workers.report(connection, "quick", revision + 1, None, own_digest=None)
+    await policy_workers.report(connection, "slow", revision, None, own_digest=None)
     await connection.execute(
         text(
             "UPDATE sys.policy_worker SET seen_time = now() - CAST(:silent AS interval) WHERE worker = 'slow'"
         ),
         {"silent": silent},
     )
-    await workers.forget(connection)
+    await policy_workers.forget(connection)
     assert await give(connection, ANN) != LONG_AGO
 
-    await workers.report(connection, "slow", revision + 1, None, own_digest=None)
+    await policy_workers.report(connection, "slow", revision + 1, None, own_digest=None)
     assert await give(connection, ANN) == LONG_AGO
 
 
@@ -155,8 +154,8 @@ async def test_a_worker_that_has_left_or_is_silent_for_longer_holds_up_nothing(
     connection: Connection,
 ) -> None:
     for worker in ("gone", "dead"):
-        await workers.report(connection, worker, 0, None, own_digest=None)
-    await workers.leave(connection, "gone")
+        await policy_workers.report(connection, worker, 0, None, own_digest=None)
+    await policy_workers.leave(connection, "gone")
     await connection.execute(
         text("UPDATE sys.policy_worker SET seen_time = now() - interval '13 hours 1 second'")
     )

@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 
 from service.kernel.cooperative_yield import CooperativeYield
-from service.records.policy.lines import give_way_if_async
+from service.records.policy_lines import give_way_if_async
 
 pytestmark = pytest.mark.anyio
 

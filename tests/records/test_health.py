@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator
 import psycopg
 import pytest
 
+from service.records import policy_workers
 from service.records.database.health import database_health
 from service.records.database.transactions import Database
-from service.records.policy import workers
 
 pytestmark = pytest.mark.anyio
 
@@ -62,7 +62,7 @@ async def test_a_database_that_is_known_to_have_lost_its_rows_is_down(database: 
 
 async def test_the_row_of_the_worker_is_really_written(database: Database, seeded_database_url: str) -> None:
     async with database.transaction() as connection:
-        await workers.report(connection, "worker", 1, None, own_digest=None)
+        await policy_workers.report(connection, "worker", 1, None, own_digest=None)
     tell(
         seeded_database_url,
         "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS "

@@ -8,9 +8,9 @@ import pytest
 from sqlalchemy import func, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from service.records.policy import history, lines, revisions
-from service.records.policy.history import Part, PublishedLine
-from service.records.policy.revisions import NewRevision
+from service.records import policy_history, policy_lines, policy_revisions
+from service.records.policy_history import Part, PublishedLine
+from service.records.policy_revisions import NewRevision
 from service.records.schema import policy_line
 
 pytestmark = pytest.mark.anyio
@@ -19,16 +19,16 @@ POSSIBLE = [PublishedLine("resource", f"GET /api/{place}", code) for place in "a
 
 
 async def publish(connection: AsyncConnection, target_lines: set[PublishedLine]) -> int:
-    stored = (await connection.run_sync(lines.stored)).objects
-    changed: dict[lines.ObjectKey, tuple[str, ...]] = {
+    stored = (await connection.run_sync(policy_lines.stored)).objects
+    changed: dict[policy_lines.ObjectKey, tuple[str, ...]] = {
         (layer, name): () for layer, objects in stored.items() for name in objects
     }
     for line in sorted(target_lines):
         changed[line.layer, line.object] = (*changed.get((line.layer, line.object), ()), line.code)
-    revision = await lines.publish(
+    revision = await policy_lines.publish(
         connection, changed, NewRevision(line_count=len(target_lines), digest="d", cause="test"), mend=True
     )
-    await history.record(connection, revision)
+    await policy_history.record(connection, revision)
     return revision
 
 
@@ -41,16 +41,16 @@ async def test_any_two_revisions_differ_by_what_their_lines_differ(connection: A
 
     for before, old in published.items():
         for after, new in published.items():
-            diff = await history.difference(connection, before, after)
+            diff = await policy_history.difference(connection, before, after)
             assert (diff.added, diff.removed) == (sorted(new - old), sorted(old - new))
     for revision, chosen_lines in published.items():
         old = published.get(revision - 1, set())
-        changes = await history.changes_of(connection, revision)
+        changes = await policy_history.changes_of(connection, revision)
         assert changes == (sorted(chosen_lines - old), sorted(old - chosen_lines), False)
-        kept = await revisions.read(connection, revision)
+        kept = await policy_revisions.read(connection, revision)
         assert kept is not None
         assert (kept.added, kept.removed) == (len(chosen_lines - old), len(old - chosen_lines))
-        at = await history.lines_at(connection, revision, ("portcullis", "GET", "/api/whatever"))
+        at = await policy_history.lines_at(connection, revision, ("portcullis", "GET", "/api/whatever"))
         assert at == sorted(chosen_lines)
 
 
@@ -58,8 +58,10 @@ async def test_long_lists_of_lines_are_read_in_parts(connection: AsyncConnection
     first = await publish(connection, set(POSSIBLE[:1]))
     second = await publish(connection, set(POSSIBLE[1:]))
 
-    parts = [await history.difference(connection, first, second, Part(3, start)) for start in (0, 3, 6)]
-    same = [await history.changes_of(connection, second, Part(3, start)) for start in (0, 3, 6)]
+    parts = [
+        await policy_history.difference(connection, first, second, Part(3, start)) for start in (0, 3, 6)
+    ]
+    same = [await policy_history.changes_of(connection, second, Part(3, start)) for start in (0, 3, 6)]
 
     assert [part.added for part in parts] == [POSSIBLE[1:4], POSSIBLE[4:7], POSSIBLE[7:]]
     assert [part.removed for part in parts] == [POSSIBLE[:1], [], []]
@@ -87,9 +89,13 @@ async def test_only_lines_that_could_decide_are_read(connection: AsyncConnection
     }
     revision = await publish(connection, {fitting, grant, *others})
 
-    assert await history.lines_at(connection, revision, ("portcullis", "GET", "/api/report/7")) == [fitting]
-    assert await history.lines_at(connection, revision, "report:detail") == [grant]
-    assert await history.lines_at(connection, revision - 1, ("portcullis", "GET", "/api/report/7")) == []
+    assert await policy_history.lines_at(connection, revision, ("portcullis", "GET", "/api/report/7")) == [
+        fitting
+    ]
+    assert await policy_history.lines_at(connection, revision, "report:detail") == [grant]
+    assert (
+        await policy_history.lines_at(connection, revision - 1, ("portcullis", "GET", "/api/report/7")) == []
+    )
 
 
 @pytest.mark.parametrize(
@@ -109,7 +115,7 @@ async def test_lines_that_somebody_else_has_changed_are_counted(
 
     await connection.execute(text(statement))
 
-    assert await history.tampered(connection, revision) == count
+    assert await policy_history.tampered(connection, revision) == count
 
 
 async def test_what_is_kept_of_revisions_that_were_deleted_is_forgotten(connection: AsyncConnection) -> None:
@@ -117,19 +123,21 @@ async def test_what_is_kept_of_revisions_that_were_deleted_is_forgotten(connecti
     await publish(connection, set(POSSIBLE[1:3]))
     await connection.execute(text(f"DELETE FROM sys.policy_revision WHERE revision > {first}"))
 
-    await history.forget_from(connection, first + 1)
+    await policy_history.forget_from(connection, first + 1)
     second = await publish(connection, set(POSSIBLE[:1]))
 
     assert second == first + 1
-    assert await history.changes_of(connection, second) == ([], [POSSIBLE[1]], False)
+    assert await policy_history.changes_of(connection, second) == ([], [POSSIBLE[1]], False)
 
 
 async def test_the_changes_of_an_older_version_are_not_told_as_kept(connection: AsyncConnection) -> None:
     await publish(connection, set(POSSIBLE))
-    first = await history.begins(connection)
+    first = await policy_history.begins(connection)
     assert first is not None
-    older = await revisions.add(connection, NewRevision(digest="d", line_count=1, cause="an older version"))
+    older = await policy_revisions.add(
+        connection, NewRevision(digest="d", line_count=1, cause="an older version")
+    )
 
-    assert await history.is_kept(connection, first)
-    assert not await history.is_kept(connection, older)
-    assert not await history.is_kept(connection, older + 1)
+    assert await policy_history.is_kept(connection, first)
+    assert not await policy_history.is_kept(connection, older)
+    assert not await policy_history.is_kept(connection, older + 1)

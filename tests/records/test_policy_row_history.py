@@ -9,8 +9,8 @@ import pytest
 from sqlalchemy import func, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from service.records.policy import revisions, row_history
-from service.records.policy.revisions import NewRevision
+from service.records import policy_revisions, policy_row_history
+from service.records.policy_revisions import NewRevision
 from service.records.schema import (
     binding_history,
     button_history,
@@ -80,7 +80,7 @@ async def rows(connection: AsyncConnection) -> int:
 
 
 async def revise(connection: AsyncConnection) -> int:
-    return await revisions.add(connection, NewRevision(digest="d", line_count=0, cause="test"))
+    return await policy_revisions.add(connection, NewRevision(digest="d", line_count=0, cause="test"))
 
 
 async def test_the_rows_of_every_revision_are_kept_as_they_were_last(connection: AsyncConnection) -> None:
@@ -90,7 +90,7 @@ async def test_the_rows_of_every_revision_are_kept_as_they_were_last(connection:
         newest = await revise(connection) if dice.random() < 0.5 or not seen else max(seen)
         for statement in dice.sample(CHANGES, 2):
             await connection.execute(text(statement.replace(":n", str(number))))
-        await row_history.record(connection, newest)
+        await policy_row_history.record(connection, newest)
         seen[newest] = await stored(connection)
 
     for revision, expected in seen.items():
@@ -98,22 +98,22 @@ async def test_the_rows_of_every_revision_are_kept_as_they_were_last(connection:
 
 
 async def test_a_change_costs_one_row_for_each_row_that_it_changes(connection: AsyncConnection) -> None:
-    await row_history.record(connection, await revise(connection))
+    await policy_row_history.record(connection, await revise(connection))
     before = await rows(connection)
 
-    await row_history.record(connection, second := await revise(connection))
+    await policy_row_history.record(connection, second := await revise(connection))
     assert await rows(connection) == before
 
     for name in ("one", "two"):
         await connection.execute(text(f"UPDATE sys.resource SET resource_name = '{name}' WHERE id = 1"))
-        await row_history.record(connection, second)
+        await policy_row_history.record(connection, second)
     assert await rows(connection) == before + 1
 
 
 async def test_it_is_known_of_which_revisions_rows_are_kept(connection: AsyncConnection) -> None:
     older = await revise(connection)
     newer = await revise(connection)
-    await row_history.record(connection, newer)
+    await policy_row_history.record(connection, newer)
 
     c = policy_revision.c
     selected = await connection.execute(select(c.revision, c.rows_kept).where(c.revision >= older))
@@ -122,11 +122,11 @@ async def test_it_is_known_of_which_revisions_rows_are_kept(connection: AsyncCon
 
 async def test_rows_of_revisions_that_were_deleted_are_forgotten(connection: AsyncConnection) -> None:
     first = await revise(connection)
-    await row_history.record(connection, first)
+    await policy_row_history.record(connection, first)
     expected = await stored(connection)
     await connection.execute(text(CHANGES[0].replace(":n", "1")))
-    await row_history.record(connection, first + 1)
+    await policy_row_history.record(connection, first + 1)
 
-    await row_history.forget_from(connection, first + 1)
+    await policy_row_history.forget_from(connection, first + 1)
 
     assert await kept(connection, first + 1) == expected

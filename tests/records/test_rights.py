@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import text
 
-from service.records import role_rights
+from service.records import accounts, role_rights
 from service.records.database.transactions import Connection
-from service.records.users import accounts
 from tests.support.seeded import create_user
 
 pytestmark = pytest.mark.anyio

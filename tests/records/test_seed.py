@@ -5,12 +5,11 @@ from sqlalchemy import Connection, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.kernel.codes import is_code
-from service.records import bindings, menus, role_rights, roles
+from service.records import accounts, bindings, menus, role_rights, roles
 from service.records.database.transactions import engine
 from service.records.migrate import Prepared, prepare
 from service.records.schema import menu
 from service.records.seed_catalogue import Additions
-from service.records.users import accounts
 from tests.support.seeded import ADMINISTRATOR
 from tests.support.shipped import COVERED
 

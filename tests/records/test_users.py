@@ -5,9 +5,8 @@ from sqlalchemy import insert, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.kernel.names import name_key
-from service.records import menus, role_rights
+from service.records import accounts, menus, role_rights
 from service.records.schema import menu, role, role_menu, user, user_role
-from service.records.users import accounts
 from tests.support.seeded import ADMINISTRATOR
 
 pytestmark = pytest.mark.anyio

@@ -16,7 +16,7 @@ from psycopg.rows import dict_row
 from service.__main__ import main
 from service.cli.state_apply import Order, apply
 from service.cli.state_export import exported
-from service.records.policy.revisions import LOCK as POLICY_LOCK
+from service.records.policy_revisions import LOCK as POLICY_LOCK
 from service.records.role_rights import LOCK
 from service.settings import load
 from service.state_files.reading import read_state

@@ -13,7 +13,7 @@ from service.authz.invariants.statements import Invariants, OnlyRoles
 from service.cli.state_report import as_lines, as_markdown
 from service.errors import Conflict
 from service.kernel.target import NewAccount
-from service.records.users import account_writes, user_tables
+from service.records import account_writes, user_tables
 from service.state_files.reading import read_state
 from service.state_files.writing import as_yaml
 from tests.docs.pages import between

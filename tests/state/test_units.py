@@ -12,9 +12,8 @@ from service.administration.unit_of_work import UnitOfWork
 from service.authn.revocations import Revocations
 from service.errors import Conflict, PermissionDenied, Unavailable
 from service.kernel.origin import ORIGIN
-from service.records import role_tables
+from service.records import policy_revisions, role_tables
 from service.records.menus import MenuValues
-from service.records.policy import revisions
 from service.records.resources import ResourceValues
 from service.records.roles import RoleValues
 from service.web.messages.context import RequestContext
@@ -46,7 +45,7 @@ async def test_a_new_code_is_bound_and_given_in_the_unit_that_creates_it(ground:
     assert ground.live.current.revision == 2
     assert "p, resource, GET /api/report/list, system:report:list" in map(str, ground.live.current.rules)
     async with ground.database.transaction() as connection:
-        published = await revisions.latest(connection)
+        published = await policy_revisions.latest(connection)
         (role,) = (await role_tables.by_code(connection, ["reporter"])).values()
     assert published is not None
     assert (published.revision, published.cause) == (2, "reports by wanda")
@@ -63,7 +62,7 @@ async def test_a_unit_with_a_code_that_its_caller_may_not_grant_leaves_nothing(g
     assert refused.value.extra["required"] == ["report:list"]
     assert ground.live.current.revision == 1
     async with ground.database.transaction() as connection:
-        latest = await revisions.latest(connection)
+        latest = await policy_revisions.latest(connection)
         assert await role_tables.by_code(connection, ["reporter"]) == {}
     assert latest is not None
     assert latest.revision == 1

@@ -17,9 +17,9 @@ from service.audit.chain.form import Chain
 from service.audit.chain.maintenance import Upkeep
 from service.embedded import EmbeddedStores
 from service.kernel.target import NewAccount
+from service.records import account_writes, user_tables
 from service.records.database.transactions import Connection, Database
 from service.records.migrate import prepare
-from service.records.users import account_writes, user_tables
 from tests.support.databases import NewDatabase, database
 from tests.support.shipped import COVERED
 

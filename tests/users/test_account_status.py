@@ -26,8 +26,8 @@ from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
 from service.kernel.permission_map import PermissionMap
 from service.keyspace import SessionStore
-from service.records.users import accounts as users
-from service.records.users import listing
+from service.records import accounts as users
+from service.records import user_list
 from service.settings import Password, Redis
 from tests.authn import people
 from tests.authn.conftest import Container
@@ -178,7 +178,7 @@ async def test_while_the_session_store_is_away_nothing_is_saved(
             await attempt()
 
     async with parts.database.transaction() as connection:
-        known = await listing.read(connection, heron)
+        known = await user_list.read(connection, heron)
     assert (known.user_name, known.status, known.version) == ("heron", "enabled", 1)
     assert [role.role_code for role in known.roles] == ["auditor"]
     await nowhere.close()
@@ -194,5 +194,5 @@ async def test_the_store_says_what_is_stored_no_matter_who_was_first(
         )
 
         async with parts.database.transaction() as connection:
-            known = await listing.read(connection, heron)
+            known = await user_list.read(connection, heron)
         assert (await parts.store.ban_of(str(heron)) is not None) == (known.status == "disabled")

@@ -15,7 +15,7 @@ from service.authz.publishing.shipped import read_shipped
 from service.errors import PermissionDenied, Unavailable
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
-from service.records.policy import revisions
+from service.records import policy_revisions
 from tests.authn.conftest import Container
 from tests.support.inside import Inside
 from tests.users.people import HERON, caller, execute, new_role, role_id
@@ -199,7 +199,7 @@ async def test_a_worker_that_can_not_follow_decides_no_grant(
 @pytest.mark.usefixtures("own_database")
 async def test_before_the_first_revision_nothing_is_granted(parts: Container) -> None:
     async with parts.database.transaction() as connection:
-        assert await revisions.latest(connection) is None
+        assert await policy_revisions.latest(connection) is None
         check = await Delegation(LivePolicy(read_shipped(), RevisionSeals())).check(connection, ROOT)
         with pytest.raises(PermissionDenied):
             await check.require(["system:user:list"], "Nothing is published")

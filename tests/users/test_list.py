@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 import pytest
 
 from service.embedded import EmbeddedStores
-from service.records.users.listing import SORTS
+from service.records.user_list import SORTS
 from tests.support.databases import database
 from tests.support.inside import Inside, inside_published
 from tests.support.store_numbers import session_store

@@ -15,7 +15,7 @@ from service.keyspace import LogQueue
 from service.records.backups import Standing
 from service.records.jobs import StoredJob
 from service.records.logs.verifications import Verification
-from service.records.policy.workers import PolicyWorker
+from service.records.policy_workers import PolicyWorker
 from service.web.observability.families import FAMILIES, OF_ALL
 from tests.support.unstarted import unstarted
 

@@ -11,9 +11,9 @@ from typing import NamedTuple
 from service.audit.chain.revision_seals import RESTORED, REVISION_EVENT, Judgement, RevisionSeals, hash_of
 from service.audit.chain.verify import WITHIN
 from service.audit.chain.walk import MOST_FAULTS
+from service.records import policy_history, policy_revisions
 from service.records.database.transactions import Connection, Database
-from service.records.policy import history, revisions
-from service.records.policy.revisions import PolicyRevision
+from service.records.policy_revisions import PolicyRevision
 
 
 def anchored_revisions(lines: Iterable[str]) -> dict[int, str]:
@@ -136,7 +136,7 @@ async def audit_revisions(
     walk = _Walk()
     async with database.snapshot(within=WITHIN) as connection:
         await seals.learn(connection)
-        async for revision in revisions.older(connection):
+        async for revision in policy_revisions.older(connection):
             walk.add(revision, seals.judge(revision))
         chain = walk.chain()
         walk.compare(hashes)
@@ -155,6 +155,6 @@ async def audit_revisions(
 
 
 async def _line_faults(connection: Connection, revision: int, digest: str) -> list[str]:
-    if await history.lines_digest(connection, revision) == digest:
+    if await policy_history.lines_digest(connection, revision) == digest:
         return []
     return [f"revision {revision}: the lines that history keeps of it are not those that were published"]

@@ -11,10 +11,10 @@ from typing import Final, Literal
 
 from service.audit.chain.form import Chain
 from service.errors import RevisionUntrusted
+from service.records import policy_history, policy_revisions
 from service.records.database.transactions import Connection
-from service.records.policy import history, revisions
-from service.records.policy.revisions import PolicyRevision
-from service.records.policy.workers import PolicyWorker
+from service.records.policy_revisions import PolicyRevision
+from service.records.policy_workers import PolicyWorker
 from service.settings import Oplog
 
 Authenticity = Literal["sealed", "unsealed", "forged", "unknown_key"]
@@ -124,7 +124,7 @@ class RevisionSeals:
         judgement = await self.judged(connection, revision)
         if not judgement.is_trusted or revision.lines_digest is None:
             return judgement
-        if await history.lines_digest(connection, revision.revision) != revision.lines_digest:
+        if await policy_history.lines_digest(connection, revision.revision) != revision.lines_digest:
             return Judgement("forged", "the lines that history keeps of it are not those that were published")
         return judgement
 
@@ -134,7 +134,7 @@ class RevisionSeals:
         Raises RevisionUntrusted. Numbers without a revision are left to the caller.
         """
         for number in numbers:
-            revision = await revisions.read(connection, number)
+            revision = await policy_revisions.read(connection, number)
             if revision is not None:
                 judgement = await self.judged_with_lines(connection, revision)
                 if not judgement.is_trusted:
@@ -166,11 +166,11 @@ class RevisionSeals:
             async for revision in self._with_seals(connection):
                 if self.judge(revision) is SEALED and not revision.seals.keys() >= set(self.key_ids):
                     made[revision.revision] = revision.seals | self.made_for(revision)
-            await revisions.seal(connection, made)
+            await policy_revisions.seal(connection, made)
         return len(made)
 
     def _with_seals(self, connection: Connection) -> AsyncIterator[PolicyRevision]:
-        return revisions.older(connection, sealed_by=self.key_ids)
+        return policy_revisions.older(connection, sealed_by=self.key_ids)
 
     def _note(self, revision: PolicyRevision) -> None:
         if revision.revision > self._noted:

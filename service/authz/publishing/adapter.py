@@ -11,8 +11,8 @@ from casbin.model import Model
 from casbin_sqlalchemy_adapter import Adapter
 
 from service.authz.publishing.live import published
+from service.records import policy_lines
 from service.records.database.transactions import SyncConnection
-from service.records.policy import lines
 from service.records.schema.casbin_class import CasbinRule
 
 _WRITERS: Final = (
@@ -42,7 +42,7 @@ class PolicyAdapter(Adapter):  # type: ignore[misc]  # the adapter ships no type
 
     def load_policy(self, model: Model) -> None:
         """Append all published lines to ``model``, in order; raises PolicyError for an invalid row."""
-        model["p"]["p"].policy.extend(published(lines.stored(self._engine)))
+        model["p"]["p"].policy.extend(published(policy_lines.stored(self._engine)))
 
     def load_filtered_policy(self, model: Model, filter: Any) -> NoReturn:  # noqa: A002 - Casbin's name
         """Refuse: part of a policy decides otherwise than the whole."""

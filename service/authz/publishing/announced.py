@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from service.kernel.restore_epoch import FIRST, CurrentRestoreEpoch
 from service.keyspace import Announcement, RevisionCheckpoint, RevisionKey
+from service.records import policy_revisions
 from service.records.database.transactions import Database
-from service.records.policy import revisions
 
 
 class AnnouncedRevision:
@@ -51,9 +51,9 @@ class AnnouncedRevision:
         async with self._database.transaction() as connection:
             # Who announces holds this lock until the commit or the end of it: with the lock in hand, what the
             # announcement of ``seen`` was about is either published or never will be.
-            if not await revisions.try_lock(connection):
+            if not await policy_revisions.try_lock(connection):
                 return
-            latest = await revisions.latest(connection)
+            latest = await policy_revisions.latest(connection)
             if latest is not None and latest.revision < number:
                 await self._key.replace(seen, latest.revision)
 

@@ -19,8 +19,8 @@ from service.authz.publishing.publisher import candidate, publish_if_changed
 from service.authz.publishing.shipped import Shipped
 from service.errors import Conflict, Unavailable
 from service.kernel.dry_run import DRY_RUN
+from service.records import policy_revisions
 from service.records.database.transactions import Connection, Database
-from service.records.policy import revisions
 
 WITHIN: Final = 30.0
 """Seconds that a change may take, with waiting; a hundred thousand resources take a few."""
@@ -113,7 +113,7 @@ class PolicyChanges:
         dry_run = DRY_RUN.get()
         async with self._own_turn() if dry_run is None else nullcontext():
             async with self._database.transaction(within=within) as connection:
-                await revisions.lock(connection)
+                await policy_revisions.lock(connection)
                 change = Change(connection)
                 holders = await self._guard.holders(connection)
                 yield change

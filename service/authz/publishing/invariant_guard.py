@@ -14,9 +14,8 @@ from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.revisions import PATIENCE
 from service.errors import Conflict
 from service.kernel.dry_run import DRY_RUN
-from service.records import role_holdings, role_rights, roles
+from service.records import policy_revisions, role_holdings, role_rights, roles
 from service.records.database.transactions import Connection
-from service.records.policy import revisions
 
 
 async def broken_invariants(
@@ -54,7 +53,7 @@ class InvariantGuard:
         before = await self.holders(connection)
         yield
         if before is not None:
-            latest = await revisions.latest(connection)
+            latest = await policy_revisions.latest(connection)
             policy = await self._live.at_least(latest.revision if latest else 0, within=PATIENCE)
             await self.require(connection, Situation(policy, before), policy)
 

@@ -16,12 +16,11 @@ from service.authz.invariants.statements import Invariants
 from service.authz.publishing.shipped import Shipped
 from service.errors import Unavailable
 from service.kernel.restore_epoch import CurrentRestoreEpoch
-from service.records import menus, restore_epochs
+from service.records import menus, policy_history, policy_lines, policy_revisions, restore_epochs
 from service.records.bit_positions import UNCONFIRMED
 from service.records.database.transactions import Connection, Database
-from service.records.policy import history, lines, revisions
-from service.records.policy.lines import Stored
-from service.records.policy.revisions import PolicyRevision
+from service.records.policy_lines import Stored
+from service.records.policy_revisions import PolicyRevision
 
 LOAD_WITHIN: Final = 60.0
 """Seconds that reading a policy may take; a hundred thousand lines take a few."""
@@ -107,7 +106,7 @@ class LivePolicy:
         """
         async with self._loading:
             async with database.snapshot(within=LOAD_WITHIN) as connection:
-                latest = await revisions.latest(connection)
+                latest = await policy_revisions.latest(connection)
                 if latest is None:
                     raise PolicyError("no policy has been published yet")
                 current = self.current
@@ -122,7 +121,7 @@ class LivePolicy:
                 if policy is None:
                     if judgement is UNSEALED and not await _is_in_history(connection, latest.revision):
                         raise UntrustedRevisionError(latest.revision, _FORGOTTEN)
-                    stored = await connection.run_sync(lines.stored)
+                    stored = await connection.run_sync(policy_lines.stored)
                     policy = await asyncio.to_thread(self._whole, stored, bits, latest.revision)
             if policy.digest != latest.digest:
                 raise PolicyError(
@@ -146,9 +145,9 @@ class LivePolicy:
         """Return the policy of ``latest`` by what changed since ``current``; None if that is not known."""
         if not current.revision:
             return None
-        if not await revisions.all_recorded(connection, current.revision + 1, latest.revision):
+        if not await policy_revisions.all_recorded(connection, current.revision + 1, latest.revision):
             return None
-        changes = await history.difference(connection, current.revision, latest.revision)
+        changes = await policy_history.difference(connection, current.revision, latest.revision)
 
         def made() -> Policy:
             shared = current.shared.edited(changes.added, changes.removed)
@@ -188,7 +187,7 @@ class LivePolicy:
 
 async def _is_in_history(connection: Connection, revision: int) -> bool:
     """Tell whether history has the stored lines too: who changes lines and their digest may forget it."""
-    return not await history.tampered(connection, revision)
+    return not await policy_history.tampered(connection, revision)
 
 
 def published(stored: Stored) -> Lines:

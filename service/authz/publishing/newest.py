@@ -8,7 +8,7 @@ from functools import cached_property
 from service.audit.chain.revision_seals import Judgement, hash_of
 from service.authz.engine.policy import Policy
 from service.keyspace import Announcement, RevisionCheckpoint
-from service.records.policy.revisions import NewestRow, PolicyRevision
+from service.records.policy_revisions import NewestRow, PolicyRevision
 
 
 @dataclass(frozen=True)

@@ -16,12 +16,20 @@ from service.authz.publishing.live import UntrustedRevisionError
 from service.authz.publishing.shipped import Shipped
 from service.kernel.dry_run import OvertakenError
 from service.kernel.origin import ORIGIN
-from service.records import bindings, menus, openings, services
+from service.records import (
+    bindings,
+    menus,
+    openings,
+    policy_history,
+    policy_revisions,
+    policy_row_history,
+    policy_workers,
+    services,
+)
+from service.records import policy_lines as casbin_rule
 from service.records.database.transactions import Connection
-from service.records.policy import history, revisions, row_history, workers
-from service.records.policy import lines as casbin_rule
-from service.records.policy.lines import Stored
-from service.records.policy.revisions import NewRevision, PolicyRevision
+from service.records.policy_lines import Stored
+from service.records.policy_revisions import NewRevision, PolicyRevision
 
 _log = structlog.get_logger()
 
@@ -53,7 +61,7 @@ async def publish_if_changed(
     is sealed by an unknown key is passed over with ``anew`` only, else UntrustedRevisionError is raised:
     another node may have made it. ``anew`` also publishes again what is unsealed although there is a key.
     """
-    await revisions.lock(connection)
+    await policy_revisions.lock(connection)
     base = await _base(connection, seals, anew=anew)
     shared, bits, digest = await _derived(connection, in_force)
     stored = await connection.run_sync(casbin_rule.stored)
@@ -66,8 +74,8 @@ async def publish_if_changed(
     policy = await asyncio.to_thread(shipped.policy, shared, bits, revision, digest=digest, like=in_force)
     check(policy)
     if not unchanged:
-        await history.forget_from(connection, newest + 1)
-        await row_history.forget_from(connection, newest + 1)
+        await policy_history.forget_from(connection, newest + 1)
+        await policy_row_history.forget_from(connection, newest + 1)
         origin = ORIGIN.get()
         new = NewRevision(
             digest=digest,
@@ -82,10 +90,10 @@ async def publish_if_changed(
             sealed_from=await _sealed_from(connection, seals, revision),
         )
         await casbin_rule.publish(connection, changed, new, mend=bool(stored.strangers), least=least)
-        await history.record(connection, revision)
+        await policy_history.record(connection, revision)
         await _seal(connection, seals, revision)
     # Also when no line has changed: a new name counts from now on.
-    await row_history.record(connection, revision)
+    await policy_row_history.record(connection, revision)
     return policy
 
 
@@ -94,7 +102,7 @@ async def candidate(connection: Connection, shipped: Shipped, in_force: Policy) 
 
     OvertakenError when ``in_force`` is newer than what ``connection`` sees.
     """
-    latest = await revisions.latest(connection)
+    latest = await policy_revisions.latest(connection)
     shared, bits, digest = await _derived(connection, in_force)
     newest = 0 if latest is None else latest.revision
     if in_force.revision > newest:
@@ -118,7 +126,7 @@ async def drift(connection: Connection, in_force: Policy | None = None) -> str |
     Only reads, from a snapshot. ``in_force`` saves work, as in ``publish_if_changed``. Raises PolicyError if
     no policy can be built.
     """
-    latest = await revisions.latest(connection)
+    latest = await policy_revisions.latest(connection)
     if latest is None:
         return "no policy has been published"
     shared, _, digest = await _derived(connection, in_force)
@@ -145,7 +153,7 @@ class _Base(NamedTuple):
 
 async def _base(connection: Connection, seals: RevisionSeals, *, anew: bool) -> _Base:
     await seals.learn(connection)
-    latest = await revisions.latest(connection)
+    latest = await policy_revisions.latest(connection)
     if latest is None:
         return _Base(0, None, 0, False)
     judgement = seals.judge(latest)
@@ -160,7 +168,7 @@ async def _base(connection: Connection, seals: RevisionSeals, *, anew: bool) -> 
         reason=judgement.reason,
     )
     passed_over = 1
-    async for revision in revisions.older(connection, latest.revision):
+    async for revision in policy_revisions.older(connection, latest.revision):
         if seals.judge(revision).is_trusted:
             return _Base(latest.revision, revision, passed_over, False)
         passed_over += 1
@@ -173,12 +181,12 @@ async def _sealed_from(connection: Connection, seals: RevisionSeals, revision: i
         return None
     if seals.sealed_from is not None and seals.sealed_from <= revision:
         return seals.sealed_from
-    return revision if seals.can_all_seal(await workers.present(connection)) else None
+    return revision if seals.can_all_seal(await policy_workers.present(connection)) else None
 
 
 async def _seal(connection: Connection, seals: RevisionSeals, revision: int) -> None:
-    if seals.key_ids and (made := await revisions.read(connection, revision)) is not None:
-        await revisions.seal(connection, {revision: seals.made_for(made)})
+    if seals.key_ids and (made := await policy_revisions.read(connection, revision)) is not None:
+        await policy_revisions.seal(connection, {revision: seals.made_for(made)})
 
 
 async def _tampered(connection: Connection, base: _Base, stored: Stored, in_force: Policy | None) -> int:
@@ -191,7 +199,7 @@ async def _tampered(connection: Connection, base: _Base, stored: Stored, in_forc
         and not await _differ(stored, in_force.shared)
     ):
         return 0
-    tampered_count = await history.tampered(connection, base.trusted.revision)
+    tampered_count = await policy_history.tampered(connection, base.trusted.revision)
     if tampered_count:
         _log.error(
             "published policy lines were changed past the service",

@@ -10,8 +10,8 @@ from typing import Final
 from service.authz.engine.policy import Policy
 from service.authz.publishing.live import LivePolicy
 from service.errors import RevisionUnknown, Unavailable
+from service.records import policy_revisions
 from service.records.database.transactions import Database
-from service.records.policy import revisions
 
 PATIENCE: Final = 2.0
 """Seconds that a request waits for a revision, including the check that it exists."""
@@ -88,7 +88,7 @@ def reader_of(database: Database) -> Callable[[], Awaitable[int]]:
 
     async def read() -> int:
         async with database.transaction() as connection:
-            latest = await revisions.latest(connection)
+            latest = await policy_revisions.latest(connection)
         return 0 if latest is None else latest.revision
 
     return read

@@ -8,7 +8,7 @@ from typing import Final
 import structlog
 
 from service.authz.publishing.shipped import OWN_DIGESTS
-from service.records.policy.workers import PolicyWorker
+from service.records.policy_workers import PolicyWorker
 
 _log = structlog.get_logger()
 

@@ -22,11 +22,9 @@ from service.authz.publishing.static_policies import StaticPolicies
 from service.errors import Unavailable
 from service.kernel.metrics import Health, State
 from service.keyspace import Announcement
-from service.records import bit_positions
+from service.records import bit_positions, policy_revisions, policy_workers
 from service.records.database.transactions import Database
-from service.records.policy import revisions
-from service.records.policy import workers as policy_workers
-from service.records.policy.workers import REPORT_EVERY, NodeFacts, PolicyWorker
+from service.records.policy_workers import REPORT_EVERY, NodeFacts, PolicyWorker
 
 POLL_EVERY: Final = 0.5
 """Seconds between two reads of the database without announcements."""
@@ -139,8 +137,8 @@ class PolicyWatch:
 
     async def _newest_of_database(self, announced: Announcement) -> Newest | None:
         async with self._database.transaction(even_if_emptied=True) as connection:
-            mark = await revisions.newest(connection)
-            latest = await revisions.latest(connection)
+            mark = await policy_revisions.newest(connection)
+            latest = await policy_revisions.latest(connection)
             if latest is not None:
                 await self._live.follow_restore_epoch(connection, latest.revision)
                 judgement = await self._live.seals.judged(connection, latest)
@@ -313,7 +311,7 @@ class PolicyWatch:
             return False
         announced = await self._read_announced()
         try:
-            if await revisions.newest(self._database) != seen.mark or seen.is_behind(announced):
+            if await policy_revisions.newest(self._database) != seen.mark or seen.is_behind(announced):
                 return False
             await self._report()
         except Unavailable as refusal:

@@ -10,9 +10,9 @@ from service.authz.engine.lines import Lines
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import Rule
 from service.authz.publishing.shipped import Shipped
+from service.records import policy_history
 from service.records.database.transactions import Connection
-from service.records.policy import history
-from service.records.policy.history import Place
+from service.records.policy_history import Place
 
 
 class PastPolicies:
@@ -37,8 +37,8 @@ class PastPolicies:
         """
         async with self._turn:
             await self.seals.require(connection, revision)
-            lines = await history.lines_at(connection, revision, place)
+            lines = await policy_history.lines_at(connection, revision, place)
             return await asyncio.to_thread(self._build, lines, revision)
 
-    def _build(self, lines: list[history.PublishedLine], revision: int) -> Policy:
+    def _build(self, lines: list[policy_history.PublishedLine], revision: int) -> Policy:
         return self.shipped.policy(Lines(Rule(*line) for line in lines), {}, revision)

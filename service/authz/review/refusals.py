@@ -23,11 +23,11 @@ from service.authz.review.subjects import Subject, subject_with
 from service.errors import BadRequest, NotFound
 from service.kernel.codes import HeldCodes
 from service.kernel.services import PORTCULLIS, split_object
+from service.records import accounts
 from service.records.database.transactions import Connection
 from service.records.logs import queries
 from service.records.logs.queries import OperationDetail
-from service.records.policy.history import Place
-from service.records.users import accounts
+from service.records.policy_history import Place
 
 PolicyAt = Callable[[Place | None], Awaitable[Policy]]
 """Returns the policy of a decision, as far as it is needed to decide about a place; whole without one."""

@@ -21,9 +21,8 @@ from service.authz.publishing.shipped import MODEL, POLICIES, Lint, Shipped, rea
 from service.authz.review.impact import Standing
 from service.authz.review.past import PastPolicies
 from service.kernel.services import PORTCULLIS
-from service.records import role_holdings
+from service.records import policy_history, policy_revisions, role_holdings
 from service.records.database.transactions import Connection, Database
-from service.records.policy import history, revisions
 
 LINES: Final = "policy.csv"
 
@@ -128,14 +127,14 @@ async def read_policy(source: Source, past: PastPolicies, database: Database | N
         live = LivePolicy(past.shipped, past.seals)
         await live.load(database)
         return live.current
-    async with database.snapshot(within=history.READ_WITHIN) as connection:
+    async with database.snapshot(within=policy_history.READ_WITHIN) as connection:
         return await past_policy(connection, past, source.revision)
 
 
 async def past_policy(connection: Connection, past: PastPolicies, revision: int) -> Policy:
     """Return the whole policy of ``revision``; PolicyError if its lines are not kept, RevisionUntrusted."""
-    if not await history.is_kept(connection, revision):
-        latest = await revisions.latest(connection)
+    if not await policy_history.is_kept(connection, revision):
+        latest = await policy_revisions.latest(connection)
         newest = "none is published" if latest is None else f"the newest is {latest.revision}"
         raise PolicyError(f"There is no revision {revision}, or its lines were not kept; {newest}")
     return await past.of(connection, revision)

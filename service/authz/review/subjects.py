@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from service.errors import ValidationFailed
 from service.kernel.codes import HeldCodes, is_code
-from service.records import role_holdings, role_rights
+from service.records import accounts, role_holdings, role_rights
 from service.records.database.transactions import Connection
-from service.records.users import accounts
 
 
 @dataclass(frozen=True, slots=True)

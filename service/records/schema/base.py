@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from sqlalchemy import (
     BigInteger,
     CheckConstraint,
     Column,
+    ColumnElement,
     DateTime,
     Identity,
     Integer,
     MetaData,
     Text,
     func,
+    literal,
     text,
 )
 
@@ -59,3 +62,12 @@ def versioned() -> tuple[Column[Any], CheckConstraint, Column[Any], Column[Any],
         moment("update_time"),
         Column("updated_by", Text, default=acting, onupdate=acting),
     )
+
+
+def past() -> ColumnElement[datetime]:
+    """Return the SQL of the earlier of the database's time and of this machine's, as of this call.
+
+    For what can't be undone when it has turned out that a clock was ahead: to delete what is over, and to use
+    again what nobody should mean any more.
+    """
+    return func.least(func.now(), literal(datetime.now(UTC)))

@@ -12,13 +12,12 @@ from sqlalchemy import BigInteger, Interval, bindparam, delete, func, insert, or
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.kernel.target import Target
-from service.records import role_rights
+from service.records import bans, role_rights
 from service.records.database.prepared import PreparedSelect, Source
 from service.records.database.row_mapper import RowMapper
 from service.records.role_rights import Rights
 from service.records.schema import api_key, user, user_ban
-from service.records.users import bans
-from service.records.users.listing import Status, UserNames
+from service.records.user_list import Status, UserNames
 
 USE_EVERY: Final = 60
 """Seconds between two notes that a key was used."""

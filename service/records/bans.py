@@ -15,8 +15,8 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.kernel.target import Target
-from service.records.database.past import past
 from service.records.schema import user, user_ban
+from service.records.schema.base import past
 
 DISABLED: Final = "disabled"
 """The reason in the denial of a disabled user."""

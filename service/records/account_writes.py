@@ -21,7 +21,7 @@ from service.kernel.names import name_key
 from service.kernel.target import NewAccount, Target
 from service.records.database.row_mapper import column_values
 from service.records.schema import role, user, user_role
-from service.records.users.listing import UserValues
+from service.records.user_list import UserValues
 
 TAKEN = "The user name is taken"
 

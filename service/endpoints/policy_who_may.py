@@ -24,7 +24,7 @@ from service.authz.review.access import (
 from service.authz.review.concurrency import ConcurrencyLimit
 from service.authz.review.sources import standing_of
 from service.authz.review.subjects import Subject, subject_of
-from service.endpoints.policy.layers import AskedLayer, Code, Name, PassedLayer, RoleCode, passed
+from service.endpoints.policy_layers import AskedLayer, Code, Name, PassedLayer, RoleCode, passed
 from service.endpoints.shown_services import ServiceName
 from service.errors import BadRequest, ValidationFailed
 from service.kernel.services import PORTCULLIS

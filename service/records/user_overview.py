@@ -13,7 +13,7 @@ from service.errors import ValidationFailed
 from service.kernel.identity import Kind
 from service.records.database.row_mapper import RowMapper
 from service.records.schema import menu, role, role_menu, user, user_role
-from service.records.users.listing import Status
+from service.records.user_list import Status
 
 
 @dataclass(frozen=True, slots=True)

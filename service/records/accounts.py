@@ -11,12 +11,11 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.kernel.identity import Kind
 from service.kernel.names import name_key
-from service.records import role_rights
+from service.records import bans, role_rights
 from service.records.database.prepared import PreparedSelect, Source
 from service.records.database.row_mapper import RowMapper
 from service.records.schema import user, user_ban
-from service.records.users import bans
-from service.records.users.listing import Status, UserNames, UserValues
+from service.records.user_list import Status, UserNames, UserValues
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

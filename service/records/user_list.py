@@ -15,6 +15,7 @@ from service.kernel.fields import ITS_TYPE, Field, declared
 from service.kernel.identity import Kind
 from service.kernel.names import name_fault, name_key, text_fault
 from service.kernel.value_rules import AVATAR, EMAIL, PHONE, service_fault
+from service.records.bans import in_force, with_bans
 from service.records.database.filters import (
     ELSEWHERE,
     Condition,
@@ -28,7 +29,6 @@ from service.records.database.paging import Page, order_by, page_of
 from service.records.database.prepared import PreparedSelect
 from service.records.database.row_mapper import RowMapper
 from service.records.schema import role, user, user_ban, user_role
-from service.records.users.bans import in_force, with_bans
 
 Status = Literal["enabled", "disabled"]
 Gender = Literal["female", "male", "other"]

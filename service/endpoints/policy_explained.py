@@ -17,9 +17,9 @@ from service.authz.review.openings import WouldOpen, would_open
 from service.authz.review.origins import Origins, origins_of
 from service.authz.review.refusals import PolicyAt
 from service.authz.review.subjects import Subject
-from service.endpoints.policy.layers import Code, FiredCode, Line, RoleCode, Rows
+from service.endpoints.policy_layers import Code, FiredCode, Line, RoleCode, Rows
 from service.records.database.transactions import Connection
-from service.records.policy.history import Place
+from service.records.policy_history import Place
 from service.web.messages.schema import Id, Moment, Schema
 
 

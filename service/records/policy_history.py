@@ -28,7 +28,7 @@ from sqlalchemy.sql.base import ReadOnlyColumnCollection
 
 from service.kernel.cooperative_yield import CooperativeYield
 from service.kernel.services import PORTCULLIS
-from service.records.policy.lines import give_way_if_async
+from service.records.policy_lines import give_way_if_async
 from service.records.schema import policy_line, policy_revision
 
 Place: TypeAlias = tuple[str, str, str] | str

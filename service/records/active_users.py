@@ -9,10 +9,10 @@ from typing import Final
 from sqlalchemy import ARRAY, BigInteger, Text, any_, bindparam, exists, func, or_, select
 
 from service.kernel.identity import Kind
+from service.records import bans
 from service.records.database.prepared import PreparedSelect, Source
 from service.records.database.row_mapper import RowMapper
 from service.records.schema import menu, role, role_menu, user, user_ban, user_role
-from service.records.users import bans
 
 
 @dataclass(frozen=True, slots=True)

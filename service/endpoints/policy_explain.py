@@ -19,17 +19,17 @@ from service.authz.review.access import request_path
 from service.authz.review.concurrency import ConcurrencyLimit
 from service.authz.review.explain import Explanation, ObjectExplanation, explain, explain_object
 from service.authz.review.past import PastPolicies
-from service.endpoints.policy.explained import Explained, explained_answer, refusal_answer
-from service.endpoints.policy.revisions import require_kept
-from service.endpoints.policy.who_may import Method, place_of
+from service.endpoints.policy_explained import Explained, explained_answer, refusal_answer
+from service.endpoints.policy_revisions import require_kept
+from service.endpoints.policy_who_may import Method, place_of
 from service.endpoints.shown_services import ServiceName
 from service.errors import Conflict, NotFound, PermissionDenied, RevisionUntrusted, ValidationFailed
 from service.kernel.codes import MAX_CODE_LENGTH, HeldCodes, is_code
 from service.kernel.identity import Caller
 from service.kernel.services import PORTCULLIS
+from service.records import policy_history
 from service.records.database.transactions import Connection, Database
-from service.records.policy import history
-from service.records.policy.history import Place
+from service.records.policy_history import Place
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import example_body, logged, named, needs, refuses
 from service.web.messages.schema import Revision, Schema, whole
@@ -103,7 +103,7 @@ class Explain:
         revision = self._revision(body)
         async with self._concurrency.turn():
             event = None if asking else await self._event(body.decision_id)
-            async with self._database.snapshot(within=history.READ_WITHIN) as connection:
+            async with self._database.snapshot(within=policy_history.READ_WITHIN) as connection:
                 past = _Past(connection, policy, self._past, revision)
                 await past.require_kept("decisionId" if body.revision is None else "revision")
                 if asking is None:

@@ -9,10 +9,10 @@ from typing import Final
 from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from service.records import user_list
 from service.records.database.row_mapper import RowMapper
 from service.records.schema import role, user, user_role
-from service.records.users import listing
-from service.records.users.listing import User, UserValues
+from service.records.user_list import User, UserValues
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +37,7 @@ async def directory(
     """Return the existing users by the keys of their names, and the existing roles by code."""
     named = select(user.c.id, user.c.user_name_key).where(user.c.user_name_key.in_(keys))
     key_of = {row.id: row.user_name_key for row in await connection.execute(named)}
-    users = await listing.read_all(connection, list(key_of))
+    users = await user_list.read_all(connection, list(key_of))
     return Directory({key_of[record.id]: record for record in users}, await role_ids(connection, role_codes))
 
 

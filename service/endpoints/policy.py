@@ -12,7 +12,7 @@ from service.authz.engine.rules import LayerName
 from service.authz.publishing.changes import PolicyChanges
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.watch import PolicyWatch
-from service.endpoints.policy.layers import Line
+from service.endpoints.policy_layers import Line
 from service.errors import Conflict
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import logged, named, needs, publishes, refuses

@@ -15,13 +15,13 @@ from service.authz.review.concurrency import ConcurrencyLimit
 from service.authz.review.impact import Standing
 from service.authz.review.past import PastPolicies
 from service.authz.review.sources import standing_of
-from service.endpoints.policy.access_diff import Access, access_answer
+from service.endpoints.policy_access_diff import Access, access_answer
 from service.errors import NotFound, RevisionUntrusted, ValidationFailed
+from service.records import policy_history, policy_revisions
 from service.records.database import paging
 from service.records.database.transactions import Connection, Database
-from service.records.policy import history, revisions
-from service.records.policy.history import ALL, Part, PublishedLine
-from service.records.policy.revisions import PolicyRevision, RevisionFilter
+from service.records.policy_history import ALL, Part, PublishedLine
+from service.records.policy_revisions import PolicyRevision, RevisionFilter
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import named, needs, refuses
 from service.web.messages.schema import (
@@ -171,7 +171,7 @@ class RevisionList:
     async def on_get(self, context: RequestContext, query: RevisionQuery) -> Page[PublishedRevision]:
         """List the published revisions of the policy, newest first: all, or those of a time or a user."""
         async with self._database.snapshot() as connection:
-            page = await revisions.page(connection, query.criteria, page=query.page, size=query.size)
+            page = await policy_revisions.page(connection, query.criteria, page=query.page, size=query.size)
             await self._seals.learn(connection)
         judged = tuple(_Judged.of(revision, self._seals.judge(revision)) for revision in page.items)
         return page_answer(query, paging.Page(judged, page.total), PublishedRevision)
@@ -189,8 +189,8 @@ class OneRevision:
     @named("getRevision")
     async def on_get(self, context: RequestContext, query: LinesQuery, revision: Id) -> RevisionChanges:
         """Read a revision of the policy, with the lines of the stored policy that it added and removed."""
-        async with self._database.snapshot(within=history.READ_WITHIN) as connection:
-            stored = await revisions.read(connection, revision)
+        async with self._database.snapshot(within=policy_history.READ_WITHIN) as connection:
+            stored = await policy_revisions.read(connection, revision)
             if stored is None:
                 raise NotFound("There is no such revision")
             return await changes_answer(connection, self._seals, stored, query.part)
@@ -202,11 +202,11 @@ async def changes_answer(
     """Return the revision with ``part`` of the lines that it added and removed, if they are as published."""
     judgement = await seals.judged_with_lines(connection, revision)
     if revision.prior_revision is not None and judgement.is_trusted:
-        prior = await revisions.read(connection, revision.prior_revision)
+        prior = await policy_revisions.read(connection, revision.prior_revision)
         if prior is not None and not (await seals.judged_with_lines(connection, prior)).is_trusted:
             judgement = Judgement("forged", f"revision {prior.revision} before it is not as it was published")
     is_kept = revision.added is not None and judgement.is_trusted
-    kept = await history.changes_of(connection, revision.revision, part) if is_kept else None
+    kept = await policy_history.changes_of(connection, revision.revision, part) if is_kept else None
     return RevisionChanges(
         **msgspec.structs.asdict(PublishedRevision.of(_Judged.of(revision, judgement))),
         added_lines=None if kept is None else _texts(kept.added),
@@ -232,11 +232,11 @@ class Diff:
         With the model and the endpoint lines of this node, and the current roles and users.
         """
         async with self._concurrency.turn():
-            async with self._database.snapshot(within=history.READ_WITHIN) as connection:
+            async with self._database.snapshot(within=policy_history.READ_WITHIN) as connection:
                 await require_kept(connection, "from", query.from_)
                 await require_kept(connection, "to", query.to)
                 await self._past.seals.require(connection, query.from_, query.to)
-                changed_lines = await history.difference(connection, query.from_, query.to, query.part)
+                changed_lines = await policy_history.difference(connection, query.from_, query.to, query.part)
                 compared = await self._policies(connection, query) if query.access else None
             part = PartQuery(page=query.page, size=query.access_size)
             access = (
@@ -258,7 +258,7 @@ class Diff:
 
 async def require_kept(connection: Connection, name: str, revision: int) -> None:
     """Return when the lines of ``revision`` are kept; ValidationFailed for the field ``name`` else."""
-    if not await history.is_kept(connection, revision):
+    if not await policy_history.is_kept(connection, revision):
         raise ValidationFailed((name, "There is no such revision, or its lines were not kept"))
 
 

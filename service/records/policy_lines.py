@@ -13,8 +13,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.util.concurrency import await_only, in_greenlet
 
 from service.kernel.cooperative_yield import CooperativeYield
-from service.records.policy import revisions
-from service.records.policy.revisions import NewRevision
+from service.records import policy_revisions
+from service.records.policy_revisions import NewRevision
 from service.records.schema import casbin_rule
 
 ObjectKey: TypeAlias = tuple[str, str]
@@ -88,12 +88,12 @@ async def publish(
     lines; it is taken here again, in case the caller has not. 300,000 new lines take some seconds: open the
     transaction with ``within``.
     """
-    await revisions.lock(connection)
+    await policy_revisions.lock(connection)
     if mend:
         await connection.execute(delete(casbin_rule).where(~_IS_LINE))
     if changed:
         await _replace(connection, changed)
-    revision = await revisions.add(connection, new, least=least)
+    revision = await policy_revisions.add(connection, new, least=least)
     await connection.execute(select(func.pg_notify(CHANNEL, str(revision))))
     return revision
 

@@ -11,8 +11,8 @@ from service.authz.review.concurrency import ConcurrencyLimit
 from service.authz.review.impact import Standing
 from service.authz.review.matrix import Matrix
 from service.authz.review.sources import standing_of
-from service.endpoints.policy.layers import Name, RoleCode
-from service.endpoints.policy.who_may import WITHIN
+from service.endpoints.policy_layers import Name, RoleCode
+from service.endpoints.policy_who_may import WITHIN
 from service.records.database.transactions import Database
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import named, needs

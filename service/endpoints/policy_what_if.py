@@ -11,7 +11,7 @@ from service.authz.review.concurrency import ConcurrencyLimit
 from service.authz.review.impact import Differences, Standing
 from service.authz.review.sources import standing_of
 from service.authz.review.what_if import what_if
-from service.endpoints.policy.who_may import WITHIN
+from service.endpoints.policy_who_may import WITHIN
 from service.records.database.transactions import Database
 from service.web.messages.context import RequestContext
 from service.web.messages.dry_run import AccessChange

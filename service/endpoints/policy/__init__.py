@@ -1,1 +1,0 @@
-"""The policy in force: ``/api/policy``."""

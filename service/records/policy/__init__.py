@@ -1,1 +1,0 @@
-"""``sys.casbin_rule``, ``sys.policy_revision`` and ``sys.policy_worker``: the published policy."""

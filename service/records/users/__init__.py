@@ -1,1 +1,0 @@
-"""``sys.user`` and the roles given to users."""
