@@ -36,10 +36,10 @@ async def create(unit: UnitOfWork, values: ResourceValues) -> Resource:
     ``ValidationFailed`` for an unknown service, and for a path that resources of the service can't have.
     """
     check_record(values)
-    router = await router_of(unit.connection, values.service or PORTCULLIS)
+    router = await router_of(unit.connection, values.service)
     unit.check.require_service("create", router.name)
     route = _require_path(router, values)
-    if values.enabled is not False:
+    if values.enabled:
         await require_taking(unit.connection, unit.check, router, route)
     authorized()
     await require_free(unit.connection, router, route)
@@ -58,7 +58,7 @@ async def update(unit: UnitOfWork, resource_id: int, given: Mapping[str, Any], m
     check_values(ResourceValues, given)
     before, router = await _for_change(unit, resource_id, "update", match)
     values = merged(ResourceValues, before, given)
-    if values.service not in (None, before.service):
+    if values.service != before.service:
         raise Conflict("A resource can't be moved to another service", rule="fixed", field="service")
     route = _require_path(router, values)
     moves = _requests(before.method, before.path) != _requests(*route)

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Final, Literal
 from urllib.parse import unquote
 
 from service.authz.engine.paths import shape
+from service.kernel.fields import fields_of
 from service.kernel.services import PORTCULLIS, split_object
+from service.records.menus import MenuValues
 from service.records.openings import OpenTo
+from service.records.resources import ResourceValues
+from service.records.roles import RoleValues
+from service.records.services import ServiceValues
 
 Kind = Literal["menu", "button", "service", "resource", "role"]
 """What an object of the state is."""
@@ -51,8 +56,8 @@ class ResourceState:
     ``buttons`` are the sorted codes that it is bound to; ``opened`` is the word of its opening.
     """
 
-    code: str
-    name: str
+    resource_code: str
+    resource_name: str
     description: str | None = None
     enabled: bool = True
     opened: OpenTo | None = None
@@ -60,28 +65,39 @@ class ResourceState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ServiceState:
+class ServiceState(ServiceValues):
     """Another service, whose key is its name; ``opened`` is the word that opens what is not registered."""
 
-    description: str | None = None
-    ignore_case: bool = False
-    ignore_trailing_slash: bool = False
-    allow_preflight: bool = False
     opened: OpenTo | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RoleState:
+class RoleState(RoleValues):
     """A role, whose key is its code; it gives the Menus with the keys ``menus`` and the codes ``buttons``."""
 
-    name: str
-    description: str | None = None
-    enabled: bool = True
     menus: tuple[str, ...] = ()
     buttons: tuple[str, ...] = ()
 
 
 Item = MenuState | ButtonState | ServiceState | ResourceState | RoleState
+
+STATES: Final[Mapping[Kind, type[Any]]] = {
+    "menu": MenuState,
+    "button": ButtonState,
+    "service": ServiceState,
+    "resource": ResourceState,
+    "role": RoleState,
+}
+"""The type of the objects of each kind."""
+
+RECORDS: Final[Mapping[Kind, type[Any]]] = {
+    "menu": MenuValues,
+    "button": MenuValues,
+    "service": ServiceValues,
+    "resource": ResourceValues,
+    "role": RoleValues,
+}
+"""The records whose declared fields the objects have, by the same names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +120,29 @@ class State:
             "role": self.roles,
         }
         return kinds[kind]
+
+
+def require_whole(states: Mapping[Kind, type[Any]], records: Mapping[Kind, type[Any]]) -> None:
+    """Raise TypeError for a declared field that state files have nowhere, and that does not say so."""
+    shown = {(records[kind], field.name) for kind, state in states.items() for field in fields(state)}
+    for record in records.values():
+        for name, field in fields_of(record).items():
+            if field.in_state and (record, name) not in shown:
+                raise TypeError(f"{record.__name__}.{name} is not in state files, and does not say so")
+
+
+require_whole(STATES, RECORDS)
+
+
+def values_of(kind: Kind, item: object) -> dict[str, Any]:
+    """Return the fields of ``item``, a record or a state, that the record and the state of ``kind`` share."""
+    names = [field.name for field in fields(STATES[kind]) if field.name in fields_of(RECORDS[kind])]
+    return {name: getattr(item, name) for name in names}
+
+
+def short_name(kind: Kind, name: str) -> str:
+    """Return the name of a field without the noun: ``name`` of a role for ``role_name``."""
+    return name.removeprefix(f"{kind}_")
 
 
 def state_of(objects: Mapping[Kind, Mapping[str, Any]]) -> State:

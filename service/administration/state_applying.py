@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from service.administration import menu_edits, resource_edits, role_edits, service_edits, stored_state
@@ -20,6 +20,7 @@ from service.administration.state import (
     State,
     above,
     identity,
+    values_of,
 )
 from service.administration.state_edits import Edit, Edits, edits_between
 from service.administration.stored_state import Stored
@@ -153,28 +154,29 @@ class _Application:
     async def _menu(self, edit: Edit, item: MenuState | ButtonState) -> None:
         place = above(edit.key) if isinstance(item, MenuState) else item.menu
         code = None if isinstance(item, MenuState) else edit.key
-        fields = {name: value for name, value in asdict(item).items() if name != "menu"}
-        parent = None if place is None else self._ids["menu", place]
-        values = MenuValues(**fields, parent_id=parent, auth_mark=code)
+        values = values_of(edit.kind, item) | {
+            "parent_id": None if place is None else self._ids["menu", place],
+            "auth_mark": code,
+        }
         if edit.before is None:
             self._unit.require_request("POST", "/api/menu")
             menu_type: MenuType = "Menu" if code is None else "Button"
-            self._note(edit, (await menu_edits.create(self._unit, menu_type, values)).id)
+            self._note(edit, (await menu_edits.create(self._unit, menu_type, MenuValues(**values))).id)
         else:
             self._unit.require_request("PUT", "/api/menu/{id}", self._id(edit))
-            await menu_edits.update(self._unit, self._id(edit), None, asdict(values), unconditionally)
+            await menu_edits.update(self._unit, self._id(edit), None, values, unconditionally)
 
     async def _resource(self, edit: Edit, item: ResourceState) -> None:
         service, route = split_object(edit.key)
         method, _, path = route.partition(" ")
-        values = ResourceValues(item.name, item.code, method, path, item.description, item.enabled, service)
+        values = values_of("resource", item) | {"method": method, "path": path, "service": service}
         before = edit.before if isinstance(edit.before, ResourceState) else None
         if before is None:
             self._unit.require_request("POST", "/api/resource")
-            self._note(edit, (await resource_edits.create(self._unit, values)).id)
+            self._note(edit, (await resource_edits.create(self._unit, ResourceValues(**values))).id)
         elif edit.key != edit.old_key or replace(before, buttons=item.buttons, opened=item.opened) != item:
             self._unit.require_request("PUT", "/api/resource/{id}", self._id(edit))
-            await resource_edits.update(self._unit, self._id(edit), asdict(values), unconditionally)
+            await resource_edits.update(self._unit, self._id(edit), values, unconditionally)
         if item.buttons != (() if before is None else before.buttons):
             self._unit.require_request("PUT", "/api/resource/{id}/buttons", self._id(edit))
             buttons = [self._ids["button", code] for code in item.buttons]
@@ -182,15 +184,14 @@ class _Application:
         await self._open(service, self._id(edit), None if before is None else before.opened, item.opened)
 
     async def _service(self, edit: Edit, item: ServiceState) -> None:
-        fields = {name: value for name, value in asdict(item).items() if name != "opened"}
-        values = ServiceValues(**fields)
+        values = values_of("service", item)
         before = edit.before if isinstance(edit.before, ServiceState) else None
         if before is None:
             self._unit.require_request("POST", "/api/service")
-            self._note(edit, (await service_edits.create(self._unit, edit.key, values)).id)
+            self._note(edit, (await service_edits.create(self._unit, edit.key, ServiceValues(**values))).id)
         elif replace(before, opened=item.opened) != item:
             self._unit.require_request("PUT", "/api/service/{id}", self._id(edit))
-            await service_edits.update(self._unit, self._id(edit), fields, unconditionally)
+            await service_edits.update(self._unit, self._id(edit), values, unconditionally)
         await self._open(edit.key, None, None if before is None else before.opened, item.opened)
 
     async def _open(
@@ -208,11 +209,7 @@ class _Application:
             await service_edits.open_up(self._unit, service, resource_id, after)
 
     async def _role(self, edit: Edit, item: RoleState) -> None:
-        values: dict[str, Any] = {
-            "role_name": item.name,
-            "description": item.description,
-            "enabled": item.enabled,
-        }
+        values = values_of("role", item)
         before = edit.before if isinstance(edit.before, RoleState) else None
         if before is None:
             self._unit.require_request("POST", "/api/role")
@@ -249,15 +246,15 @@ def _unique(item: Item) -> str:
     """Return what no two objects of the kind may have in common, beside their key."""
     match item:
         case ResourceState():
-            return item.code
+            return item.resource_code
         case RoleState():
-            return name_key(item.name)
+            return name_key(item.role_name)
     return ""
 
 
 def _with_other_name(item: Item) -> Item:
     other = secrets.token_hex(16)
     if isinstance(item, RoleState):
-        return replace(item, name=other)
+        return replace(item, role_name=other)
     assert isinstance(item, ResourceState)  # noqa: S101 - those of _NAMED
-    return replace(item, code=other)
+    return replace(item, resource_code=other)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Final, Literal
 
-from service.administration.state import Item, Kind, State, identity, state_of
+from service.administration.state import Item, Kind, State, identity, short_name, state_of
 
 Action = Literal["create", "update", "delete"]
 
@@ -51,7 +51,7 @@ class Edit:
             old = field.default if self.before is None else getattr(self.before, field.name)
             if old != new:
                 kept = () if isinstance(new, tuple) else None
-                changed[field.name] = (kept if self.before is None else old, new)
+                changed[short_name(self.kind, field.name)] = (kept if self.before is None else old, new)
         return changed
 
 

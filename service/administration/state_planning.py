@@ -82,12 +82,12 @@ def _taken(state: State) -> Iterator[str]:
     """Yield why names and codes of ``state``, some of which only the database has, can't be stored."""
     codes: dict[str, str] = {}
     for key, resource in state.resources.items():
-        if (other := codes.setdefault(resource.code, key)) != key:
-            yield f"{other} and {key} have the same code, {resource.code}"
+        if (other := codes.setdefault(resource.resource_code, key)) != key:
+            yield f"{other} and {key} have the same code, {resource.resource_code}"
     names: dict[str, str] = {}
     for key, role in state.roles.items():
-        if (other := names.setdefault(name_key(role.name), key)) != key:
-            yield f"The roles {other} and {key} have the same name, {role.name}"
+        if (other := names.setdefault(name_key(role.role_name), key)) != key:
+            yield f"The roles {other} and {key} have the same name, {role.role_name}"
 
 
 async def _users_left(connection: Connection, current: Stored, edits: Edits) -> list[str]:

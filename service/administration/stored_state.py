@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from service.administration.state import (
     ButtonState,
@@ -19,6 +18,7 @@ from service.administration.state import (
     ordered,
     segment_of,
     state_of,
+    values_of,
 )
 from service.authz.engine.rules import UNREGISTERED
 from service.errors import Conflict
@@ -29,10 +29,6 @@ from service.records.menus import Menu
 from service.records.openings import OpenTo
 from service.records.resources import Resource
 from service.records.roles import Role
-from service.records.services import StoredService
-
-_MENU_FIELDS: Final = ("title", "name", "path", "component", "icon", "sort", "enabled")
-_BUTTON_FIELDS: Final = ("title", "name", "icon", "sort", "enabled")
 
 Pairs = Iterable[tuple[int, int]]
 
@@ -59,7 +55,12 @@ async def read(connection: Connection) -> Stored:
         {
             "menu": _menus(tree, keys),
             "button": _buttons(tree, keys),
-            "service": {service.name: _service(service, opened) for service in others},
+            "service": {
+                other.name: ServiceState(
+                    **values_of("service", other), opened=opened.get(object_of(other.name, UNREGISTERED))
+                )
+                for other in others
+            },
             "resource": _resources(registered, bound, keys, opened),
             "role": _roles(known, given, keys),
         }
@@ -105,9 +106,7 @@ def _keys(tree: Sequence[Menu]) -> dict[int, tuple[Kind, str]]:
 
 def _menus(tree: Sequence[Menu], keys: Keys) -> dict[str, MenuState]:
     return {
-        keys[menu.id][1]: MenuState(**{name: getattr(menu, name) for name in _MENU_FIELDS})
-        for menu in tree
-        if keys[menu.id][0] == "menu"
+        keys[item.id][1]: MenuState(**values_of("menu", item)) for item in tree if keys[item.id][0] == "menu"
     }
 
 
@@ -119,19 +118,8 @@ def _buttons(tree: Sequence[Menu], keys: Keys) -> dict[str, ButtonState]:
             place = None if menu.parent_id is None else keys[menu.parent_id]
             if place is not None and place[0] == "button":
                 raise Conflict(f"Button {code} is below a Button: correct that first", rule="consistent")
-            values = {name: getattr(menu, name) for name in _BUTTON_FIELDS}
-            buttons[code] = ButtonState(**values, menu=None if place is None else place[1])
+            buttons[code] = ButtonState(**values_of("button", menu), menu=None if place is None else place[1])
     return buttons
-
-
-def _service(service: StoredService, opened: Mapping[str, OpenTo]) -> ServiceState:
-    return ServiceState(
-        description=service.description,
-        ignore_case=service.ignore_case,
-        ignore_trailing_slash=service.ignore_trailing_slash,
-        allow_preflight=service.allow_preflight,
-        opened=opened.get(object_of(service.name, UNREGISTERED)),
-    )
 
 
 def _resources(
@@ -142,10 +130,7 @@ def _resources(
         codes[resource_id].append(keys[menu_id][1])
     return {
         resource.object: ResourceState(
-            code=resource.resource_code,
-            name=resource.resource_name,
-            description=resource.description,
-            enabled=resource.enabled,
+            **values_of("resource", resource),
             opened=opened.get(resource.object),
             buttons=tuple(sorted(codes[resource.id])),
         )
@@ -159,9 +144,7 @@ def _roles(known: Sequence[Role], given: Pairs, keys: Keys) -> dict[str, RoleSta
         gives[role_id].append(keys[menu_id])
     return {
         role.role_code: RoleState(
-            name=role.role_name,
-            description=role.description,
-            enabled=role.enabled,
+            **values_of("role", role),
             menus=tuple(ordered("menu", (key for kind, key in gives[role.id] if kind == "menu"))),
             buttons=tuple(sorted(key for kind, key in gives[role.id] if kind == "button")),
         )

@@ -20,6 +20,7 @@ from service.evaluation.questions import RequestTo
 from service.kernel.account_acts import BY_PERSON, refusal_of, where
 from service.kernel.identity import Caller, codes_asked
 from service.kernel.services import NAME
+from service.kernel.value_rules import whole
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import named, needs, subrequest
 from service.web.messages.original import (
@@ -33,7 +34,6 @@ from service.web.messages.original import (
     Original,
     original_of,
 )
-from service.web.messages.schema import whole
 from service.web.requests.guard import AuthorizationGuard
 
 ServiceName = Annotated[str, Meta(pattern=whole(NAME.pattern), examples=["orders"])]

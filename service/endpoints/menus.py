@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import Meta
 
 from service.administration.menu_tree import MAX_DEPTH
 from service.administration.menus import MenuChanges
 from service.authz.engine.policy import Policy
-from service.endpoints.field_types import Component, MenuPath, Sort, Text, Title
 from service.errors import Conflict, NotFound, PreconditionFailed, RateLimited
 from service.kernel.codes import MAX_CODE_LENGTH
+from service.kernel.value_rules import SHORT_LINE, SORT, bounds_of
 from service.records import menus
 from service.records.database.transactions import Database
 from service.web.messages.change_answers import published_answer
@@ -30,6 +30,7 @@ from service.web.messages.operation_metadata import (
 )
 from service.web.messages.partial_bodies import MergePatch, patch_of, replacement_of
 from service.web.messages.preconditions import answer_tag, unchanged, version_tag
+from service.web.messages.record_schemas import answer_of, body_of
 from service.web.messages.schema import (
     SEVERAL,
     Id,
@@ -46,57 +47,39 @@ from service.web.messages.schema import (
 
 MenuType = Literal["Menu", "Button"]
 
-AuthMark = Annotated[
-    str,
-    Meta(max_length=MAX_CODE_LENGTH, examples=["system:user:list"]),
-    Meta(
-        description="The permission code of a Button, unique: segments of `[a-z0-9_-]+` joined by `:`; a `*` "
-        "stands for a whole segment. A Menu has none."
-    ),
-]
 Parent = Annotated[
     Id | None, Meta(description=f"The Menu above; `null` at the top. There are at most {MAX_DEPTH} levels.")
 ]
 
 
+@answer_of(menus.MenuValues, before="bit_position", full=True)
 class Menu(Schema):
     """A Menu or a Button. Each edit increments `version`, which is its `ETag`."""
 
     id: Id
     parent_id: Id | None
     menu_type: MenuType
-    title: Title
+    title: Annotated[str, bounds_of(SHORT_LINE), Meta(examples=["Users"])]
     name: str | None
     path: str | None
     component: str | None
     icon: str | None
-    auth_mark: AuthMark | None
     bit_position: Annotated[int, Meta(ge=0)] | None
-    sort: Sort
+    sort: Annotated[int, bounds_of(SORT), Meta(description="Smaller values come first.")]
     enabled: bool
     version: Annotated[int, Meta(ge=1, examples=[3])]
     update_time: Moment
     updated_by: UpdatedBy
 
 
-class SavedMenuAnswer(Menu):
+class SavedMenuAnswer(Menu, kw_only=True):
     """The saved menu, and the policy revision from which it is in force."""
 
     policy_revision: Revision
 
 
-class _MenuFields(Schema, kw_only=True):
-    title: Title
-    name: Text | None = None
-    path: MenuPath | None = None
-    component: Component | None = None
-    icon: Text | None = None
-    auth_mark: AuthMark | None = None
-    sort: Sort | UnsetType = UNSET
-    enabled: bool | UnsetType = UNSET
-
-
-class NewMenu(_MenuFields, kw_only=True):
+@body_of(menus.MenuValues, before="menu_type")
+class NewMenu(Schema, kw_only=True):
     """A new menu; by default `enabled` is true and `sort` 0."""
 
     menu_type: MenuType

@@ -11,10 +11,10 @@ from service.administration.kicks import Kicks
 from service.authn.sessions import Sessions
 from service.endpoints.tokens import EndedDevice
 from service.errors import Conflict, NotFound
-from service.kernel.value_rules import BAN_REASON
+from service.kernel.value_rules import BAN_REASON, bounds_of
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import example_body, logged, named, needs, refuses
-from service.web.messages.schema import Moment, Page, PageQuery, Schema, moment, text_by
+from service.web.messages.schema import Moment, Page, PageQuery, Schema, moment
 
 LONGEST_BAN = 10 * 366 * 86_400
 """The longest ban with an end, in seconds; without ``seconds`` a ban has no end."""
@@ -116,7 +116,7 @@ class BanOrder(Schema):
     """Duration and reason of a ban; without `seconds` it lasts until it is cleared."""
 
     seconds: Annotated[int, Meta(ge=1, le=LONGEST_BAN, examples=[3600])] | None = None
-    reason: Annotated[str, text_by(BAN_REASON), Meta(examples=["password shared"])] = ""
+    reason: Annotated[str, bounds_of(BAN_REASON), Meta(examples=["password shared"])] = ""
 
 
 class Ban(Schema):

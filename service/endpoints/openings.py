@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import Meta
 
 from service.administration.openings import OpeningChanges
 from service.authz.engine.policy import Policy
 from service.authz.publishing.live import LivePolicy
-from service.endpoints.field_types import OpenTo
 from service.endpoints.shown_services import ServiceName, require_shown, shown_services
 from service.errors import Conflict, NotFound
 from service.records import openings
@@ -40,6 +39,11 @@ from service.web.messages.schema import (
     page_answer,
     sort_keys,
 )
+
+OpenTo = Annotated[
+    Literal["@login", "@anyone"],
+    Meta(description="`@login`: everybody who is logged in. `@anyone`: everybody."),
+]
 
 
 class ServiceOpening(Schema):

@@ -10,6 +10,7 @@ from msgspec import UNSET, Meta, Raw, UnsetType
 from service.audit.entries import LONGEST_TARGET
 from service.endpoints.log_views import LogQuery, LogView, Word, export_of, list_of
 from service.errors import NotFound
+from service.kernel.value_rules import whole
 from service.records.database.transactions import Database
 from service.records.logs import queries
 from service.records.logs.operation_events import OperationKind
@@ -17,7 +18,7 @@ from service.records.logs.queries import CHANGING_OPERATIONS, OPERATIONS, Operat
 from service.web.content.log_lists import Address, RequestId, TimePage, TraceId, UserName
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import named, needs, refuses
-from service.web.messages.schema import SEVERAL, Id, Moment, Schema, whole
+from service.web.messages.schema import SEVERAL, Id, Moment, Schema
 
 Kinds = Annotated[list[OperationKind], SEVERAL]
 Decisions = Annotated[list[Literal["allow", "deny"]], SEVERAL]

@@ -27,12 +27,13 @@ from service.errors import Conflict, NotFound, PermissionDenied, RevisionUntrust
 from service.kernel.codes import MAX_CODE_LENGTH, HeldCodes, is_code
 from service.kernel.identity import Caller
 from service.kernel.services import PORTCULLIS
+from service.kernel.value_rules import whole
 from service.records import policy_history
 from service.records.database.transactions import Connection, Database
 from service.records.policy_history import Place
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import example_body, logged, named, needs, refuses
-from service.web.messages.schema import Revision, Schema, whole
+from service.web.messages.schema import Revision, Schema
 
 DecisionId = Annotated[
     str,

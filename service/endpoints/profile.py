@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated
 
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import Meta
 
 from service.administration.accounts import Accounts
 from service.authn.password_change import PasswordChange
-from service.endpoints.users import Avatar, Email, Name, Phone
 from service.errors import Conflict, PreconditionFailed, RateLimited, RefreshRequired
 from service.kernel.identity import Caller
 from service.records import accounts as users
 from service.records.database.transactions import Database
-from service.records.user_list import Gender, read_all
+from service.records.user_list import UserValues, read_all
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import example_body, logged, login, named, refuses, tagged
 from service.web.messages.preconditions import answer_tag, unchanged, version_tag
+from service.web.messages.record_schemas import answer_of, body_of, own
 from service.web.messages.schema import Id, Schema, UpdatedBy
 
 
@@ -55,26 +55,18 @@ def _by_key(info: users.Info, caller: Caller) -> users.Info:
     return replace(info, permissions=tuple(sorted(caller.held.codes)))
 
 
+@body_of(UserValues, own, left_out="unset")
 class ProfileEdit(Schema):
     """An edit of the caller's profile: omitted fields are unchanged, null clears a field."""
 
-    nick_name: Name | UnsetType = UNSET
-    email: Email | UnsetType | None = UNSET
-    phone: Phone | UnsetType | None = UNSET
-    gender: Gender | UnsetType | None = UNSET
-    avatar: Avatar | UnsetType | None = UNSET
 
-
+@answer_of(UserValues, own)
 class OwnProfile(Schema):
     """The caller's profile; its `ETag` is `version`."""
 
     id: Id
     user_name: Annotated[str, Meta(examples=["heron"])]
     nick_name: Annotated[str, Meta(examples=["Heron"])]
-    email: str | None
-    phone: str | None
-    gender: Gender | None
-    avatar: str | None
     version: Annotated[int, Meta(ge=1, examples=[3])]
     updated_by: UpdatedBy
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
 from service.administration.resources import ResourceChanges
-from service.authz.engine.paths import MAX_REGISTERED_PATH, registered_fault
+from service.authz.engine.paths import registered_fault
 from service.authz.engine.policy import Policy
 from service.authz.publishing.live import LivePolicy
-from service.endpoints.field_types import Code, Description, Method, Name
 from service.endpoints.shown_services import ServiceName, require_shown, shown_services
 from service.errors import Conflict, NotFound, PreconditionFailed, ValidationFailed
 from service.records import resources
@@ -32,6 +31,7 @@ from service.web.messages.operation_metadata import (
 )
 from service.web.messages.partial_bodies import MergePatch, patch_of, replacement_of
 from service.web.messages.preconditions import answer_tag, unchanged, version_tag
+from service.web.messages.record_schemas import answer_of, body_of
 from service.web.messages.schema import (
     SEVERAL,
     Id,
@@ -46,7 +46,10 @@ from service.web.messages.schema import (
     sort_keys,
 )
 
+Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 
+
+@answer_of(resources.ResourceValues)
 class Resource(Schema):
     """A registered route. Each edit increments `version`, its `ETag`; bindings have their own `ETag`."""
 
@@ -56,42 +59,24 @@ class Resource(Schema):
     method: Method
     path: Annotated[str, Meta(examples=["/api/report/{id}"])]
     service: Annotated[str, Meta(examples=["portcullis"])]
-    description: str | None
-    enabled: bool
     version: Annotated[int, Meta(ge=1, examples=[3])]
     create_time: Moment
     update_time: Moment
     updated_by: UpdatedBy
 
 
-class SavedResource(Resource):
+class SavedResource(Resource, kw_only=True):
     """The saved resource, and the policy revision from which it is in force."""
 
     policy_revision: Revision
 
 
-Path = Annotated[
-    str,
-    Meta(max_length=MAX_REGISTERED_PATH, examples=["/api/report/{id}"]),
-    Meta(
-        description="Segments of `[A-Za-z0-9._~-]`, or `{name}` for one whole segment. Method and path are "
-        "unique, whatever the parameters are called."
-    ),
-]
-
-
+@body_of(resources.ResourceValues)
 class ResourceBody(Schema):
     """The values of a resource."""
 
-    resource_name: Name
-    resource_code: Code
-    method: Method
-    path: Path
-    description: Description | None = None
-    enabled: bool | UnsetType = UNSET
 
-
-class NewResource(ResourceBody):
+class NewResource(ResourceBody, kw_only=True):
     """A new resource, enabled by default, of this service (`portcullis`) or of another one for good."""
 
     service: ServiceName | UnsetType = UNSET

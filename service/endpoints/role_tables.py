@@ -7,11 +7,11 @@ from typing import Annotated
 from msgspec import UNSET, Meta, UnsetType
 
 from service.administration.role_import import RoleImport
-from service.endpoints.field_types import Description, RoleCode, RoleName
 from service.errors import Conflict, RowsRefused
 from service.records import role_tables
 from service.records.database.paging import batches
 from service.records.database.transactions import Database
+from service.records.roles import RoleCode, RoleValues
 from service.web.content.exports import JSON, JSON_LINES
 from service.web.content.imports import NO_KEYS, ExportQuery, ImportQuery, ImportReport, report_of, table_rows
 from service.web.content.streams import Stream
@@ -27,18 +27,17 @@ from service.web.messages.operation_metadata import (
     refuses_keys,
     sends,
 )
+from service.web.messages.record_schemas import body_of, in_tables
 from service.web.messages.schema import Schema
 
 Permission = Annotated[str, Meta(max_length=128, examples=["system:role:list"])]
 
 
+@body_of(RoleValues, in_tables, before="permissions", left_out="unset")
 class ImportedRole(Schema):
     """A role, identified by `roleCode`. Omitted fields are unchanged, or empty for a new role."""
 
     role_code: RoleCode
-    role_name: RoleName | UnsetType = UNSET
-    description: Description | UnsetType | None = UNSET
-    enabled: bool | UnsetType = UNSET
     permissions: Annotated[list[Permission], Meta(max_length=1000)] | UnsetType = UNSET
 
 

@@ -9,7 +9,6 @@ from msgspec import UNSET, Meta, UnsetType
 
 from service.administration.given_roles import Given
 from service.administration.roles import RoleChanges
-from service.endpoints.field_types import Description, RoleCode, RoleName
 from service.errors import Conflict, NotFound, PreconditionFailed, ValidationFailed
 from service.kernel.codes import MAX_CODE_LENGTH
 from service.records import roles
@@ -28,6 +27,7 @@ from service.web.messages.operation_metadata import (
 )
 from service.web.messages.partial_bodies import MergePatch, patch_of, replacement_of
 from service.web.messages.preconditions import answer_tag, content_tag, require_match, version_tag
+from service.web.messages.record_schemas import answer_of, body_of
 from service.web.messages.schema import (
     Id,
     Moment,
@@ -43,14 +43,13 @@ MOST = 10_000
 """The most menus and Buttons of a role in one request."""
 
 
+@answer_of(roles.RoleValues)
 class Role(Schema):
     """A named set of menus and Buttons. Each edit increments `version`, which is its `ETag`."""
 
     id: Id
     role_name: Annotated[str, Meta(examples=["Auditor"])]
     role_code: Annotated[str, Meta(examples=["auditor"])]
-    description: str | None
-    enabled: bool
     version: Annotated[int, Meta(ge=1, examples=[3])]
     create_time: Moment
     update_time: Moment
@@ -73,13 +72,11 @@ Permissions = Annotated[
 ]
 
 
+@body_of(roles.RoleValues)
 class RoleFields(Schema):
     """The values of a role; `enabled` by default."""
 
-    role_code: RoleCode
-    role_name: RoleName
-    description: Description | None = None
-    enabled: bool | UnsetType = UNSET
+    role_code: roles.RoleCode
 
 
 class NewRole(RoleFields, kw_only=True):

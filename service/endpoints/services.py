@@ -10,7 +10,6 @@ from msgspec import Meta
 from service.administration.services import ServiceChanges
 from service.authz.engine.policy import Policy
 from service.authz.publishing.live import LivePolicy
-from service.endpoints.field_types import Description
 from service.endpoints.shown_services import ServiceName, require_shown, shown_services
 from service.errors import Conflict, NotFound, PreconditionFailed
 from service.records import services
@@ -31,6 +30,7 @@ from service.web.messages.operation_metadata import (
 )
 from service.web.messages.partial_bodies import MergePatch, patch_of, replacement_of
 from service.web.messages.preconditions import answer_tag, unchanged, version_tag
+from service.web.messages.record_schemas import answer_of, body_of
 from service.web.messages.schema import (
     Id,
     Moment,
@@ -44,45 +44,29 @@ from service.web.messages.schema import (
     sort_keys,
 )
 
-IgnoreCase = Annotated[
-    bool, Meta(description="Whether its router takes `/Orders` and `/orders` for one path.")
-]
-IgnoreTrailingSlash = Annotated[
-    bool, Meta(description="Whether its router takes `/orders/` and `/orders` for one path.")
-]
-AllowPreflight = Annotated[
-    bool, Meta(description="Whether preflight requests, which carry no credentials, may pass.")
-]
 
-
+@answer_of(services.ServiceValues, full=True)
 class Service(Schema):
     """Another service. Each edit increments `version`, its `ETag`; the name stays."""
 
     id: Id
     name: ServiceName
     description: str | None
-    ignore_case: IgnoreCase
-    ignore_trailing_slash: IgnoreTrailingSlash
-    allow_preflight: AllowPreflight
     version: Annotated[int, Meta(ge=1, examples=[3])]
     create_time: Moment
     update_time: Moment
     updated_by: UpdatedBy
 
 
-class SavedService(Service):
+class SavedService(Service, kw_only=True):
     """The saved service, and the policy revision from which it is in force."""
 
     policy_revision: Revision
 
 
+@body_of(services.ServiceValues, left_out="default")
 class ServiceBody(Schema):
     """How the router of a service reads requests. What it takes for one path must be one resource."""
-
-    description: Description | None = None
-    ignore_case: IgnoreCase = False
-    ignore_trailing_slash: IgnoreTrailingSlash = False
-    allow_preflight: AllowPreflight = False
 
 
 @replacement_of(ServiceBody)

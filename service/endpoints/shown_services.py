@@ -10,8 +10,8 @@ from service.authz.engine.rules import SERVICE
 from service.authz.publishing.live import LivePolicy
 from service.errors import PermissionDenied
 from service.kernel.services import NAME, PORTCULLIS
+from service.kernel.value_rules import whole
 from service.web.messages.context import RequestContext
-from service.web.messages.schema import whole
 
 ServiceName = Annotated[str, Meta(max_length=32, pattern=whole(NAME.pattern), examples=["orders"])]
 """The name of a service; `portcullis` is this one."""

@@ -24,10 +24,11 @@ from service.errors import (
     Unauthenticated,
 )
 from service.kernel.device import DEVICE
+from service.kernel.value_rules import whole
 from service.web.messages.context import RequestContext
 from service.web.messages.cookies import Cookies
 from service.web.messages.operation_metadata import example_body, logged, named, public, refuses, refuses_keys
-from service.web.messages.schema import Document, Schema, whole
+from service.web.messages.schema import Document, Schema
 
 _NO_KEYS: Final = "its answer holds tokens, which are never kept"
 

@@ -8,12 +8,13 @@ from msgspec import UNSET, Meta, UnsetType
 
 from service.administration.user_edits import MAX_ROLES
 from service.administration.user_import import UserImport
-from service.endpoints.users import Name, UserFields
+from service.endpoints.users import Name
 from service.errors import Conflict, RowsRefused
 from service.kernel.identity import Kind
 from service.records import user_tables
 from service.records.database.paging import batches
 from service.records.database.transactions import Database
+from service.records.user_list import UserValues
 from service.web.content.exports import JSON, JSON_LINES
 from service.web.content.imports import NO_KEYS, ExportQuery, ImportQuery, ImportReport, report_of, table_rows
 from service.web.content.streams import Stream
@@ -29,11 +30,14 @@ from service.web.messages.operation_metadata import (
     refuses_keys,
     sends,
 )
+from service.web.messages.record_schemas import body_of, in_tables
+from service.web.messages.schema import Schema
 
 RoleCode = Annotated[str, Meta(max_length=64, examples=["auditor"])]
 
 
-class ImportedUser(UserFields, kw_only=True):
+@body_of(UserValues, in_tables, before="kind", left_out="unset")
+class ImportedUser(Schema, kw_only=True):
     """A user, identified by `userName`. Omitted fields are unchanged; `roles` are the codes of all roles."""
 
     user_name: Name

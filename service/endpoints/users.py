@@ -11,11 +11,9 @@ from service.administration.accounts import Accounts
 from service.administration.user_edits import MAX_ROLES, NewUser
 from service.errors import Conflict, NotFound, PreconditionFailed
 from service.kernel.identity import Kind
-from service.kernel.names import MAX_NAME_LENGTH
-from service.kernel.value_rules import AVATAR, EMAIL, PHONE
 from service.records import user_list
 from service.records.database.transactions import Database
-from service.records.user_list import Gender, Status
+from service.records.user_list import Status
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import (
     created,
@@ -31,6 +29,7 @@ from service.web.messages.operation_metadata import (
 )
 from service.web.messages.partial_bodies import MergePatch, patch_of, replacement_of
 from service.web.messages.preconditions import answer_tag, unchanged, version_tag
+from service.web.messages.record_schemas import answer_of, body_of
 from service.web.messages.schema import (
     SEVERAL,
     Id,
@@ -64,18 +63,13 @@ class BanOfUser(Schema):
     create_time: Moment
 
 
+@answer_of(user_list.UserValues, before="service")
 class User(Schema):
     """A user account. Each edit increments `version`, which is its `ETag`."""
 
     id: Id
     user_name: Annotated[str, Meta(examples=["heron"])]
     nick_name: Annotated[str, Meta(examples=["Heron"])]
-    email: str | None
-    phone: str | None
-    gender: Gender | None
-    avatar: str | None
-    status: Status
-    kind: Kind
     service: Annotated[
         str | None, Meta(description="The service that a service account is bound to; null for none.")
     ]
@@ -87,32 +81,13 @@ class User(Schema):
     updated_by: UpdatedBy
 
 
-Name = Annotated[str, Meta(max_length=MAX_NAME_LENGTH, examples=["heron"])]
-Email = Annotated[str, Meta(max_length=EMAIL.most, examples=["heron@example.org"])]
-Phone = Annotated[str, Meta(max_length=PHONE.most, examples=["+49 30 1234567"])]
-Avatar = Annotated[str, Meta(max_length=AVATAR.most, description="An http(s) URL or a path from `/`.")]
+Name = Annotated[str, user_list.NAME]
 RoleIds = Annotated[list[Id], Meta(max_length=MAX_ROLES, examples=[[3]])]
-Service = Annotated[
-    str,
-    Meta(max_length=32, examples=["orders"], description="For service accounts only."),
-]
 NewPassword = Annotated[str, Meta(min_length=1, max_length=1024, examples=["four wary herons"])]
 
 
-class UserFields(Schema, kw_only=True):
-    """The fields of a user, of which some may be absent."""
-
-    user_name: Name | UnsetType = UNSET
-    nick_name: Name | UnsetType = UNSET
-    email: Email | UnsetType | None = UNSET
-    phone: Phone | UnsetType | None = UNSET
-    gender: Gender | UnsetType | None = UNSET
-    avatar: Avatar | UnsetType | None = UNSET
-    status: Status | UnsetType = UNSET
-    service: Service | UnsetType | None = UNSET
-
-
-class UserBody(UserFields, kw_only=True):
+@body_of(user_list.UserValues, before="kind", left_out="unset")
+class UserBody(Schema):
     """A new user; a person, and enabled, by default.
 
     A person needs a `password`. A service account (`kind` is `service`) has none; it may be bound to a
@@ -126,7 +101,8 @@ class UserBody(UserFields, kw_only=True):
     role_ids: RoleIds | None = None
 
 
-class UserEdit(UserFields, kw_only=True):
+@body_of(user_list.UserValues, before="role_ids", left_out="unset")
+class UserEdit(Schema):
     """The editable values of a user."""
 
     role_ids: RoleIds | UnsetType = UNSET

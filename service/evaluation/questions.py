@@ -8,7 +8,6 @@ from typing import Final, Literal, TypeAlias
 from msgspec import Struct
 
 from service.authz.engine.paths import (
-    MAX_REGISTERED_PATH,
     canonical,
     canonical_external_path,
     registered_fault,
@@ -18,6 +17,7 @@ from service.errors import BadRequest
 from service.evaluation.entities import PERMISSION, ROUTE, Resource
 from service.kernel.codes import is_code
 from service.kernel.services import NAME, PORTCULLIS
+from service.kernel.value_rules import MAX_REGISTERED_PATH
 
 _PART: Final = re.compile(r"[a-z0-9_-]+")
 

@@ -41,15 +41,22 @@ def ITS_EDIT(_value: object) -> None:  # noqa: N802 - as above
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """What is declared of a field.
+    """What is declared of a field, beside its type and what the API's documents say of it (``msgspec.Meta``).
 
     ``rule`` says which values it can have. ``audited``: the operation log tells its changes.
-    ``in_passwords``: nobody's password may be made of their own value.
+    ``in_passwords``: nobody's password may be made of their own value. ``in_api``: bodies and answers of the
+    API have it. ``in_tables``: exports and imports have it. ``in_state``: state files have it as a value.
+    ``fixed``: no edit changes it. ``own``: users edit it in their own profile.
     """
 
     rule: Rule
     audited: bool = True
     in_passwords: bool = False
+    in_api: bool = True
+    in_tables: bool = True
+    in_state: bool = True
+    fixed: bool = False
+    own: bool = False
 
 
 _DECLARED: Final[dict[type, Mapping[str, Field]]] = {}

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
+
+from msgspec import Meta
 
 from service.kernel.codes import is_code
 from service.kernel.services import is_service_name
@@ -15,14 +17,17 @@ from service.kernel.unseen import unseen_fault
 class TextRule:
     """A rule: ``most`` characters that can be seen, of which ``pattern``, if there is one, must match all.
 
-    ``lines``: there may be several lines. Called with a text it returns why the text breaks the rule, half a
-    sentence ("must …"), which is ``says`` but for unseen characters; else None.
+    ``lines``: there may be several lines. ``published``: schemas of the API have the pattern, so that a body
+    is refused while it is read; without it the edit refuses the text, with all other faults. Called with a
+    text it returns why the text breaks the rule, half a sentence ("must …"), which is ``says`` but for unseen
+    characters; else None.
     """
 
     most: int
     says: str
     pattern: str = ""
     lines: bool = False
+    published: bool = True
     _form: re.Pattern[str] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -45,6 +50,39 @@ class RangeRule:
         """Return why ``number`` is refused, or None."""
         within = self.least <= number <= self.most
         return None if within else f"must be a whole number from {self.least} to {self.most}"
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceRule:
+    """A rule: one of a few texts; called as ``TextRule`` is."""
+
+    choices: tuple[str, ...]
+
+    def __call__(self, text: str) -> str | None:
+        """Return why ``text`` is refused, or None."""
+        return (
+            None if text in self.choices else f"must be {', '.join(self.choices[:-1])} or {self.choices[-1]}"
+        )
+
+
+def whole(pattern: str) -> str:
+    """Return a regular expression that matches whole texts only, for ``Meta(pattern=…)``.
+
+    msgspec searches within texts, and in Python ``$`` also matches before a final line feed. The result means
+    the same in Python and in ECMA-262, which JSON Schema uses.
+    """
+    return rf"^(?:{pattern})(?![\s\S])"
+
+
+def bounds_of(rule: Any) -> Meta:
+    """Return what a JSON schema can say of ``rule``, which may refuse more; nothing of a mere function."""
+    match rule:
+        case TextRule():
+            pattern = whole(rule.pattern) if rule.pattern and rule.published else None
+            return Meta(max_length=rule.most, pattern=pattern)
+        case RangeRule():
+            return Meta(ge=rule.least, le=rule.most)
+    return Meta()
 
 
 ONE_LINE: Final = r"[^\s\x00-\x1f\x7f](?:[^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f])?"
@@ -70,7 +108,9 @@ MENU_PATH: Final = TextRule(
     rf"https?://{_VISIBLE}+|/(?!/){_VISIBLE}*|[A-Za-z0-9._-](?:(?!:){_VISIBLE})*",
 )
 SORT: Final = RangeRule(-(2**31), 2**31 - 1)
-METHOD: Final = TextRule(6, "must be GET, POST, PUT, PATCH or DELETE", "GET|POST|PUT|PATCH|DELETE")
+METHOD: Final = ChoiceRule(("GET", "POST", "PUT", "PATCH", "DELETE"))
+MAX_REGISTERED_PATH: Final = 1024
+"""The longest path of a resource in characters."""
 RESOURCE_CODE: Final = TextRule(
     64,
     "must begin with a letter or digit and have at most 64 letters, digits and . _ : -",
@@ -81,16 +121,20 @@ RESOURCE_CODE: Final = TextRule(
 _ATOM: Final = r"[^\W_](?:[\w.+'-]*[\w+'-])?|_[\w.+'-]*[\w+'-]"
 _LABEL: Final = r"[^\W_](?:[\w-]*[^\W_])?"
 EMAIL: Final = TextRule(
-    254, "must be an email address of at most 254 characters", rf"(?:{_ATOM})@{_LABEL}(?:\.{_LABEL})*"
+    254,
+    "must be an email address of at most 254 characters",
+    rf"(?:{_ATOM})@{_LABEL}(?:\.{_LABEL})*",
+    published=False,
 )
 PHONE: Final = TextRule(
-    32, "must be a phone number of at most 32 characters", r"\+?[0-9](?:[ ./()-]{0,2}[0-9])*"
+    32, "must be a phone number of at most 32 characters", r"\+?[0-9](?:[ ./()-]{0,2}[0-9])*", published=False
 )
 # The characters of RFC 3986; only these two schemes, and no `//host`, which would be a URL without one.
 AVATAR: Final = TextRule(
     1024,
     "must be an http or https URL or a path from /, of at most 1024 characters",
     r"(?:https?://|/(?![/\\]))[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=%-]+",
+    published=False,
 )
 
 

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Final, Literal, NamedTuple
 
+from msgspec import Meta
 from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import NotFound, ValidationFailed
+from service.kernel.codes import MAX_CODE_LENGTH
 from service.kernel.fields import ITS_EDIT, ITS_TYPE, Field, declared
 from service.kernel.value_rules import COMPONENT, MENU_PATH, SHORT_LINE, SORT, code_fault
 from service.records.database.filters import conditions_of, contains, equals, one_of
@@ -34,20 +36,28 @@ class Button:
 @declared
 @dataclass(frozen=True, slots=True)
 class MenuValues:
-    """The editable fields of a menu; None for ``sort`` or ``enabled`` leaves it unchanged.
+    """The editable fields of a menu.
 
     The operation log tells the title of the Menu above in place of its id.
     """
 
-    title: Annotated[str, Field(SHORT_LINE)]
-    parent_id: Annotated[int | None, Field(ITS_EDIT, audited=False)] = None
+    title: Annotated[str, Field(SHORT_LINE), Meta(examples=["Users"])]
+    parent_id: Annotated[int | None, Field(ITS_EDIT, audited=False, in_state=False)] = None
     name: Annotated[str | None, Field(SHORT_LINE)] = None
-    path: Annotated[str | None, Field(MENU_PATH)] = None
+    path: Annotated[str | None, Field(MENU_PATH), Meta(examples=["/system/user"])] = None
     component: Annotated[str | None, Field(COMPONENT)] = None
     icon: Annotated[str | None, Field(SHORT_LINE)] = None
-    auth_mark: Annotated[str | None, Field(code_fault)] = None
-    sort: Annotated[int | None, Field(SORT)] = None
-    enabled: Annotated[bool | None, Field(ITS_TYPE)] = None
+    auth_mark: Annotated[
+        str | None,
+        Field(code_fault, in_state=False),
+        Meta(max_length=MAX_CODE_LENGTH, examples=["system:user:list"]),
+        Meta(
+            description="The permission code of a Button, unique: segments of `[a-z0-9_-]+` joined by `:`; a "
+            "`*` stands for a whole segment. A Menu has none."
+        ),
+    ] = None
+    sort: Annotated[int, Field(SORT), Meta(description="Smaller values come first.")] = 0
+    enabled: Annotated[bool, Field(ITS_TYPE)] = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,8 +67,6 @@ class Menu(MenuValues):
     id: int
     menu_type: MenuType
     bit_position: int | None
-    sort: int
-    enabled: bool
     version: int
     update_time: datetime
     updated_by: str | None

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Annotated, Final
 
+from msgspec import Meta
 from sqlalchemy import delete as delete_from
 from sqlalchemy import func, insert, select, tuple_
 from sqlalchemy import update as change
@@ -19,7 +20,14 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from service.errors import Conflict, NotFound
 from service.kernel.fields import ITS_EDIT, ITS_TYPE, Field, declared
 from service.kernel.services import PORTCULLIS, object_of
-from service.kernel.value_rules import DESCRIPTION, METHOD, RESOURCE_CODE, SHORT_LINE, service_fault
+from service.kernel.value_rules import (
+    DESCRIPTION,
+    MAX_REGISTERED_PATH,
+    METHOD,
+    RESOURCE_CODE,
+    SHORT_LINE,
+    service_fault,
+)
 from service.records.database.filters import conditions_of, contains, equals, one_of
 from service.records.database.paging import Page, sorted_page
 from service.records.database.row_mapper import RowMapper, column_values
@@ -29,23 +37,32 @@ from service.records.schema import resource
 @declared
 @dataclass(frozen=True, slots=True)
 class ResourceValues:
-    """The editable fields of a resource; None for ``enabled`` and ``service`` leaves them unchanged.
+    """The editable fields of a resource. Which paths it may have depends on its service."""
 
-    A new one is enabled and of this service by default. Which paths it may have depends on its service.
-    """
-
-    resource_name: Annotated[str, Field(SHORT_LINE)]
-    resource_code: Annotated[str, Field(RESOURCE_CODE)]
-    method: Annotated[str, Field(METHOD)]
-    path: Annotated[str, Field(ITS_EDIT)]
+    resource_name: Annotated[str, Field(SHORT_LINE), Meta(examples=["Read a report"])]
+    resource_code: Annotated[
+        str,
+        Field(RESOURCE_CODE),
+        Meta(examples=["report.detail"], description="The name by which programs know it; unique."),
+    ]
+    method: Annotated[str, Field(METHOD, in_state=False)]
+    path: Annotated[
+        str,
+        Field(ITS_EDIT, in_state=False),
+        Meta(max_length=MAX_REGISTERED_PATH, examples=["/api/report/{id}"]),
+        Meta(
+            description="Segments of `[A-Za-z0-9._~-]`, or `{name}` for one whole segment. Method and path "
+            "are unique, whatever the parameters are called."
+        ),
+    ]
     description: Annotated[str | None, Field(DESCRIPTION)] = None
-    enabled: Annotated[bool | None, Field(ITS_TYPE)] = None
-    service: Annotated[str | None, Field(service_fault)] = None
+    enabled: Annotated[bool, Field(ITS_TYPE)] = True
+    service: Annotated[str, Field(service_fault, fixed=True, in_state=False)] = PORTCULLIS
 
     @property
     def object(self) -> str:
         """The name by which policy lines know it, such as ``orders GET /orders/{id}``."""
-        return object_of(self.service or PORTCULLIS, f"{self.method} {self.path}")
+        return object_of(self.service, f"{self.method} {self.path}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,8 +70,6 @@ class Resource(ResourceValues):
     """A registered route; ``version`` rises with each edit."""
 
     id: int
-    enabled: bool
-    service: str
     version: int
     create_time: datetime
     update_time: datetime
@@ -212,7 +227,7 @@ async def _refuse_taken(connection: AsyncConnection, values: ResourceValues, *, 
     # The same expression as the column's: shapes are compared as the unique constraint does.
     shape = func.regexp_replace(values.path, r"\{[^/]*\}", "{}", "g")
     same_requests = (
-        (resource.c.service == (values.service or PORTCULLIS))
+        (resource.c.service == values.service)
         & (resource.c.method == values.method)
         & (resource.c.shape == shape)
     )

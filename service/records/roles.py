@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Annotated, Any, Final
 
+from msgspec import Meta
 from sqlalchemy import ARRAY, BigInteger, any_, func, insert, literal, select
 from sqlalchemy import delete as delete_from
 from sqlalchemy import update as change
@@ -18,12 +19,18 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import Conflict, NotFound, ValidationFailed
 from service.kernel.fields import ITS_TYPE, Field, declared
-from service.kernel.names import name_key, text_fault
-from service.kernel.value_rules import DESCRIPTION
+from service.kernel.names import MAX_NAME_LENGTH, name_key, text_fault
+from service.kernel.value_rules import DESCRIPTION, bounds_of, one_line, whole
 from service.records.database.filters import conditions_of, contains, equals
 from service.records.database.paging import Page, sorted_page
 from service.records.database.row_mapper import RowMapper, column_values
 from service.records.schema import menu, role, role_menu, user, user_role
+
+RoleCode = Annotated[
+    str,
+    Meta(max_length=64, pattern=whole("[a-z0-9_-]+"), examples=["auditor"]),
+    Meta(description="The name by which programs and tokens know the role; unique, and never changed."),
+]
 
 
 @declared
@@ -31,7 +38,13 @@ from service.records.schema import menu, role, role_menu, user, user_role
 class RoleValues:
     """The editable fields of a role."""
 
-    role_name: Annotated[str, Field(text_fault)]
+    role_name: Annotated[
+        str,
+        Field(text_fault),
+        bounds_of(one_line(MAX_NAME_LENGTH)),
+        Meta(examples=["Auditor"]),
+        Meta(description="Unique, whatever the case and the form of its letters."),
+    ]
     description: Annotated[str | None, Field(DESCRIPTION)] = None
     enabled: Annotated[bool, Field(ITS_TYPE)] = True
 

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Annotated, Final
 
+from msgspec import Meta
 from sqlalchemy import delete as delete_from
 from sqlalchemy import func, insert, select
 from sqlalchemy import update as change
@@ -31,9 +32,21 @@ class ServiceValues:
     """The editable fields of another service; its name stays."""
 
     description: Annotated[str | None, Field(DESCRIPTION)] = None
-    ignore_case: Annotated[bool, Field(ITS_TYPE)] = False
-    ignore_trailing_slash: Annotated[bool, Field(ITS_TYPE)] = False
-    allow_preflight: Annotated[bool, Field(ITS_TYPE)] = False
+    ignore_case: Annotated[
+        bool,
+        Field(ITS_TYPE),
+        Meta(description="Whether its router takes `/Orders` and `/orders` for one path."),
+    ] = False
+    ignore_trailing_slash: Annotated[
+        bool,
+        Field(ITS_TYPE),
+        Meta(description="Whether its router takes `/orders/` and `/orders` for one path."),
+    ] = False
+    allow_preflight: Annotated[
+        bool,
+        Field(ITS_TYPE),
+        Meta(description="Whether preflight requests, which carry no credentials, may pass."),
+    ] = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Annotated, Any, Final, Literal
 
+from msgspec import Meta
 from sqlalchemy import ARRAY, BigInteger, Select, any_, bindparam, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import NotFound
 from service.kernel.fields import ITS_TYPE, Field, declared
 from service.kernel.identity import Kind
-from service.kernel.names import name_fault, name_key, text_fault
+from service.kernel.names import MAX_NAME_LENGTH, name_fault, name_key, text_fault
 from service.kernel.value_rules import AVATAR, EMAIL, PHONE, service_fault
 from service.records.bans import in_force, with_bans
 from service.records.database.filters import (
@@ -32,31 +33,39 @@ from service.records.schema import role, user, user_ban, user_role
 
 Status = Literal["enabled", "disabled"]
 Gender = Literal["female", "male", "other"]
+NAME: Final = Meta(max_length=MAX_NAME_LENGTH, examples=["heron"])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserNames:
     """The names of a user: ``user_name`` to log in with, ``nick_name`` to be shown."""
 
-    user_name: Annotated[str, Field(name_fault, in_passwords=True)]
-    nick_name: Annotated[str, Field(text_fault, in_passwords=True)]
+    user_name: Annotated[str, Field(name_fault, in_passwords=True), NAME]
+    nick_name: Annotated[str, Field(text_fault, in_passwords=True, own=True), NAME]
 
 
 @declared
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserValues(UserNames):
-    """The fields of a user that are given; ``kind`` never changes.
+    """The fields of a user that are given; ``service`` is the service that a service account is bound to."""
 
-    ``service`` is the service that a service account is bound to.
-    """
-
-    email: Annotated[str | None, Field(EMAIL, in_passwords=True)] = None
-    phone: Annotated[str | None, Field(PHONE, in_passwords=True)] = None
-    gender: Annotated[Gender | None, Field(ITS_TYPE)] = None
-    avatar: Annotated[str | None, Field(AVATAR)] = None
+    email: Annotated[
+        str | None, Field(EMAIL, in_passwords=True, own=True), Meta(examples=["heron@example.org"])
+    ] = None
+    phone: Annotated[
+        str | None, Field(PHONE, in_passwords=True, own=True), Meta(examples=["+49 30 1234567"])
+    ] = None
+    gender: Annotated[Gender | None, Field(ITS_TYPE, own=True)] = None
+    avatar: Annotated[
+        str | None, Field(AVATAR, own=True), Meta(description="An http(s) URL or a path from `/`.")
+    ] = None
     status: Annotated[Status, Field(ITS_TYPE)] = "enabled"
-    kind: Annotated[Kind, Field(ITS_TYPE)] = "person"
-    service: Annotated[str | None, Field(service_fault)] = None
+    kind: Annotated[Kind, Field(ITS_TYPE, fixed=True)] = "person"
+    service: Annotated[
+        str | None,
+        Field(service_fault),
+        Meta(max_length=32, examples=["orders"], description="For service accounts only."),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)

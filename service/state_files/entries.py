@@ -1,26 +1,14 @@
-"""What the objects of a state file may say: the types of the bodies of the API, by the file's names."""
+"""What the objects of a state file may say, by the names that the file has for the fields of a state."""
 
 from __future__ import annotations
 
-from typing import Final
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import Any, Final, get_type_hints
 
-import msgspec
-from msgspec import UNSET, UnsetType
-
-from service.administration.state import Kind
-from service.endpoints.field_types import (
-    Code,
-    Component,
-    Description,
-    MenuPath,
-    Name,
-    OpenTo,
-    RoleName,
-    Sort,
-    Text,
-    Title,
-)
-from service.web.messages.schema import Schema
+from service.administration.state import RECORDS, STATES, Kind, short_name
+from service.kernel.fields import ITS_TYPE, Rule, camel, fields_of
+from service.web.messages.record_schemas import kind_of
 
 FORMAT: Final = 1
 """The version of the file's format that is written and read."""
@@ -38,65 +26,40 @@ OPTIONAL: Final = frozenset({"services"})
 """Sections that a file may leave out: those that files of earlier versions do not have."""
 
 
-class MenuEntry(Schema):
-    """A Menu; without ``name`` it is called by the last part of its key, with ``null`` it has none."""
+ALWAYS: Final = frozenset({("menu", "name"), ("resource", "buttons")})
+"""Fields that are written also if they are empty.
 
-    title: Title
-    name: Text | UnsetType | None = UNSET
-    path: MenuPath | None = None
-    component: Component | None = None
-    icon: Text | None = None
-    sort: Sort = 0
-    enabled: bool = True
+Without ``name`` a Menu is called by the last part of its key. A resource without ``buttons`` would be open to
+everybody who is logged in, so they must be given.
+"""
 
 
-class ButtonEntry(Schema):
-    """A Button."""
+@dataclass(frozen=True, slots=True)
+class Member:
+    """What objects of a kind may say: ``key`` in the file, for the field ``name`` of their state.
 
-    title: Title
-    menu: str | None = None
-    name: Text | None = None
-    icon: Text | None = None
-    sort: Sort = 0
-    enabled: bool = True
+    ``default`` is its value when it is left out, MISSING if it must be given.
+    """
 
-
-class ServiceEntry(Schema):
-    """Another service; ``opened`` opens what is not registered there."""
-
-    description: Description | None = None
-    ignore_case: bool = False
-    ignore_trailing_slash: bool = False
-    allow_preflight: bool = False
-    opened: OpenTo | None = None
+    name: str
+    key: str
+    kind: Any
+    rule: Rule
+    default: Any
 
 
-class ResourceEntry(Schema):
-    """A resource; without ``buttons`` it would be open to everybody logged in, so they must be given."""
-
-    code: Code
-    name: Name
-    buttons: list[str]
-    description: Description | None = None
-    enabled: bool = True
-    opened: OpenTo | None = None
-
-
-class RoleEntry(Schema):
-    """A role."""
-
-    name: RoleName
-    description: Description | None = None
-    enabled: bool = True
-    menus: list[str] = msgspec.field(default_factory=list)
-    buttons: list[str] = msgspec.field(default_factory=list)
-
-
-ENTRIES: Final[dict[Kind, type[Schema]]] = {
-    "menu": MenuEntry,
-    "button": ButtonEntry,
-    "service": ServiceEntry,
-    "resource": ResourceEntry,
-    "role": RoleEntry,
-}
-"""The type of the objects of each kind."""
+@cache
+def members_of(kind: Kind) -> tuple[Member, ...]:
+    """Return what objects of a kind may say, in the order in which it is written."""
+    record, hints = RECORDS[kind], get_type_hints(STATES[kind])
+    declared = fields_of(record)
+    return tuple(
+        Member(
+            field.name,
+            camel(short_name(kind, field.name)),
+            kind_of(record, field.name) if field.name in declared else hints[field.name],
+            declared[field.name].rule if field.name in declared else ITS_TYPE,
+            field.default,
+        )
+        for field in fields(STATES[kind])
+    )

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import MISSING
 from pathlib import Path
-from typing import Any, Final, get_args
+from typing import Any, get_origin
 
 import msgspec
-from msgspec.structs import FieldInfo
-from msgspec.structs import fields as fields_of
+from msgspec import UNSET
 
 from service.administration.menu_tree import MAX_DEPTH
 from service.administration.state import (
-    ButtonState,
+    STATES,
     Item,
     Kind,
-    MenuState,
     ResourceState,
     RoleState,
-    ServiceState,
     State,
     above,
     identity,
@@ -30,23 +28,16 @@ from service.administration.state import (
 )
 from service.administration.state_edits import KINDS
 from service.authz.engine.paths import registered_fault
-from service.endpoints.field_types import Method, RoleCode, Text
 from service.kernel.codes import is_code
+from service.kernel.fields import ITS_TYPE, Rule
 from service.kernel.names import name_key
 from service.kernel.services import PORTCULLIS, is_other_service, split_object
 from service.kernel.strict_yaml import Document, Keys, YamlError, read_yaml
 from service.kernel.text import printable
-from service.state_files.entries import ENTRIES, FORMAT, OPTIONAL, SECTIONS
-from service.web.messages.schema import rules_of
+from service.kernel.value_rules import METHOD
+from service.records.roles import RoleCode
+from service.state_files.entries import ALWAYS, FORMAT, OPTIONAL, SECTIONS, members_of
 from service.web.messages.violations import refusal_for
-
-_STATES: Final[dict[Kind, Callable[..., Item]]] = {
-    "menu": MenuState,
-    "button": ButtonState,
-    "service": ServiceState,
-    "resource": ResourceState,
-    "role": RoleState,
-}
 
 
 def read_state(path: Path) -> State:
@@ -115,7 +106,7 @@ class _Reader:
         if kind == "menu" and (parsed := parsed_segment(last(key))) is not None:
             self._name(parsed[0], values, place)
         if len(self._faults) == before:
-            self._items[kind][key] = _STATES[kind](**values)
+            self._items[kind][key] = STATES[kind](**values)
 
     def _check_key(self, kind: Kind, key: str, place: Keys) -> None:
         match kind:
@@ -130,7 +121,7 @@ class _Reader:
                 if not is_other_service(key):
                     self._fault(place, "is no name of another service")
             case "role":
-                self._converted(key, RoleCode, place)
+                self._converted(key, RoleCode, place, ITS_TYPE)
 
     def _check_resource_key(self, key: str, place: Keys) -> None:
         service, route = split_object(key)
@@ -138,8 +129,8 @@ class _Reader:
         external = service != PORTCULLIS
         if external and service not in self._keys["service"]:
             self._fault(place, f"there is no service {printable(service)} in this file")
-        elif method not in get_args(Method):
-            self._fault(place, f"must start with one of {', '.join(get_args(Method))}")
+        elif METHOD(method):
+            self._fault(place, f"must start with one of {', '.join(METHOD.choices)}")
         elif fault := registered_fault(path, may_end_in_slash=external):
             self._fault(place, fault)
 
@@ -163,19 +154,21 @@ class _Reader:
         if not isinstance(entry, dict):
             self._fault(place, "must be a mapping")
             return {}
-        known = {field.encode_name: field for field in fields_of(ENTRIES[kind])}
-        values = {field.name: _default(field) for field in known.values() if not field.required}
+        known = {member.key: member for member in members_of(kind)}
+        values: dict[str, Any] = {}
         for name in entry:
             if name not in known:
                 self._fault((*place, str(name)), "there is no such field")
-        for name, field in known.items():
-            if name not in entry:
-                if field.required:
-                    self._fault((*place, name), "is required")
-            elif field.type == list[str]:
-                values[field.name] = self._list(name, entry[name], (*place, name))
+        for name, member in known.items():
+            here = (*place, name)
+            if name in entry and get_origin(member.kind) is tuple:
+                values[member.name] = self._list(name, entry[name], here)
+            elif name in entry:
+                values[member.name] = self._converted(entry[name], member.kind, here, member.rule)
+            elif member.default is MISSING or (kind, name) == ("resource", "buttons"):
+                self._fault(here, "is required")
             else:
-                values[field.name] = self._converted(entry[name], field.type, (*place, name))
+                values[member.name] = UNSET if (kind, name) in ALWAYS else member.default
         return values
 
     def _list(self, name: str, given: Any, place: Keys) -> tuple[str, ...]:
@@ -209,8 +202,9 @@ class _Reader:
     def _name(self, part: str, values: dict[str, Any], place: Keys) -> None:
         """Put the name of a Menu into ``values``: ``part``, the last one of its key, is its name or title."""
         name = values.get("name")
-        if name is msgspec.UNSET:
-            values["name"] = self._converted(part, Text, place)
+        if name is UNSET:
+            (named,) = (member for member in members_of("menu") if member.name == "name")
+            values["name"] = self._converted(part, named.kind, place, named.rule)
         elif name is None and values.get("title") not in (None, part):
             self._fault((*place, "title"), "must be the last part of the key of a Menu without a name")
         elif name is not None and name != part:
@@ -219,14 +213,9 @@ class _Reader:
     def _check_unique(self) -> None:
         """Look for objects that can't be stored together."""
         shapes = {key: identity("resource", key) for key in self._keys["resource"]}
-        codes = {
-            key: item.code for key, item in self._items["resource"].items() if isinstance(item, ResourceState)
-        }
-        names = {
-            key: name_key(item.name)
-            for key, item in self._items["role"].items()
-            if isinstance(item, RoleState)
-        }
+        resources, roles = (self._items[kind].items() for kind in ("resource", "role"))
+        codes = {key: item.resource_code for key, item in resources if isinstance(item, ResourceState)}
+        names = {key: name_key(item.role_name) for key, item in roles if isinstance(item, RoleState)}
         self._check_once("resource", "fits the same requests as", shapes)
         self._check_once("resource", "has the same code as", codes)
         self._check_once("role", "has the same name as", names)
@@ -237,24 +226,18 @@ class _Reader:
             if (other := first.setdefault(values[key], key)) != key:
                 self._fault((SECTIONS[kind], key), f"{how} {printable(other)}")
 
-    def _converted(self, value: Any, type_: Any, place: Keys) -> Any:
+    def _converted(self, value: Any, type_: Any, place: Keys, rule: Rule) -> Any:
         try:
             converted = msgspec.convert(value, type_)
         except msgspec.ValidationError as error:
             self._fault(place, refusal_for(error).extra["errors"][0]["message"])
             return None
-        if isinstance(converted, str):
-            for fault in filter(None, (rule(converted) for rule in rules_of(type_))):
-                self._fault(place, fault)
-                return None
+        if converted is not None and (fault := rule(converted)):
+            self._fault(place, fault)
+            return None
         return converted
 
     def _fault(self, place: Keys, reason: str) -> None:
         where = self._document.place(*place)
         named = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place)[1:]
         self._faults.append((int(where.rpartition(":")[2]), f"{where}: {printable(named)}: {reason}"))
-
-
-def _default(field: FieldInfo) -> Any:
-    """Return what an optional field is when it is left out; lists as a state has them."""
-    return () if field.type == list[str] else field.default

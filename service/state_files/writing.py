@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import MISSING, fields
 from typing import Any, Final
 
 import yaml
 
 from service.administration.state import Item, Kind, MenuState, State
 from service.administration.state_edits import KINDS
-from service.kernel.fields import camel
-from service.state_files.entries import FORMAT, OPTIONAL, SECTIONS
+from service.state_files.entries import ALWAYS, FORMAT, OPTIONAL, SECTIONS, members_of
 
 _HEAD: Final = """\
 # Roles, menus, resources and bindings of a Portcullis installation, without users and secrets.
@@ -23,7 +21,6 @@ _HEAD: Final = """\
 # any one of its buttons, and without buttons to everybody who is logged in, or to nobody if it is of another
 # service and not opened.
 """
-_ALWAYS: Final = {("menu", "name"), ("resource", "buttons")}  # what is written also if it is empty
 _PLAIN: Final = re.compile(r"[A-Za-z/][A-Za-z0-9_./:{}@ ()-]*")
 # Words that are no text in YAML 1.1 or 1.2, in any case; PyYAML quotes only those of 1.1.
 _WORDS: Final = frozenset({"y", "n", "yes", "no", "true", "false", "on", "off", "null"})
@@ -58,13 +55,10 @@ def as_yaml(state: State) -> str:
 def _entry(kind: Kind, item: Item) -> dict[str, Any]:
     """Return the fields of ``item`` that are not as they are when they are left out."""
     entry: dict[str, Any] = {}
-    for field in fields(item):
-        value = getattr(item, field.name)
-        if isinstance(value, tuple):
-            value = list(value)
-        default = [] if field.default == () else field.default
-        if default is MISSING or value != default or (kind, field.name) in _ALWAYS:
-            entry[camel(field.name)] = value
+    for member in members_of(kind):
+        value = getattr(item, member.name)
+        if value != member.default or (kind, member.name) in ALWAYS:
+            entry[member.key] = list(value) if isinstance(value, tuple) else value
     if isinstance(item, MenuState) and item.name is not None:
         del entry["name"]  # its key tells it
     return entry

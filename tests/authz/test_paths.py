@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.authz.engine.paths import (
-    MAX_REGISTERED_PATH,
     MAX_REQUEST_PATH,
     canonical,
     registered_fault,
     shape,
 )
 from service.errors import BadRequest
+from service.kernel.value_rules import MAX_REGISTERED_PATH
 
 PLAIN = [
     "/",

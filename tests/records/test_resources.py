@@ -28,12 +28,11 @@ async def test_a_resource_can_be_created_disabled(connection: AsyncConnection) -
     assert not (await resources.create(connection, replace(REPORT, enabled=False))).enabled
 
 
-async def test_an_edit_raises_the_version_and_keeps_a_state_that_it_does_not_name(
-    connection: AsyncConnection,
-) -> None:
-    made = await resources.create(connection, replace(REPORT, enabled=False))
+async def test_an_edit_stores_all_values_and_raises_the_version(connection: AsyncConnection) -> None:
+    made = await resources.create(connection, REPORT)
 
-    edited = await resources.update(connection, made.id, replace(REPORT, resource_name="Reports"))
+    values = replace(REPORT, resource_name="Reports", enabled=False)
+    edited = await resources.update(connection, made.id, values)
 
     assert (edited.resource_name, edited.enabled, edited.version) == ("Reports", False, 2)
     assert (await resources.set_enabled(connection, made.id, enabled=True)).version == 3

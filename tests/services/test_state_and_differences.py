@@ -18,7 +18,7 @@ from service.state_files.writing import as_yaml
 from tests.authz.test_policy import RULES, TEXT
 from tests.proof.small import compared_one_by_one
 
-READ = ResourceState(code="read", name="Read", buttons=("orders:order:read",))
+READ = ResourceState(resource_code="read", resource_name="Read", buttons=("orders:order:read",))
 
 
 def state(**changes: ResourceState) -> State:
@@ -28,9 +28,11 @@ def state(**changes: ResourceState) -> State:
             "button": {"orders:order:read": ButtonState(title="Read")},
             "service": {"orders": ServiceState(ignore_case=True, opened="@login")},
             "resource": {
-                "orders GET /orders/": ResourceState(code="all", name="All", opened="@anyone"),
+                "orders GET /orders/": ResourceState(
+                    resource_code="all", resource_name="All", opened="@anyone"
+                ),
                 "orders GET /orders/{id}": READ,
-                "GET /api/x": ResourceState(code="own", name="Own"),
+                "GET /api/x": ResourceState(resource_code="own", resource_name="Own"),
                 **changes,
             },
             "role": {},

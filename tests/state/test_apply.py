@@ -70,7 +70,9 @@ def changed_resources(chance: Random, codes: list[str]) -> dict[str, ResourceSta
         bound = tuple(sorted(chance.sample(codes, chance.randrange(3))))
         enabled = chance.random() < 0.8
         if chance.random() < 0.6:
-            resources[request] = ResourceState(code=f"m{number}", name="M", buttons=bound, enabled=enabled)
+            resources[request] = ResourceState(
+                resource_code=f"m{number}", resource_name="M", buttons=bound, enabled=enabled
+            )
     return resources
 
 
@@ -81,7 +83,7 @@ def changed_roles(chance: Random, codes: list[str], pages: list[str]) -> dict[st
         menus = tuple(ordered("menu", chance.sample(pages, len(pages) // 2)))
         enabled = chance.random() < 0.8
         if role == "auditor" or chance.random() < 0.6:
-            roles[role] = RoleState(name=f"M{number}", menus=menus, buttons=given, enabled=enabled)
+            roles[role] = RoleState(role_name=f"M{number}", menus=menus, buttons=given, enabled=enabled)
     return roles
 
 
@@ -134,7 +136,7 @@ async def test_a_file_gives_an_empty_installation_the_same_lines_and_the_same_fi
         "menu": {},
         "button": {"*": ButtonState(title="All")},
         "resource": {},
-        "role": {"super": RoleState(name="Super", buttons=("*",))},
+        "role": {"super": RoleState(role_name="Super", buttons=("*",))},
     }
     async with new_ground() as other:
         administrator = await other.administrator()
@@ -165,11 +167,11 @@ async def test_names_and_codes_can_be_swapped(ground: Ground) -> None:
     state = await ground.state()
     first, second = "GET /api/user/list", "GET /api/role/list"
     resources = {**state.resources}
-    resources[first] = replace(resources[first], code=state.resources[second].code)
-    resources[second] = replace(resources[second], code=state.resources[first].code)
+    resources[first] = replace(resources[first], resource_code=state.resources[second].resource_code)
+    resources[second] = replace(resources[second], resource_code=state.resources[first].resource_code)
     roles = {**state.roles}
-    roles["auditor"] = replace(roles["auditor"], name=state.roles["user"].name)
-    roles["user"] = replace(roles["user"], name=state.roles["auditor"].name)
+    roles["auditor"] = replace(roles["auditor"], role_name=state.roles["user"].role_name)
+    roles["user"] = replace(roles["user"], role_name=state.roles["auditor"].role_name)
     target = replace(state, resources=resources, roles=roles)
 
     await ground.apply(caller, target)
@@ -209,9 +211,12 @@ async def test_what_the_caller_lacks_is_refused_and_leaves_nothing(ground: Groun
     caller = await ground.user("wanda", "admin")  # who holds system:*
     state = await ground.state()
     before = await everything(ground)
-    fine = with_role(state, "fine", RoleState(name="Fine", buttons=("system:user:list",)))
+    fine = with_role(state, "fine", RoleState(role_name="Fine", buttons=("system:user:list",)))
     refused = [
-        (with_role(fine, "more", RoleState(name="More", buttons=("*",))), "role more: Among the Buttons"),
+        (
+            with_role(fine, "more", RoleState(role_name="More", buttons=("*",))),
+            "role more: Among the Buttons",
+        ),
         (replace(fine, buttons={**state.buttons, "x:y": ButtonState(title="X")}), "The Button carries"),
         (
             with_role(fine, "super", replace(state.roles["super"], description="X")),
@@ -232,15 +237,15 @@ async def test_each_edit_needs_what_the_request_would_need_that_does_the_same(gr
     administrator = await ground.administrator()
     state = await ground.state()
     codes = ("system:role:create", "system:role:list", "system:menu:create")
-    await ground.apply(administrator, with_role(state, "maker", RoleState(name="Maker", buttons=codes)))
+    await ground.apply(administrator, with_role(state, "maker", RoleState(role_name="Maker", buttons=codes)))
     caller = await ground.user("wanda", "maker")
     state = await ground.state()
     before = await everything(ground)
-    made = with_role(state, "new", RoleState(name="New"))
+    made = with_role(state, "new", RoleState(role_name="New"))
 
     for target, request in (
         (
-            with_role(state, "new", RoleState(name="New", buttons=("system:role:list",))),
+            with_role(state, "new", RoleState(role_name="New", buttons=("system:role:list",))),
             "PUT /api/role/.*/permissions",
         ),
         (with_role(state, "user", replace(state.roles["user"], enabled=False)), "PUT /api/role/4"),
@@ -255,7 +260,10 @@ async def test_each_edit_needs_what_the_request_would_need_that_does_the_same(gr
             "PUT /api/menu/",
         ),
         (
-            replace(state, resources={**state.resources, "GET /a": ResourceState(code="a", name="A")}),
+            replace(
+                state,
+                resources={**state.resources, "GET /a": ResourceState(resource_code="a", resource_name="A")},
+            ),
             "POST /api/resource",
         ),
     ):
@@ -264,14 +272,14 @@ async def test_each_edit_needs_what_the_request_would_need_that_does_the_same(gr
         assert await everything(ground) == before
 
     await ground.apply(caller, made)
-    assert (await ground.state()).roles["new"].name == "New"
+    assert (await ground.state()).roles["new"].role_name == "New"
 
 
 async def test_the_last_administrator_and_a_way_back_are_kept(ground: Ground) -> None:
     caller = await ground.administrator()
     state = await ground.state()
     before = await everything(ground)
-    closing = ResourceState(code="closing", name="Closing", buttons=("system:role:list",))
+    closing = ResourceState(resource_code="closing", resource_name="Closing", buttons=("system:role:list",))
     button = replace(state.buttons["system:role:list"], enabled=False)
 
     with pytest.raises(Conflict, match="no enabled user who may do everything"):
@@ -308,11 +316,11 @@ async def test_users_whose_rights_change_must_refresh(ground: Ground) -> None:
 async def test_two_applies_at_once_follow_one_another(ground: Ground) -> None:
     caller = await ground.administrator()
     state = await ground.state()
-    first = with_role(state, "made", RoleState(name="One", buttons=("system:user:list",)))
-    two = with_role(state, "made", RoleState(name="Two", buttons=("system:role:list",)))
+    item = with_role(state, "made", RoleState(role_name="One", buttons=("system:user:list",)))
+    two = with_role(state, "made", RoleState(role_name="Two", buttons=("system:role:list",)))
 
-    results = await asyncio.gather(ground.apply(caller, first), ground.apply(caller, two))
+    results = await asyncio.gather(ground.apply(caller, item), ground.apply(caller, two))
 
     stored = (await ground.state()).roles["made"]
-    assert stored in (first.roles["made"], two.roles["made"])
+    assert stored in (item.roles["made"], two.roles["made"])
     assert sorted(edit.action for done in results for edit in done.edits.edits) == ["create", "update"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import make_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +18,13 @@ from service.administration.state import (
     RoleState,
     State,
     parsed_segment,
+    require_whole,
     segment_of,
     state_of,
 )
 from service.administration.state_edits import KINDS
 from service.kernel.strict_yaml import YamlError
 from service.kernel.value_rules import DESCRIPTION
-from service.records.menus import MenuValues
-from service.records.resources import ResourceValues
 from service.records.roles import RoleValues
 from service.state_files.reading import read_state
 from service.state_files.writing import as_yaml
@@ -94,12 +93,18 @@ def with_texts(texts: list[str]) -> State:
             },
             "resource": {
                 f"GET /a/{at}": ResourceState(
-                    code=f"a{at}", name=text, description=text, buttons=(f"a:b{at}",), enabled=bool(at % 2)
+                    resource_code=f"a{at}",
+                    resource_name=text,
+                    description=text,
+                    buttons=(f"a:b{at}",),
+                    enabled=bool(at % 2),
                 )
                 for at, text in enumerate(texts)
             },
             "role": {
-                f"r{at}": RoleState(name=f"{at} {text}", menus=(segment_of(text),), buttons=(f"a:b{at}",))
+                f"r{at}": RoleState(
+                    role_name=f"{at} {text}", menus=(segment_of(text),), buttons=(f"a:b{at}",)
+                )
                 for at, text in enumerate(texts)
             },
         }
@@ -120,7 +125,7 @@ SEEN = st.characters(exclude_categories=["Cs", "Cc", "Cf", "Zl", "Zp"]) | st.sam
 
 @given(st.text(SEEN, max_size=20).filter(lambda text: DESCRIPTION(text) is None))
 def test_any_description_comes_back_as_it_was(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
-    role = {"r": RoleState(name="R", description=text)}
+    role = {"r": RoleState(role_name="R", description=text)}
     state = state_of({"menu": {}, "button": {}, "resource": {}, "role": role})
 
     assert read(tmp_path_factory.getbasetemp(), as_yaml(state)) == state
@@ -156,8 +161,8 @@ def test_a_file_says_what_it_is_and_leaves_out_what_goes_without_saying() -> Non
             {
                 "menu": {"a": MenuState(title="A", name="a"), "a/b": MenuState(title="b")},
                 "button": {},
-                "resource": {"GET /a": ResourceState(code="a", name="A")},
-                "role": {"r": RoleState(name="R")},
+                "resource": {"GET /a": ResourceState(resource_code="a", resource_name="A")},
+                "role": {"r": RoleState(role_name="R")},
             }
         )
     )
@@ -307,22 +312,8 @@ def test_the_example_of_the_page_is_a_state_file(tmp_path: Path) -> None:
     assert as_yaml(state).partition("format: 1\n")[2] == example.partition("format: 1\n")[2]
 
 
-@pytest.mark.parametrize(
-    ("state", "values", "told_by_the_key", "beside"),
-    [
-        (MenuState, MenuValues, {"parent_id", "auth_mark"}, set()),
-        (ButtonState, MenuValues, {"auth_mark", "path", "component"}, set()),
-        (ResourceState, ResourceValues, {"method", "path", "service"}, {"buttons", "opened"}),
-        (RoleState, RoleValues, set(), {"menus", "buttons"}),
-    ],
-)
-def test_no_field_that_can_be_edited_is_missing_in_the_file(
-    state: Any, values: Any, told_by_the_key: set[str], beside: set[str]
-) -> None:
-    called = {"resource_code": "code", "resource_name": "name", "role_name": "name"}
-    if state is ButtonState:
-        called["parent_id"] = "menu"
+def test_a_field_that_state_files_do_not_have_and_that_does_not_say_so_stops_every_start() -> None:
+    forgetting = make_dataclass("Forgetting", ["role_name", "enabled", "menus"])
 
-    editable = {called.get(field.name, field.name) for field in fields(values)} - told_by_the_key
-
-    assert {field.name for field in fields(state)} == editable | beside
+    with pytest.raises(TypeError, match=r"RoleValues\.description is not in state files"):
+        require_whole({"role": forgetting}, {"role": RoleValues})

@@ -87,7 +87,7 @@ async def test_a_plan_tells_the_edits_and_who_gains_and_loses_what(ground: Groun
         resources={
             **state.resources,
             "GET /api/file/list": ResourceState(
-                code="file.list", name="Files", buttons=("system:role:list",)
+                resource_code="file.list", resource_name="Files", buttons=("system:role:list",)
             ),
         },
         roles={
@@ -150,10 +150,12 @@ async def test_a_plan_tells_what_nobody_could_apply(ground: Ground) -> None:
     state = await ground.state()
     roles = {key: item for key, item in state.roles.items() if key != "auditor"}
     roles["super"] = replace(roles["super"], buttons=())
-    roles["other"] = RoleState(name="ADMINISTRATOR")
+    roles["other"] = RoleState(role_name="ADMINISTRATOR")
     resources = {
-        "PUT /api/role/{id}/permissions": ResourceState(code="a", name="A", enabled=True, buttons=("a:b",)),
-        "GET /api/a": ResourceState(code="user.list", name="A"),
+        "PUT /api/role/{id}/permissions": ResourceState(
+            resource_code="a", resource_name="A", enabled=True, buttons=("a:b",)
+        ),
+        "GET /api/a": ResourceState(resource_code="user.list", resource_name="A"),
     }
     buttons = {**state.buttons, "a:b": replace(state.buttons["*"], enabled=False)}
 
@@ -174,7 +176,7 @@ async def test_a_plan_tells_which_invariant_it_would_break(ground: Ground) -> No
     known = ("super", "admin", "auditor")
     only = OnlyRoles(name="readers", reason="R", place="", roles=known, requests=("GET /api/role/list",))
     shipped = replace(SHIPPED, invariants=Invariants((only,)))
-    roles = {**state.roles, "reader": RoleState(name="Reader", buttons=("system:role:list",))}
+    roles = {**state.roles, "reader": RoleState(role_name="Reader", buttons=("system:role:list",))}
 
     planned = await plan(ground.database, shipped, replace(state, roles=roles), prune=False)
     same = await plan(ground.database, shipped, state, prune=False)

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from msgspec import Meta, field
 
 from service.errors import Conflict, NotFound, PreconditionFailed
+from service.kernel.value_rules import whole
 from service.web.messages.context import RequestContext
 from service.web.messages.description import Operation
 from service.web.messages.operation_metadata import (
@@ -19,7 +20,7 @@ from service.web.messages.operation_metadata import (
     public,
     refuses,
 )
-from service.web.messages.schema import Id, Page, PageQuery, Schema, whole
+from service.web.messages.schema import Id, Page, PageQuery, Schema
 from service.web.requests.application import Application
 from service.web.requests.cors import CrossOrigin
 from service.web.requests.guard import AuthorizationGuard

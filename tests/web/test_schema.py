@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.kernel.fields import camel
+from service.kernel.value_rules import whole
 from service.web.messages.schema import (
     MAX_ID,
     Id,
@@ -19,7 +20,6 @@ from service.web.messages.schema import (
     Schema,
     envelope,
     moment,
-    whole,
 )
 
 AT = datetime(2026, 11, 21, 2, 33, 53, 123456, tzinfo=UTC)

@@ -14,11 +14,10 @@ from urllib.parse import unquote_to_bytes
 
 from service.errors import BadRequest
 from service.kernel.cache_sizes import cache_size
+from service.kernel.value_rules import MAX_REGISTERED_PATH
 
 MAX_REQUEST_PATH: Final = 2048
 """The longest request path in bytes, percent-encoded."""
-MAX_REGISTERED_PATH: Final = 1024
-"""The longest registered path in characters."""
 
 _PARAMETER = r"\{[A-Za-z_][A-Za-z0-9_]*\}"
 _NO_DOTS = r"(?!\.{1,2}(?:/|\Z))"

@@ -13,11 +13,12 @@ from msgspec import Meta, field
 
 from service.errors import ValidationFailed
 from service.kernel.fields import camel
+from service.kernel.value_rules import whole
 from service.records.logs.paging import MOST_COUNTED, Entry, Log, Span
 from service.records.logs.positions import follow_cursor
 from service.records.logs.reader import LogReader
 from service.web.content.exports import Format
-from service.web.messages.schema import Schema, whole
+from service.web.messages.schema import Schema
 
 E = TypeVar("E", bound=Entry)
 F = TypeVar("F")

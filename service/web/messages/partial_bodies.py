@@ -21,6 +21,18 @@ MERGE_PATCH: Final = "application/merge-patch+json"
 """The media type of a patch, beside ``application/json`` (RFC 7396 §4)."""
 
 
+def with_members(kind: type[S], members: Iterator[tuple[Any, ...]]) -> type[S]:
+    """Return ``kind``, a class with a docstring, with these members in place of its own."""
+    return msgspec.defstruct(  # type: ignore[return-value]  # its type is that of its base
+        kind.__name__,
+        members,
+        bases=kind.__bases__,
+        module=kind.__module__,
+        namespace={"__doc__": kind.__doc__},
+        kw_only=True,
+    )
+
+
 class MergePatch(Schema):
     """The base of bodies of ``PATCH``: JSON Merge Patches (RFC 7396).
 
@@ -39,7 +51,7 @@ def replacement_of(record: type[Schema], *, fixed: Collection[str] = ()) -> Call
         for field in msgspec.structs.fields(record):
             yield _optional(field) if field.name in fixed else (field.name, _present(field))
 
-    return lambda kind: _with_members(kind, members())
+    return lambda kind: with_members(kind, members())
 
 
 def patch_of(record: type[Schema]) -> Callable[[type[S]], type[S]]:
@@ -48,18 +60,7 @@ def patch_of(record: type[Schema]) -> Callable[[type[S]], type[S]]:
     So ``given`` returns those that the body has. Members for which ``record`` allows no ``null`` can't be
     removed.
     """
-    return lambda kind: _with_members(kind, map(_optional, msgspec.structs.fields(record)))
-
-
-def _with_members(kind: type[S], members: Iterator[tuple[Any, ...]]) -> type[S]:
-    return msgspec.defstruct(  # type: ignore[return-value]  # its type is that of its base
-        kind.__name__,
-        members,
-        bases=(kind,),
-        module=kind.__module__,
-        namespace={"__doc__": kind.__doc__},
-        kw_only=True,
-    )
+    return lambda kind: with_members(kind, map(_optional, msgspec.structs.fields(record)))
 
 
 def _optional(field: FieldInfo) -> tuple[Any, ...]:

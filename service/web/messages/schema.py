@@ -7,25 +7,20 @@ milliseconds. In bodies and queries they are aware ``datetime`` (``Annotated[dat
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from typing import Annotated, Any, Final, Generic, Protocol, Self, TypeVar, get_args
+from typing import Annotated, Any, Final, Generic, Protocol, Self, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
 
 from service.kernel.clock import rfc3339
-from service.kernel.fields import Rule
-from service.kernel.value_rules import TextRule
 
 MAX_ID: Final = 2**63 - 1
 """The largest id: PostgreSQL's bigint."""
 
 WHOLE_LIST: Final = sys.maxsize
 """The size of a page that holds everything: commands print no pages."""
-
-RULE: Final = "rule"
-"""The key of a field's rule in ``Meta.extra``."""
 
 Id = Annotated[int, Meta(ge=1, le=MAX_ID, examples=[1])]
 """An id: an integer from 1 to ``MAX_ID``."""
@@ -189,34 +184,6 @@ class Document(Struct, frozen=True):
     content: bytes
     media_type: str
     status: int = 200
-
-
-def whole(pattern: str) -> str:
-    """Return a regular expression that matches whole texts only, for ``Meta(pattern=…)``.
-
-    msgspec searches within texts, and in Python ``$`` also matches before a final line feed. The result means
-    the same in Python and in ECMA-262, which JSON Schema uses.
-    """
-    return rf"^(?:{pattern})(?![\s\S])"
-
-
-def text_by(rule: TextRule) -> Meta:
-    """Return the bounds of texts that ``rule`` allows: their length, and their pattern if there is one.
-
-    The rule may refuse more, which JSON Schema can't say: see ``rules_of``.
-    """
-    pattern = whole(rule.pattern) if rule.pattern else None
-    return Meta(max_length=rule.most, pattern=pattern, extra={RULE: rule})
-
-
-def rules_of(kind: Any) -> Iterator[Rule]:
-    """Yield the rules of the texts of ``kind``, an annotated type or a union of them."""
-    for argument in get_args(kind):
-        if isinstance(argument, Meta):
-            if argument.extra and RULE in argument.extra:
-                yield argument.extra[RULE]
-        else:
-            yield from rules_of(argument)
 
 
 def is_protocol(kind: Any) -> bool:

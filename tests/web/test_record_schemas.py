@@ -1,0 +1,100 @@
+"""Answers, bodies and tables have the fields that a record declares."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import msgspec
+import pytest
+from msgspec import UNSET, Meta
+
+from service.kernel.fields import ITS_TYPE, Field, declared
+from service.kernel.value_rules import ChoiceRule, RangeRule, TextRule
+from service.web.messages.record_schemas import answer_of, body_of, in_tables
+from service.web.messages.schema import Schema
+
+
+@declared
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Berth:
+    """A record with fields of all kinds."""
+
+    berth_name: Annotated[str, Field(TextRule(9, "no", "[a-z]+")), Meta(examples=["north"])]
+    side: Annotated[str, Field(ChoiceRule(("port", "starboard")), fixed=True)] = "port"
+    depth: Annotated[int | None, Field(RangeRule(1, 20))] = None
+    note: Annotated[str | None, Field(TextRule(5, "no", "[a-z]+", published=False), in_tables=False)] = None
+    taken: Annotated[bool, Field(ITS_TYPE)] = False
+    secret: Annotated[str, Field(TextRule(9, "no"), in_api=False, in_tables=False)] = ""
+
+
+@answer_of(Berth)
+class BerthAnswer(Schema):
+    """A berth."""
+
+    id: int
+    version: int
+
+
+@body_of(Berth, before="crew")
+class BerthBody(Schema):
+    """A new berth."""
+
+    crew: list[str] = msgspec.field(default_factory=list)
+
+
+@body_of(Berth, in_tables, left_out="unset")
+class BerthRow(Schema):
+    """A row; the name identifies it."""
+
+    berth_name: str
+
+
+def names(kind: type[Schema]) -> list[str]:
+    return list(kind.__struct_fields__)
+
+
+def test_a_schema_has_what_is_declared_for_it_in_the_order_of_the_record() -> None:
+    assert names(BerthAnswer) == ["id", "berth_name", "side", "depth", "note", "taken", "version"]
+    assert names(BerthBody) == ["berth_name", "depth", "note", "taken", "crew"]
+    assert names(BerthRow) == ["berth_name", "depth", "taken"]
+
+
+def test_what_a_body_leaves_out_is_null_where_it_may_be_and_else_not_given() -> None:
+    body = msgspec.convert({"berthName": "north"}, BerthBody)
+
+    assert body.given() == {"berth_name": "north", "depth": None, "note": None, "crew": []}
+    assert msgspec.convert({"berthName": "north"}, BerthRow).given() == {"berth_name": "north"}
+    assert {field.default for field in msgspec.structs.fields(BerthRow)[1:]} == {UNSET}
+
+
+@pytest.mark.parametrize(
+    "values",
+    [{"berthName": "No1"}, {"berthName": "north", "depth": 21}, {"berthName": "north", "note": "abcdef"}],
+)
+def test_a_body_has_the_bounds_of_the_rules(values: dict[str, Any]) -> None:
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.convert(values, BerthBody)
+
+
+def test_an_unpublished_pattern_is_left_to_the_edit() -> None:
+    assert msgspec.convert({"berthName": "north", "note": "A-1"}, BerthBody).given()["note"] == "A-1"
+
+
+def test_documents_tell_of_a_field_what_its_record_does_and_of_answers_only_the_types() -> None:
+    (_, components) = msgspec.json.schema_components([BerthAnswer, BerthBody])
+
+    body, answer = (components[name]["properties"] for name in ("BerthBody", "BerthAnswer"))
+    assert body["berthName"]["examples"] == ["north"]
+    assert body["depth"]["anyOf"][0] == {"type": "integer", "minimum": 1, "maximum": 20}
+    assert answer["berthName"] == {"type": "string"}
+    assert answer["side"] == {"enum": ["port", "starboard"]}
+
+
+def test_an_answer_is_made_of_the_record_by_names() -> None:
+    class Stored:
+        id, version, berth_name, side, depth, note, taken = 1, 2, "north", "port", None, None, True
+
+    assert msgspec.json.encode(BerthAnswer.of(Stored())).startswith(
+        b'{"id":1,"berthName":"north","side":"port"'
+    )
