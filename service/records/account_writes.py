@@ -6,11 +6,11 @@ Callers hold ``role_rights.lock``, so that what they have checked stays true unt
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Final
 
 from sqlalchemy import delete as delete_from
-from sqlalchemy import func, insert, select
+from sqlalchemy import insert, select
 from sqlalchemy import update as change
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.exc import IntegrityError
@@ -19,11 +19,14 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from service.errors import Conflict
 from service.kernel.names import name_key
 from service.kernel.target import NewAccount, Target
-from service.records.database.row_mapper import column_values
+from service.records.database.row_mapper import RowWriter
 from service.records.schema import role, user, user_role
 from service.records.user_list import UserValues
 
 TAKEN = "The user name is taken"
+
+WRITER: Final = RowWriter(UserValues, user)
+"""Writes users."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +71,7 @@ async def create_all(connection: AsyncConnection, rows: Iterable[NewRow]) -> dic
         .on_conflict_do_nothing(index_elements=[user.c.user_name_key])
         .returning(user.c.user_name_key, user.c.id),
         [
-            {
-                **column_values(user, asdict(UserValues(**row.account.values))),
-                "password_hash": row.password_hash,
-            }
+            WRITER.new(UserValues(**row.account.values), password_hash=row.password_hash)
             for row in by_key.values()
         ],
     )
@@ -87,11 +87,10 @@ async def update(connection: AsyncConnection, target: Target, values: Mapping[st
 
     Conflict if the name belongs to another user; the transaction can continue then.
     """
-    raised = {"version": user.c.version + 1, "update_time": func.now()}
     try:
         async with connection.begin_nested():
             written = change(user).where(user.c.id == target.user_id)
-            await connection.execute(written.values(column_values(user, values) | raised))
+            await connection.execute(written.values(WRITER.edited(values)))
     except IntegrityError as error:
         if getattr(getattr(error.orig, "diag", None), "constraint_name", "") != "user_user_name_key_key":
             raise

@@ -7,17 +7,20 @@ until the commit.
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import Final
 
 from sqlalchemy import delete as delete_from
-from sqlalchemy import func, insert, null, select
+from sqlalchemy import insert, null, select
 from sqlalchemy import update as change
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import Conflict
 from service.records import bit_positions
-from service.records.database.row_mapper import column_values
+from service.records.database.row_mapper import RowWriter
 from service.records.menus import MENU, Menu, MenuType, MenuValues
 from service.records.schema import menu
+
+_WRITER: Final = RowWriter(MenuValues, menu)
 
 
 async def create(
@@ -28,7 +31,7 @@ async def create(
     ``user_id`` is the user who asks for it, if any. Conflict if the code belongs to another Button;
     RateLimited as ``bit_positions.give``.
     """
-    stored = column_values(menu, asdict(values)) | {"menu_type": menu_type}
+    stored = _WRITER.new(values, menu_type=menu_type)
     if menu_type == "Button":
         await _refuse_taken(connection, values)
         stored["bit_position"] = await bit_positions.give(connection, user_id)
@@ -44,7 +47,7 @@ async def update(connection: AsyncConnection, before: Menu, values: MenuValues, 
     A Button whose code changes gets another bit: a token with the old bit must not grant the new code.
     Conflict if the code belongs to another Button; RateLimited as ``bit_positions.give``.
     """
-    stored = column_values(menu, asdict(values)) | {"version": menu.c.version + 1, "update_time": func.now()}
+    stored = _WRITER.edited(asdict(values))
     if before.menu_type == "Button" and values.auth_mark != before.auth_mark:
         await _refuse_taken(connection, values)
         stored["bit_position"] = await bit_positions.give(connection, user_id)

@@ -30,7 +30,7 @@ from service.kernel.value_rules import (
 )
 from service.records.database.filters import conditions_of, contains, equals, one_of
 from service.records.database.paging import Page, sorted_page
-from service.records.database.row_mapper import RowMapper, column_values
+from service.records.database.row_mapper import RowMapper, RowWriter
 from service.records.schema import resource
 
 
@@ -107,6 +107,8 @@ SORTS: Final = {
 
 RESOURCE: Final = RowMapper(Resource, resource)
 """Reads resources."""
+
+_WRITER: Final = RowWriter(ResourceValues, resource)
 
 
 async def page(
@@ -192,14 +194,14 @@ async def create(connection: AsyncConnection, values: ResourceValues) -> Resourc
     Conflict if another resource has the code or matches the same requests.
     """
     await _refuse_taken(connection, values)
-    stored = column_values(resource, asdict(values))
-    return await RESOURCE.returned(connection, insert(resource).values(stored).returning(*RESOURCE.columns))
+    written = insert(resource).values(_WRITER.new(values))
+    return await RESOURCE.returned(connection, written.returning(*RESOURCE.columns))
 
 
 async def update(connection: AsyncConnection, resource_id: int, values: ResourceValues) -> Resource:
     """Store ``values`` in an existing resource; Conflict as ``create``."""
     await _refuse_taken(connection, values, but=resource_id)
-    return await _edit(connection, resource_id, column_values(resource, asdict(values)))
+    return await _edit(connection, resource_id, asdict(values))
 
 
 async def set_enabled(connection: AsyncConnection, resource_id: int, enabled: bool) -> Resource:
@@ -216,7 +218,7 @@ async def _edit(connection: AsyncConnection, resource_id: int, values: dict[str,
     written = (
         change(resource)
         .where(resource.c.id == resource_id)
-        .values(values | {"version": resource.c.version + 1, "update_time": func.now()})
+        .values(_WRITER.edited(values))
         .returning(*RESOURCE.columns)
     )
     return await RESOURCE.returned(connection, written)

@@ -6,7 +6,7 @@ Callers that change one hold ``role_rights.lock``, so that what they have checke
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Final
 
@@ -23,7 +23,7 @@ from service.kernel.names import MAX_NAME_LENGTH, name_key, text_fault
 from service.kernel.value_rules import DESCRIPTION, bounds_of, one_line, whole
 from service.records.database.filters import conditions_of, contains, equals
 from service.records.database.paging import Page, sorted_page
-from service.records.database.row_mapper import RowMapper, column_values
+from service.records.database.row_mapper import RowMapper, RowWriter
 from service.records.schema import menu, role, role_menu, user, user_role
 
 RoleCode = Annotated[
@@ -93,6 +93,7 @@ ROLE: Final = RowMapper(Role, role)
 """Reads roles."""
 
 _GIVEN: Final = RowMapper(GivenMenu, menu)
+_WRITER: Final = RowWriter(RoleValues, role)
 
 
 async def page(
@@ -128,7 +129,7 @@ async def create(connection: AsyncConnection, role_code: str, values: RoleValues
     Conflict if the name, compared by ``name_key``, or the code belongs to another role.
     """
     await _refuse_taken(connection, values.role_name, role_code)
-    stored = column_values(role, {**asdict(values), "role_code": role_code})
+    stored = _WRITER.new(values, role_code=role_code)
     return await ROLE.returned(connection, insert(role).values(stored).returning(*ROLE.columns))
 
 
@@ -139,8 +140,7 @@ async def update(connection: AsyncConnection, role_id: int, values: Mapping[str,
     """
     if "role_name" in values:
         await _refuse_taken(connection, values["role_name"], but=role_id)
-    stored = column_values(role, values) | {"version": role.c.version + 1, "update_time": func.now()}
-    written = change(role).where(role.c.id == role_id).values(stored)
+    written = change(role).where(role.c.id == role_id).values(_WRITER.edited(values))
     return await ROLE.returned(connection, written.returning(*ROLE.columns))
 
 

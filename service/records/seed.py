@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import asdict
 from typing import Any
 
 from sqlalchemy import Connection, Table, exists, func, insert, literal, or_, select
@@ -12,10 +11,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from service.kernel.extension import Extension
 from service.kernel.names import name_key
 from service.kernel.permission_catalogue import CATALOGUE, Page
-from service.records.database.row_mapper import column_values
 from service.records.schema import menu, role, role_menu, user, user_role
 from service.records.seed_catalogue import ROOT, bring
 from service.records.seed_data import ADMINISTRATOR, ADMINISTRATOR_ROLE, ROLES, SeedRole
+from service.records.users.account_writes import WRITER
 
 
 def is_new(connection: Connection) -> bool:
@@ -36,12 +35,8 @@ def seed(
     """
     bring(connection, _nobody_yet, extensions)
     roles = {granted.code: _role(connection, granted) for granted in ROLES}
-    administrator = _insert(
-        connection,
-        user,
-        password_hash=administrator_hash(),
-        **column_values(user, asdict(ADMINISTRATOR)),
-    )
+    values = WRITER.new(ADMINISTRATOR, password_hash=administrator_hash())
+    administrator = _insert(connection, user, **values)
     connection.execute(insert(user_role).values(user_id=administrator, role_id=roles[ADMINISTRATOR_ROLE]))
 
 

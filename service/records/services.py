@@ -12,7 +12,7 @@ from typing import Annotated, Final
 
 from msgspec import Meta
 from sqlalchemy import delete as delete_from
-from sqlalchemy import func, insert, select
+from sqlalchemy import insert, select
 from sqlalchemy import update as change
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -22,7 +22,7 @@ from service.kernel.services import Service
 from service.kernel.value_rules import DESCRIPTION
 from service.records.database.filters import conditions_of, contains, one_of
 from service.records.database.paging import Page, sorted_page
-from service.records.database.row_mapper import RowMapper, column_values
+from service.records.database.row_mapper import RowMapper, RowWriter
 from service.records.schema import service
 
 
@@ -84,6 +84,7 @@ SORTS: Final = {
 
 _PUBLISHED: Final = RowMapper(Service, service)
 _STORED: Final = RowMapper(StoredService, service)
+_WRITER: Final = RowWriter(ServiceValues, service)
 
 
 def router_of(name: str, values: ServiceValues) -> Service:
@@ -126,7 +127,7 @@ async def create(connection: AsyncConnection, name: str, values: ServiceValues) 
     """Register a service; Conflict if there is one of that name."""
     if (other := await named(connection, name)) is not None:
         raise Conflict(f"There is a service {name} already", rule="unique", field="name", serviceId=other.id)
-    stored = insert(service).values(name=name, **asdict(values))
+    stored = insert(service).values(_WRITER.new(values, name=name))
     return await _STORED.returned(connection, stored.returning(*_STORED.columns))
 
 
@@ -135,11 +136,7 @@ async def update(connection: AsyncConnection, service_id: int, values: ServiceVa
     written = (
         change(service)
         .where(service.c.id == service_id)
-        .values(
-            **column_values(service, asdict(values)),
-            version=service.c.version + 1,
-            update_time=func.now(),
-        )
+        .values(_WRITER.edited(asdict(values)))
         .returning(*_STORED.columns)
     )
     return await _STORED.returned(connection, written)

@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.records import roles
 from service.records.database.filters import conditions_of, equals
-from service.records.database.row_mapper import RowMapper, column_values
+from service.records.database.row_mapper import RowMapper, RowWriter
 from service.records.roles import ROLE, RoleValues
 from service.records.schema import menu, role
 
@@ -69,13 +69,25 @@ def test_a_field_without_a_column_and_an_expression_without_a_field_are_noticed_
 
 
 def test_what_is_stored_has_the_key_of_a_name_and_leaves_out_none_where_none_cannot_be_stored() -> None:
-    assert column_values(role, {"role_name": "ÆGIR", "description": None, "enabled": None}) == {
+    edited = RowWriter(RoleValues, role).edited({"role_name": "ÆGIR", "description": None, "enabled": None})
+
+    assert {name: edited[name] for name in edited.keys() - {"version", "update_time"}} == {
         "role_name": "ÆGIR",
         "role_name_key": "ægir",
         "description": None,
     }
-    with pytest.raises(TypeError, match="rolename"):
-        column_values(role, {"rolename": "x"})
+
+
+def test_what_no_record_declares_is_not_written() -> None:
+    with pytest.raises(TypeError, match="RoleValues has no role_code"):
+        RowWriter(RoleValues, role).edited({"role_code": "x"})
+
+
+def test_a_record_that_declares_nothing_or_has_no_column_stops_every_start() -> None:
+    with pytest.raises(TypeError, match="_Shuffled is not declared"):
+        RowWriter(_Shuffled, role)
+    with pytest.raises(TypeError, match=r"RoleValues and sys\.menu do not agree on description, role_name"):
+        RowWriter(RoleValues, menu)
 
 
 async def test_an_edit_of_some_fields_leaves_the_others(connection: AsyncConnection) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import asdict, fields
 from operator import itemgetter
 from typing import Any, Final, Generic, TypeVar, get_origin, get_type_hints
 
-from sqlalchemy import ColumnElement, Executable, FromClause, Row, Table
+from sqlalchemy import ColumnElement, Executable, FromClause, Row, Table, func
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from service.kernel.fields import fields_of
 from service.kernel.names import name_key
 
 R = TypeVar("R")
@@ -81,18 +82,44 @@ def merged(kind: type[R], stored: object, given: Mapping[str, Any]) -> R:
     return kind(**{**{name: getattr(stored, name) for name in names}, **given})
 
 
-def column_values(table: Table, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns to store for ``values``, given by column name.
+class RowWriter:
+    """Makes the columns of ``table`` of values of ``record``, which declares its fields.
 
-    None clears a nullable column, and leaves any other column unchanged. For a name that has a key column
-    (``user_name_key``), the key is added. TypeError for a name that is no column of ``table``.
+    Raises TypeError, and so stops every start, for a record that declares none and for one that does not
+    agree with the table: what nobody has declared is neither checked nor audited.
     """
-    if unknown := sorted(values.keys() - table.c.keys()):
-        raise TypeError(f"{table} has no {', '.join(unknown)}")
-    stored = {name: value for name, value in values.items() if value is not None or table.c[name].nullable}
-    keys = {name: table.c.get(f"{name}_key") for name in stored}
-    return stored | {
-        column.name: name_key(stored[name])
-        for name, column in keys.items()
-        if column is not None and column.computed is None
-    }
+
+    def __init__(self, record: type, table: Table) -> None:
+        self._fields = fields_of(record)
+        if unknown := sorted(self._fields.keys() - table.c.keys()):
+            raise TypeError(f"{record.__name__} and {table} do not agree on {', '.join(unknown)}")
+        self._record, self._table = record, table
+
+    def new(self, values: Any, **others: Any) -> dict[str, Any]:
+        """Return the columns of a new row: ``values``, a record, and ``others`` as they are."""
+        return self._columns(asdict(values)) | others
+
+    def edited(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the columns of an edit: some fields of a record, by name, with the version that follows.
+
+        TypeError for a name that the record does not declare.
+        """
+        return self._columns(values) | {"version": self._table.c.version + 1, "update_time": func.now()}
+
+    def _columns(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the columns to store: None clears one that may be null, and leaves any other unchanged.
+
+        For a name that has a key column (``user_name_key``), the key is added.
+        """
+        table = self._table
+        if unknown := sorted(values.keys() - self._fields.keys()):
+            raise TypeError(f"{self._record.__name__} has no {', '.join(unknown)}")
+        stored = {
+            name: value for name, value in values.items() if value is not None or table.c[name].nullable
+        }
+        keys = {name: table.c.get(f"{name}_key") for name in stored}
+        return stored | {
+            column.name: name_key(stored[name])
+            for name, column in keys.items()
+            if column is not None and column.computed is None
+        }
