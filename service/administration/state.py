@@ -97,7 +97,10 @@ RECORDS: Final[Mapping[Kind, type[Any]]] = {
     "resource": ResourceValues,
     "role": RoleValues,
 }
-"""The records whose declared fields the objects have, by the same names."""
+"""The records whose declared fields the objects have, by the same names.
+
+A late one that a file leaves out is UNSET, until ``edits_between`` puts in what is stored.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any, Final, Literal
+
+from msgspec import UNSET
 
 from service.administration.state import Item, Kind, State, identity, short_name, state_of
 
@@ -93,12 +95,23 @@ def edits_between(before: State, desired: State, *, prune: bool) -> Edits:
 def _written(
     kind: Kind, old: Mapping[str, Item], new: Mapping[str, Item], known: Mapping[str, str]
 ) -> Iterator[Edit]:
-    for key, item in new.items():
+    for key, given in new.items():
         was = known.get(identity(kind, key))
+        item = _completed(given, None if was is None else old[was])
         if was is None:
             yield Edit(kind, key, None, item)
         elif was != key or old[was] != item:
             yield Edit(kind, key, old[was], item, was)
+
+
+def _completed(given: Item, stored: Item | None) -> Item:
+    """Return ``given`` with what is stored of the late fields that it leaves out, or with their defaults."""
+    kept: dict[str, Any] = {}
+    for field in fields(given):
+        if getattr(given, field.name) is UNSET:
+            default = None if field.default is MISSING else field.default
+            kept[field.name] = default if stored is None else getattr(stored, field.name)
+    return replace(given, **kept)
 
 
 def after(before: State, edits: Edits) -> State:

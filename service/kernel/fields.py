@@ -46,7 +46,9 @@ class Field:
     ``rule`` says which values it can have. ``audited``: the operation log tells its changes.
     ``in_passwords``: nobody's password may be made of their own value. ``in_api``: bodies and answers of the
     API have it. ``in_tables``: exports and imports have it. ``in_state``: state files have it as a value.
-    ``fixed``: no edit changes it. ``own``: users edit it in their own profile.
+    ``fixed``: no edit changes it. ``own``: users edit it in their own profile. ``late``: clients and files do
+    not know it yet, so that without it a ``PUT``, a table or a state file keeps what is stored; for ever,
+    since nobody can tell when the last of these is gone.
     """
 
     rule: Rule
@@ -57,6 +59,7 @@ class Field:
     in_state: bool = True
     fixed: bool = False
     own: bool = False
+    late: bool = False
 
 
 _DECLARED: Final[dict[type, Mapping[str, Field]]] = {}
@@ -65,14 +68,12 @@ _DECLARED: Final[dict[type, Mapping[str, Field]]] = {}
 def declared(kind: K) -> K:
     """Read the declarations of the fields of ``kind``, a dataclass, and return it.
 
-    Raises TypeError for a field without a declaration or with several, and for one that leaves its values to
-    a type that has more than a few.
+    Raises TypeError for a field without a declaration or with several, for one that leaves its values to a
+    type that has more than a few, and for a late one that has no value in the records that are there already.
     """
     hints = get_type_hints(kind, include_extras=True)
-    declarations = {
-        field.name: _declaration(kind, field.name, hints[field.name]) for field in dataclasses.fields(kind)
-    }
-    _DECLARED[kind] = MappingProxyType(declarations)
+    result = {field.name: _declaration(kind, field, hints[field.name]) for field in dataclasses.fields(kind)}
+    _DECLARED[kind] = MappingProxyType(result)
     return kind
 
 
@@ -110,13 +111,18 @@ def password_context(kind: type, record: object) -> tuple[str, ...]:
     return tuple(value for value in values if value is not None)
 
 
-def _declaration(kind: type, name: str, hint: Any) -> Field:
-    declarations = [argument for argument in get_args(hint) if isinstance(argument, Field)]
+def _declaration(kind: type, field: dataclasses.Field[Any], hint: Any) -> Field:
+    name = f"{kind.__name__}.{field.name}"
+    declarations = [part for part in get_args(hint) if isinstance(part, Field)]
     if get_origin(hint) is not Annotated or len(declarations) != 1:
-        raise TypeError(f"{kind.__name__}.{name} has no declaration, or several: see service.kernel.fields")
-    if declarations[0].rule is ITS_TYPE and not _has_few_values(get_args(hint)[0]):
-        raise TypeError(f"{kind.__name__}.{name} needs a rule: its type has more values than can be listed")
-    return declarations[0]
+        raise TypeError(f"{name} has no declaration, or several: see service.kernel.fields")
+    (declaration,) = declarations
+    values = get_args(hint)[0]
+    if declaration.rule is ITS_TYPE and not _has_few_values(values):
+        raise TypeError(f"{name} needs a rule: its type has more values than can be listed")
+    if declaration.late and field.default is dataclasses.MISSING and type(None) not in get_args(values):
+        raise TypeError(f"{name} can't be late: it has no default, and may not be null")
+    return declaration
 
 
 def _has_few_values(kind: Any) -> bool:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from functools import cache
 from typing import Any, Final, get_type_hints
+
+from msgspec import UNSET
 
 from service.administration.state import RECORDS, STATES, Kind, short_name
 from service.kernel.fields import ITS_TYPE, Rule, camel, fields_of
@@ -25,9 +27,8 @@ SECTIONS: Final[dict[Kind, str]] = {
 OPTIONAL: Final = frozenset({"services"})
 """Sections that a file may leave out: those that files of earlier versions do not have."""
 
-
-ALWAYS: Final = frozenset({("menu", "name"), ("resource", "buttons")})
-"""Fields that are written also if they are empty.
+_DEFAULTS: Final = {("menu", "name"): UNSET, ("resource", "buttons"): MISSING}
+"""What a field is that is left out, where that is not the default of the state.
 
 Without ``name`` a Menu is called by the last part of its key. A resource without ``buttons`` would be open to
 everybody who is logged in, so they must be given.
@@ -38,7 +39,8 @@ everybody who is logged in, so they must be given.
 class Member:
     """What objects of a kind may say: ``key`` in the file, for the field ``name`` of their state.
 
-    ``default`` is its value when it is left out, MISSING if it must be given.
+    ``default`` is its value when it is left out, MISSING if it must be given, and UNSET for one that then has
+    the value that is stored, or in the key.
     """
 
     name: str
@@ -53,13 +55,13 @@ def members_of(kind: Kind) -> tuple[Member, ...]:
     """Return what objects of a kind may say, in the order in which it is written."""
     record, hints = RECORDS[kind], get_type_hints(STATES[kind])
     declared = fields_of(record)
-    return tuple(
-        Member(
-            field.name,
-            camel(short_name(kind, field.name)),
-            kind_of(record, field.name) if field.name in declared else hints[field.name],
-            declared[field.name].rule if field.name in declared else ITS_TYPE,
-            field.default,
-        )
-        for field in fields(STATES[kind])
-    )
+    members = []
+    for field in fields(STATES[kind]):
+        name, key = field.name, camel(short_name(kind, field.name))
+        default = _DEFAULTS.get((kind, name), field.default)
+        if name in declared:
+            default = UNSET if declared[name].late else default
+            members.append(Member(name, key, kind_of(record, name), declared[name].rule, default))
+        else:
+            members.append(Member(name, key, hints[name], ITS_TYPE, default))
+    return tuple(members)

@@ -36,7 +36,7 @@ from service.kernel.strict_yaml import Document, Keys, YamlError, read_yaml
 from service.kernel.text import printable
 from service.kernel.value_rules import METHOD
 from service.records.roles import RoleCode
-from service.state_files.entries import ALWAYS, FORMAT, OPTIONAL, SECTIONS, members_of
+from service.state_files.entries import FORMAT, OPTIONAL, SECTIONS, members_of
 from service.web.messages.violations import refusal_for
 
 
@@ -165,10 +165,10 @@ class _Reader:
                 values[member.name] = self._list(name, entry[name], here)
             elif name in entry:
                 values[member.name] = self._converted(entry[name], member.kind, here, member.rule)
-            elif member.default is MISSING or (kind, name) == ("resource", "buttons"):
+            elif member.default is MISSING:
                 self._fault(here, "is required")
             else:
-                values[member.name] = UNSET if (kind, name) in ALWAYS else member.default
+                values[member.name] = member.default
         return values
 
     def _list(self, name: str, given: Any, place: Keys) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ import yaml
 
 from service.administration.state import Item, Kind, MenuState, State
 from service.administration.state_edits import KINDS
-from service.state_files.entries import ALWAYS, FORMAT, OPTIONAL, SECTIONS, members_of
+from service.state_files.entries import FORMAT, OPTIONAL, SECTIONS, members_of
 
 _HEAD: Final = """\
 # Roles, menus, resources and bindings of a Portcullis installation, without users and secrets.
@@ -57,7 +57,7 @@ def _entry(kind: Kind, item: Item) -> dict[str, Any]:
     entry: dict[str, Any] = {}
     for member in members_of(kind):
         value = getattr(item, member.name)
-        if value != member.default or (kind, member.name) in ALWAYS:
+        if value != member.default:
             entry[member.key] = list(value) if isinstance(value, tuple) else value
     if isinstance(item, MenuState) and item.name is not None:
         del entry["name"]  # its key tells it

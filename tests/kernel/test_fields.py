@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, make_dataclass
 from typing import Annotated, Any, Literal
 
 import pytest
@@ -63,10 +63,22 @@ class UnruledPart:
     remark: Annotated[Literal["a"] | int, Field(ITS_TYPE)]
 
 
-@pytest.mark.parametrize("kind", [Undeclared, WithTwo, Unruled, UnruledNumber, UnruledPart])
+class LateWithoutValue:
+    remark: Annotated[str, Field(text_fault, late=True)]
+
+
+@pytest.mark.parametrize("kind", [Undeclared, WithTwo, Unruled, UnruledNumber, UnruledPart, LateWithoutValue])
 def test_a_field_that_does_not_say_what_it_may_be_stops_every_start(kind: type) -> None:
     with pytest.raises(TypeError, match=rf"{kind.__name__}\.remark"):
         declared(dataclass(kind))
+
+
+@pytest.mark.parametrize("kind", [str | None, Literal["a"] | None])
+def test_a_field_that_may_be_null_or_has_a_default_may_be_late(kind: Any) -> None:
+    nullable = make_dataclass("Nullable", [("remark", Annotated[kind, Field(text_fault, late=True)])])
+    given = make_dataclass("Given", [("remark", Annotated[str, Field(text_fault, late=True)], "none")])
+
+    assert [fields_of(declared(each))["remark"].late for each in (nullable, given)] == [True, True]
 
 
 def test_every_fault_is_named_as_the_api_names_its_field() -> None:

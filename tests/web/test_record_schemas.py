@@ -11,6 +11,7 @@ from msgspec import UNSET, Meta
 
 from service.kernel.fields import ITS_TYPE, Field, declared
 from service.kernel.value_rules import ChoiceRule, RangeRule, TextRule
+from service.web.messages.partial_bodies import replacement_of
 from service.web.messages.record_schemas import answer_of, body_of, in_tables
 from service.web.messages.schema import Schema
 
@@ -25,6 +26,8 @@ class Berth:
     depth: Annotated[int | None, Field(RangeRule(1, 20))] = None
     note: Annotated[str | None, Field(TextRule(5, "no", "[a-z]+", published=False), in_tables=False)] = None
     taken: Annotated[bool, Field(ITS_TYPE)] = False
+    lit: Annotated[bool, Field(ITS_TYPE, late=True)] = True
+    owner: Annotated[str | None, Field(TextRule(9, "no"), late=True)] = None
     secret: Annotated[str, Field(TextRule(9, "no"), in_api=False, in_tables=False)] = ""
 
 
@@ -43,6 +46,11 @@ class BerthBody(Schema):
     crew: list[str] = msgspec.field(default_factory=list)
 
 
+@replacement_of(BerthBody)
+class BerthReplacement(Schema):
+    """All values of a berth."""
+
+
 @body_of(Berth, in_tables, left_out="unset")
 class BerthRow(Schema):
     """A row; the name identifies it."""
@@ -55,17 +63,37 @@ def names(kind: type[Schema]) -> list[str]:
 
 
 def test_a_schema_has_what_is_declared_for_it_in_the_order_of_the_record() -> None:
-    assert names(BerthAnswer) == ["id", "berth_name", "side", "depth", "note", "taken", "version"]
-    assert names(BerthBody) == ["berth_name", "depth", "note", "taken", "crew"]
-    assert names(BerthRow) == ["berth_name", "depth", "taken"]
+    assert names(BerthAnswer) == [
+        "id",
+        "berth_name",
+        "side",
+        "depth",
+        "note",
+        "taken",
+        "lit",
+        "owner",
+        "version",
+    ]
+    assert names(BerthBody) == ["berth_name", "depth", "note", "taken", "lit", "owner", "crew"]
+    assert names(BerthRow) == ["berth_name", "depth", "taken", "lit", "owner"]
 
 
 def test_what_a_body_leaves_out_is_null_where_it_may_be_and_else_not_given() -> None:
     body = msgspec.convert({"berthName": "north"}, BerthBody)
 
-    assert body.given() == {"berth_name": "north", "depth": None, "note": None, "crew": []}
+    assert body.given() == {"berth_name": "north", "depth": None, "note": None, "owner": None, "crew": []}
     assert msgspec.convert({"berthName": "north"}, BerthRow).given() == {"berth_name": "north"}
     assert {field.default for field in msgspec.structs.fields(BerthRow)[1:]} == {UNSET}
+
+
+def test_only_late_members_may_be_left_out_of_a_put_which_then_keeps_them() -> None:
+    sent = {"berthName": "north", "depth": 3, "note": None, "taken": True, "crew": []}
+
+    assert msgspec.convert(sent, BerthReplacement).given().keys().isdisjoint({"lit", "owner"})
+    assert msgspec.convert(sent | {"owner": None, "lit": False}, BerthReplacement).given()["owner"] is None
+    for name in sent:
+        with pytest.raises(msgspec.ValidationError, match=name):
+            msgspec.convert({key: sent[key] for key in sent if key != name}, BerthReplacement)
 
 
 @pytest.mark.parametrize(
@@ -94,6 +122,7 @@ def test_documents_tell_of_a_field_what_its_record_does_and_of_answers_only_the_
 def test_an_answer_is_made_of_the_record_by_names() -> None:
     class Stored:
         id, version, berth_name, side, depth, note, taken = 1, 2, "north", "port", None, None, True
+        lit, owner = True, None
 
     assert msgspec.json.encode(BerthAnswer.of(Stored())).startswith(
         b'{"id":1,"berthName":"north","side":"port"'

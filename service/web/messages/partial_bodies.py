@@ -1,7 +1,7 @@
 """Bodies that edit a record: all of its members (``PUT``) or some of them (``PATCH``), from one ``Schema``.
 
 Both are read into the same members, so an endpoint hands either to the same edit: what a body does not have
-stays as it is stored. Only a ``PUT`` refuses to leave out a member.
+stays as it is stored. Only a ``PUT`` refuses to leave out a member, unless it is late.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator
 from typing import Any, Final, TypeVar, Union, get_args
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Meta, UnsetType
 from msgspec.structs import FieldInfo
 
 from service.web.messages.schema import Schema
@@ -19,6 +19,9 @@ S = TypeVar("S", bound=Schema)
 
 MERGE_PATCH: Final = "application/merge-patch+json"
 """The media type of a patch, beside ``application/json`` (RFC 7396 §4)."""
+
+LATE: Final = Meta(extra={"late": True})
+"""Operation metadata the type of a member that a ``PUT`` may leave out: see ``service.kernel.fields.Field``."""
 
 
 def with_members(kind: type[S], members: Iterator[tuple[Any, ...]]) -> type[S]:
@@ -44,12 +47,14 @@ def replacement_of(record: type[Schema], *, fixed: Collection[str] = ()) -> Call
     """Give the decorated class the members of ``record``, each of them required, for a ``PUT``.
 
     A member left out would be kept without a word, so it is refused; ``null`` says that there is no value.
-    Those that are ``fixed`` never change: they may be left out. So ``given`` returns all the others.
+    Those that are ``fixed`` never change, and ``LATE`` ones keep what is stored: they may be left out. So
+    ``given`` returns all the others.
     """
 
     def members() -> Iterator[tuple[Any, ...]]:
         for field in msgspec.structs.fields(record):
-            yield _optional(field) if field.name in fixed else (field.name, _present(field))
+            may_be_left_out = field.name in fixed or _is_late(field.type)
+            yield _optional(field) if may_be_left_out else (field.name, _present(field))
 
     return lambda kind: with_members(kind, members())
 
@@ -71,3 +76,7 @@ def _present(field: FieldInfo) -> Any:
     """Return the type of ``field`` when it is given."""
     kinds = tuple(kind for kind in get_args(field.type) if kind is not UnsetType)
     return Union[kinds] if UnsetType in get_args(field.type) else field.type  # noqa: UP007 - see above
+
+
+def _is_late(kind: Any) -> bool:
+    return LATE in getattr(kind, "__metadata__", ()) or any(map(_is_late, get_args(kind)))

@@ -22,7 +22,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from service.kernel.fields import Field, fields_of
 from service.kernel.value_rules import ChoiceRule, bounds_of
-from service.web.messages.partial_bodies import with_members
+from service.web.messages.partial_bodies import LATE, with_members
 from service.web.messages.schema import Schema
 
 S = TypeVar("S", bound=Schema)
@@ -77,12 +77,14 @@ def body_of(
 def kind_of(record: type, name: str) -> Any:
     """Return the type of a declared field in bodies: with its bounds, examples and description."""
     declared, *answer = get_args(get_type_hints(record, include_extras=True)[name])
-    rule = fields_of(record)[name].rule
+    field = fields_of(record)[name]
+    rule = field.rule
     kinds = set(_alternatives(declared))
     kind: Any = Union[tuple(kinds - {type(None)})]  # noqa: UP007 - types known at run time
     if isinstance(rule, ChoiceRule):
         kind = Literal[rule.choices]
     metas = [meta for meta in (bounds_of(rule), *answer) if isinstance(meta, Meta) and meta != Meta()]
+    metas += [LATE] * field.late
     if metas:
         kind = Annotated[(kind, *metas)]
     return Union[kind, None] if type(None) in kinds else kind  # noqa: UP007 - as above
