@@ -10,7 +10,6 @@ from service.administration.menu_tree import MAX_DEPTH
 from service.administration.menus import MenuChanges
 from service.authz.engine.policy import Policy
 from service.errors import Conflict, NotFound, PreconditionFailed, RateLimited
-from service.kernel.codes import MAX_CODE_LENGTH
 from service.kernel.value_rules import SHORT_LINE, SORT, bounds_of
 from service.records import menus
 from service.records.database.transactions import Database
@@ -30,9 +29,8 @@ from service.web.messages.operation_metadata import (
 )
 from service.web.messages.partial_bodies import MergePatch, patch_of, replacement_of
 from service.web.messages.preconditions import answer_tag, unchanged, version_tag
-from service.web.messages.record_schemas import answer_of, body_of
+from service.web.messages.record_schemas import answer_of, body_of, filters_of
 from service.web.messages.schema import (
-    SEVERAL,
     Id,
     Moment,
     Page,
@@ -96,14 +94,10 @@ class MenuPatch(MergePatch):
     """The values of a menu that change (RFC 7396). `null` removes one; `menuType` can't change."""
 
 
+@filters_of(menus.MenuFilter)
 class MenuQuery(PageQuery):
     """Filters and order of menus; title and code match by parts, the title in any case."""
 
-    title: Annotated[str, Meta(max_length=128)] | None = None
-    auth_mark: Annotated[str, Meta(max_length=MAX_CODE_LENGTH)] | None = None
-    parent_id: Id | None = None
-    menu_type: Annotated[list[MenuType], SEVERAL] | None = None
-    enabled: bool | None = None
     sort: Annotated[str, sort_keys("MenuSort", menus.SORTS)] = "id"
 
 

@@ -10,8 +10,9 @@ from msgspec import Meta
 from service.administration.openings import OpeningChanges
 from service.authz.engine.policy import Policy
 from service.authz.publishing.live import LivePolicy
-from service.endpoints.shown_services import ServiceName, require_shown, shown_services
+from service.endpoints.shown_services import require_shown, shown_services
 from service.errors import Conflict, NotFound
+from service.kernel.value_rules import ServiceName
 from service.records import openings
 from service.records.database.transactions import Database
 from service.web.messages.context import RequestContext

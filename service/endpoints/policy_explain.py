@@ -22,12 +22,11 @@ from service.authz.review.past import PastPolicies
 from service.endpoints.policy_explained import Explained, explained_answer, refusal_answer
 from service.endpoints.policy_revisions import require_kept
 from service.endpoints.policy_who_may import Method, place_of
-from service.endpoints.shown_services import ServiceName
 from service.errors import Conflict, NotFound, PermissionDenied, RevisionUntrusted, ValidationFailed
 from service.kernel.codes import MAX_CODE_LENGTH, HeldCodes, is_code
 from service.kernel.identity import Caller
 from service.kernel.services import PORTCULLIS
-from service.kernel.value_rules import whole
+from service.kernel.value_rules import ServiceName, whole
 from service.records import policy_history
 from service.records.database.transactions import Connection, Database
 from service.records.policy_history import Place

@@ -25,9 +25,9 @@ from service.authz.review.concurrency import ConcurrencyLimit
 from service.authz.review.sources import standing_of
 from service.authz.review.subjects import Subject, subject_of
 from service.endpoints.policy_layers import AskedLayer, Code, Name, PassedLayer, RoleCode, passed
-from service.endpoints.shown_services import ServiceName
 from service.errors import BadRequest, ValidationFailed
 from service.kernel.services import PORTCULLIS
+from service.kernel.value_rules import ServiceName
 from service.records import role_holdings
 from service.records.database.transactions import Connection, Database
 from service.web.messages.context import RequestContext

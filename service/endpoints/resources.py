@@ -11,8 +11,9 @@ from service.administration.resources import ResourceChanges
 from service.authz.engine.paths import registered_fault
 from service.authz.engine.policy import Policy
 from service.authz.publishing.live import LivePolicy
-from service.endpoints.shown_services import ServiceName, require_shown, shown_services
+from service.endpoints.shown_services import require_shown, shown_services
 from service.errors import Conflict, NotFound, PreconditionFailed, ValidationFailed
+from service.kernel.value_rules import ServiceName
 from service.records import resources
 from service.records.database.transactions import Database
 from service.web.messages.change_answers import published_answer
@@ -31,9 +32,8 @@ from service.web.messages.operation_metadata import (
 )
 from service.web.messages.partial_bodies import MergePatch, patch_of, replacement_of
 from service.web.messages.preconditions import answer_tag, unchanged, version_tag
-from service.web.messages.record_schemas import answer_of, body_of
+from service.web.messages.record_schemas import answer_of, body_of, filters_of
 from service.web.messages.schema import (
-    SEVERAL,
     Id,
     Moment,
     Page,
@@ -98,15 +98,10 @@ class State(Schema):
     enabled: bool
 
 
+@filters_of(resources.ResourceFilter, without=["services"])
 class ResourceQuery(PageQuery):
     """Filters and order of resources; name (in any case), code and path match by parts."""
 
-    resource_name: Annotated[str, Meta(max_length=128)] | None = None
-    resource_code: Annotated[str, Meta(max_length=64)] | None = None
-    method: Annotated[list[Method], SEVERAL] | None = None
-    path: Annotated[str, Meta(max_length=256)] | None = None
-    service: ServiceName | None = None
-    enabled: bool | None = None
     sort: Annotated[str, sort_keys("ResourceSort", resources.SORTS)] = "id"
 
 

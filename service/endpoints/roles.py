@@ -27,7 +27,7 @@ from service.web.messages.operation_metadata import (
 )
 from service.web.messages.partial_bodies import MergePatch, patch_of, replacement_of
 from service.web.messages.preconditions import answer_tag, content_tag, require_match, version_tag
-from service.web.messages.record_schemas import answer_of, body_of
+from service.web.messages.record_schemas import answer_of, body_of, filters_of
 from service.web.messages.schema import (
     Id,
     Moment,
@@ -113,14 +113,10 @@ class RoleMenusEdit(Schema):
     permissions: Permissions | UnsetType = UNSET
 
 
+@filters_of(roles.RoleFilter)
 class RoleQuery(PageQuery):
     """Filters and order of roles."""
 
-    role_name: Annotated[str, Meta(max_length=64, description="A part of the name, in any case.")] | None = (
-        None
-    )
-    role_code: Annotated[str, Meta(max_length=64, description="A part of the code.")] | None = None
-    enabled: bool | None = None
     sort: Annotated[str, sort_keys("RoleSort", roles.SORTS)] = "id"
 
 

@@ -10,8 +10,9 @@ from msgspec import Meta
 from service.administration.services import ServiceChanges
 from service.authz.engine.policy import Policy
 from service.authz.publishing.live import LivePolicy
-from service.endpoints.shown_services import ServiceName, require_shown, shown_services
+from service.endpoints.shown_services import require_shown, shown_services
 from service.errors import Conflict, NotFound, PreconditionFailed
+from service.kernel.value_rules import ServiceName
 from service.records import services
 from service.records.database.transactions import Database
 from service.web.messages.change_answers import published_answer
@@ -30,7 +31,7 @@ from service.web.messages.operation_metadata import (
 )
 from service.web.messages.partial_bodies import MergePatch, patch_of, replacement_of
 from service.web.messages.preconditions import answer_tag, unchanged, version_tag
-from service.web.messages.record_schemas import answer_of, body_of
+from service.web.messages.record_schemas import answer_of, body_of, filters_of
 from service.web.messages.schema import (
     Id,
     Moment,
@@ -85,10 +86,10 @@ class NewService(ServiceBody, kw_only=True):
     name: ServiceName
 
 
+@filters_of(services.ServiceFilter, without=["names"])
 class ServiceQuery(PageQuery):
     """Filter and order of services; the name matches by parts."""
 
-    name: Annotated[str, Meta(max_length=32)] | None = None
     sort: Annotated[str, sort_keys("ServiceSort", services.SORTS)] = "name"
 
 

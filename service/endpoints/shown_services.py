@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from msgspec import Meta
-
 from service.authz.engine.rules import SERVICE
 from service.authz.publishing.live import LivePolicy
 from service.errors import PermissionDenied
-from service.kernel.services import NAME, PORTCULLIS
-from service.kernel.value_rules import whole
+from service.kernel.services import PORTCULLIS
 from service.web.messages.context import RequestContext
-
-ServiceName = Annotated[str, Meta(max_length=32, pattern=whole(NAME.pattern), examples=["orders"])]
-"""The name of a service; `portcullis` is this one."""
 
 
 def shown_services(context: RequestContext, live: LivePolicy) -> tuple[str, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType
@@ -13,7 +12,6 @@ from service.errors import Conflict, NotFound, PreconditionFailed
 from service.kernel.identity import Kind
 from service.records import user_list
 from service.records.database.transactions import Database
-from service.records.user_list import Status
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import (
     created,
@@ -29,9 +27,8 @@ from service.web.messages.operation_metadata import (
 )
 from service.web.messages.partial_bodies import MergePatch, patch_of, replacement_of
 from service.web.messages.preconditions import answer_tag, unchanged, version_tag
-from service.web.messages.record_schemas import answer_of, body_of
+from service.web.messages.record_schemas import answer_of, body_of, filters_of
 from service.web.messages.schema import (
-    SEVERAL,
     Id,
     Moment,
     Page,
@@ -118,22 +115,10 @@ class UserPatch(MergePatch):
     """The values of a user that change (RFC 7396). `null` removes one; `roleIds` are all roles."""
 
 
+@filters_of(user_list.UserFilter)
 class UserQuery(PageQuery):
     """Filters and order of users; names, email and phone match by parts, in any case."""
 
-    user_name: Annotated[str, Meta(max_length=64)] | None = None
-    nick_name: Annotated[str, Meta(max_length=64)] | None = None
-    email: Annotated[str, Meta(max_length=64)] | None = None
-    phone: Annotated[str, Meta(max_length=32)] | None = None
-    status: Annotated[list[Status], SEVERAL] | None = None
-    kind: Annotated[list[Kind], SEVERAL] | None = None
-    banned: Annotated[bool, Meta(description="Whether a ban is in force.")] | None = None
-    role_code: Annotated[str, Meta(max_length=64, description="Users with the role of that code.")] | None = (
-        None
-    )
-    role_id: Id | None = None
-    create_time_from: Annotated[datetime, Meta(tz=True, description="Not before this time.")] | None = None
-    create_time_to: Annotated[datetime, Meta(tz=True, description="Before this time.")] | None = None
     sort: Annotated[str, sort_keys("UserSort", user_list.SORTS)] = "id"
 
 

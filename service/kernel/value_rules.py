@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Annotated, Any, Final, Literal, get_args
 
 from msgspec import Meta
 
 from service.kernel.codes import is_code
-from service.kernel.services import is_service_name
+from service.kernel.services import NAME, is_service_name
 from service.kernel.unseen import unseen_fault
 
 
@@ -85,6 +85,11 @@ def bounds_of(rule: Any) -> Meta:
     return Meta()
 
 
+MAX_ID: Final = 2**63 - 1
+"""The largest id: PostgreSQL's bigint."""
+
+ID: Final = Meta(ge=1, le=MAX_ID, examples=[1])
+
 ONE_LINE: Final = r"[^\s\x00-\x1f\x7f](?:[^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f])?"
 """The pattern of display names: one line, no space at either end."""
 
@@ -108,7 +113,11 @@ MENU_PATH: Final = TextRule(
     rf"https?://{_VISIBLE}+|/(?!/){_VISIBLE}*|[A-Za-z0-9._-](?:(?!:){_VISIBLE})*",
 )
 SORT: Final = RangeRule(-(2**31), 2**31 - 1)
-METHOD: Final = ChoiceRule(("GET", "POST", "PUT", "PATCH", "DELETE"))
+ServiceName = Annotated[str, Meta(max_length=32, pattern=whole(NAME.pattern), examples=["orders"])]
+"""The name of a service; `portcullis` is this one."""
+
+Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
+METHOD: Final = ChoiceRule(get_args(Method))
 MAX_REGISTERED_PATH: Final = 1024
 """The longest path of a resource in characters."""
 RESOURCE_CODE: Final = TextRule(

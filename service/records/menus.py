@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from service.errors import NotFound, ValidationFailed
 from service.kernel.codes import MAX_CODE_LENGTH
 from service.kernel.fields import ITS_EDIT, ITS_TYPE, Field, declared
-from service.kernel.value_rules import COMPONENT, MENU_PATH, SHORT_LINE, SORT, code_fault
+from service.kernel.value_rules import COMPONENT, ID, MENU_PATH, SHORT_LINE, SORT, code_fault
 from service.records.database.filters import conditions_of, contains, equals, one_of
 from service.records.database.paging import Page, sorted_page
 from service.records.database.row_mapper import RowMapper
@@ -76,9 +76,9 @@ class Menu(MenuValues):
 class MenuFilter:
     """A filter of menus: part of the title or code, the parent, the type, the state; None matches all."""
 
-    title: Annotated[str | None, contains(func.lower(menu.c.title), str.lower)] = None
-    auth_mark: Annotated[str | None, contains(menu.c.auth_mark)] = None
-    parent_id: Annotated[int | None, equals(menu.c.parent_id)] = None
+    title: Annotated[str | None, contains(func.lower(menu.c.title), str.lower), Meta(max_length=128)] = None
+    auth_mark: Annotated[str | None, contains(menu.c.auth_mark), Meta(max_length=MAX_CODE_LENGTH)] = None
+    parent_id: Annotated[int | None, equals(menu.c.parent_id), ID] = None
     menu_type: Annotated[Collection[MenuType] | None, one_of(menu.c.menu_type)] = None
     enabled: Annotated[bool | None, equals(menu.c.enabled)] = None
 

@@ -26,6 +26,8 @@ from service.kernel.value_rules import (
     METHOD,
     RESOURCE_CODE,
     SHORT_LINE,
+    Method,
+    ServiceName,
     service_fault,
 )
 from service.records.database.filters import conditions_of, contains, equals, one_of
@@ -83,11 +85,13 @@ class ResourceFilter:
     ``services`` are those of which one may be shown.
     """
 
-    resource_name: Annotated[str | None, contains(func.lower(resource.c.resource_name), str.lower)] = None
-    resource_code: Annotated[str | None, contains(resource.c.resource_code)] = None
-    method: Annotated[Collection[str] | None, one_of(resource.c.method)] = None
-    path: Annotated[str | None, contains(resource.c.path)] = None
-    service: Annotated[str | None, equals(resource.c.service)] = None
+    resource_name: Annotated[
+        str | None, contains(func.lower(resource.c.resource_name), str.lower), Meta(max_length=128)
+    ] = None
+    resource_code: Annotated[str | None, contains(resource.c.resource_code), Meta(max_length=64)] = None
+    method: Annotated[Collection[Method] | None, one_of(resource.c.method)] = None
+    path: Annotated[str | None, contains(resource.c.path), Meta(max_length=256)] = None
+    service: Annotated[ServiceName | None, equals(resource.c.service)] = None
     services: Annotated[tuple[str, ...] | None, one_of(resource.c.service)] = None
     enabled: Annotated[bool | None, equals(resource.c.enabled)] = None
 

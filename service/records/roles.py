@@ -74,8 +74,14 @@ class GivenMenu:
 class RoleFilter:
     """A filter of roles: part of the name (by ``name_key``) or code, and the state; None matches all."""
 
-    role_name: Annotated[str | None, contains(role.c.role_name_key, name_key)] = None
-    role_code: Annotated[str | None, contains(role.c.role_code)] = None
+    role_name: Annotated[
+        str | None,
+        contains(role.c.role_name_key, name_key),
+        Meta(max_length=64, description="A part of the name, in any case."),
+    ] = None
+    role_code: Annotated[
+        str | None, contains(role.c.role_code), Meta(max_length=64, description="A part of the code.")
+    ] = None
     enabled: Annotated[bool | None, equals(role.c.enabled)] = None
 
 

@@ -11,10 +11,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from service.kernel.extension import Extension
 from service.kernel.names import name_key
 from service.kernel.permission_catalogue import CATALOGUE, Page
+from service.records.account_writes import WRITER
 from service.records.schema import menu, role, role_menu, user, user_role
 from service.records.seed_catalogue import ROOT, bring
 from service.records.seed_data import ADMINISTRATOR, ADMINISTRATOR_ROLE, ROLES, SeedRole
-from service.records.users.account_writes import WRITER
 
 
 def is_new(connection: Connection) -> bool:

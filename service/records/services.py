@@ -70,7 +70,7 @@ class StoredService(ServiceValues):
 class ServiceFilter:
     """A filter of services: part of the name; ``names`` are those of which one may be shown."""
 
-    name: Annotated[str | None, contains(service.c.name)] = None
+    name: Annotated[str | None, contains(service.c.name), Meta(max_length=32)] = None
     names: Annotated[Collection[str] | None, one_of(service.c.name)] = None
 
 

@@ -15,7 +15,7 @@ from service.errors import NotFound
 from service.kernel.fields import ITS_TYPE, Field, declared
 from service.kernel.identity import Kind
 from service.kernel.names import MAX_NAME_LENGTH, name_fault, name_key, text_fault
-from service.kernel.value_rules import AVATAR, EMAIL, PHONE, service_fault
+from service.kernel.value_rules import AVATAR, EMAIL, ID, PHONE, service_fault
 from service.records.bans import in_force, with_bans
 from service.records.database.filters import (
     ELSEWHERE,
@@ -117,17 +117,23 @@ class UserFilter:
     inclusive, ``create_time_to`` exclusive.
     """
 
-    user_name: Annotated[str | None, contains(user.c.user_name_key, name_key)] = None
-    nick_name: Annotated[str | None, contains(user.c.nick_name_key, str.lower)] = None
-    email: Annotated[str | None, contains(user.c.email_key, str.lower)] = None
-    phone: Annotated[str | None, contains(user.c.phone)] = None
+    user_name: Annotated[str | None, contains(user.c.user_name_key, name_key), Meta(max_length=64)] = None
+    nick_name: Annotated[str | None, contains(user.c.nick_name_key, str.lower), Meta(max_length=64)] = None
+    email: Annotated[str | None, contains(user.c.email_key, str.lower), Meta(max_length=64)] = None
+    phone: Annotated[str | None, contains(user.c.phone), Meta(max_length=32)] = None
     status: Annotated[Collection[Status] | None, one_of(user.c.status)] = None
     kind: Annotated[Collection[Kind] | None, one_of(user.c.kind)] = None
-    banned: Annotated[bool | None, _banned()] = None
-    role_code: Annotated[str | None, ELSEWHERE] = None
-    role_id: Annotated[int | None, ELSEWHERE] = None
-    create_time_from: Annotated[datetime | None, at_least(user.c.create_time)] = None
-    create_time_to: Annotated[datetime | None, below(user.c.create_time)] = None
+    banned: Annotated[bool | None, _banned(), Meta(description="Whether a ban is in force.")] = None
+    role_code: Annotated[
+        str | None, ELSEWHERE, Meta(max_length=64, description="Users with the role of that code.")
+    ] = None
+    role_id: Annotated[int | None, ELSEWHERE, ID] = None
+    create_time_from: Annotated[
+        datetime | None, at_least(user.c.create_time), Meta(tz=True, description="Not before this time.")
+    ] = None
+    create_time_to: Annotated[
+        datetime | None, below(user.c.create_time), Meta(tz=True, description="Before this time.")
+    ] = None
 
 
 SORTS: Final = {

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from msgspec import Meta
 
 from service.errors import ValidationFailed
+from service.kernel.value_rules import MAX_ID
 from service.web.messages.queries import Query
-from service.web.messages.schema import MAX_ID, Schema
+from service.web.messages.schema import Schema
 from tests.web.driver import Answer, ask
 from tests.web.example_service import example
 

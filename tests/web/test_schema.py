@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.kernel.fields import camel
-from service.kernel.value_rules import whole
+from service.kernel.value_rules import MAX_ID, whole
 from service.web.messages.schema import (
-    MAX_ID,
     Id,
     Moment,
     Page,

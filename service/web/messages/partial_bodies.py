@@ -6,7 +6,7 @@ stays as it is stored. Only a ``PUT`` refuses to leave out a member, unless it i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, Final, TypeVar, Union, get_args
 
 import msgspec
@@ -21,10 +21,10 @@ MERGE_PATCH: Final = "application/merge-patch+json"
 """The media type of a patch, beside ``application/json`` (RFC 7396 §4)."""
 
 LATE: Final = Meta(extra={"late": True})
-"""Operation metadata the type of a member that a ``PUT`` may leave out: see ``service.kernel.fields.Field``."""
+"""Marks the type of a member that a ``PUT`` may leave out: see ``service.kernel.fields.Field``."""
 
 
-def with_members(kind: type[S], members: Iterator[tuple[Any, ...]]) -> type[S]:
+def with_members(kind: type[S], members: Iterable[tuple[Any, ...]]) -> type[S]:
     """Return ``kind``, a class with a docstring, with these members in place of its own."""
     return msgspec.defstruct(  # type: ignore[return-value]  # its type is that of its base
         kind.__name__,

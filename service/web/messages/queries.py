@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from service.errors import ValidationFailed
-from service.web.messages.schema import MAX_ID
+from service.kernel.value_rules import MAX_ID
 from service.web.messages.violations import check_text, refusal_for
 
 MAX_PARAMETERS: Final = 100

@@ -11,10 +11,11 @@ are known to a checker of types: others are read by name (``Schema.of``, ``Schem
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import MISSING, fields
+import dataclasses
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import MISSING
 from inspect import get_annotations
-from types import UnionType
+from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -23,7 +24,7 @@ from msgspec import UNSET, Meta, UnsetType
 from service.kernel.fields import Field, fields_of
 from service.kernel.value_rules import ChoiceRule, bounds_of
 from service.web.messages.partial_bodies import LATE, with_members
-from service.web.messages.schema import Schema
+from service.web.messages.schema import SEVERAL, Schema
 
 S = TypeVar("S", bound=Schema)
 Chosen = Callable[[Field], bool]
@@ -46,11 +47,8 @@ def answer_of(
 
     With ``full`` it says of them what bodies say; else only their types.
     """
-
-    def member(name: str, hint: Any, _default: Any) -> tuple[Any, ...]:
-        return name, hint if full else _bare(hint)
-
-    return _extended(record, chosen, before, member)
+    members = [(field.name, kind if full else _bare(kind)) for field, kind in _fields(record, chosen)]
+    return lambda answer: _extended(answer, members, before)
 
 
 def body_of(
@@ -65,63 +63,77 @@ def body_of(
     ``left_out`` says what a member is that a body leaves out: ``null`` if it may be null, and else unset; the
     ``default`` of the record; or always ``unset``. One without a default is required, but for the last.
     """
+    members: list[tuple[Any, ...]] = []
+    for field, kind in _fields(record, chosen):
+        if left_out == "unset" or (left_out == "null" and field.default not in (None, MISSING)):
+            members.append((field.name, _union(kind, UnsetType), UNSET))
+        else:
+            members.append((field.name, kind, *([] if field.default is MISSING else [field.default])))
+    return lambda body: _extended(body, members, before)
 
-    def member(name: str, hint: Any, default: Any) -> tuple[Any, ...]:
-        if left_out == "unset" or (default not in (MISSING, None) and left_out == "null"):
-            return name, Union[hint, UnsetType], UNSET  # noqa: UP007 - types known at run time
-        return (name, hint) if default is MISSING else (name, hint, default)
 
-    return _extended(record, chosen, before, member)
+def filters_of(filters: type, *, without: Collection[str] = ()) -> Callable[[type[S]], type[S]]:
+    """Give the decorated query of a list the fields of ``filters``, in front of its ``sort``.
+
+    The dataclass says beside each condition what the API says of it; of several values one has to fit.
+    """
+    members = []
+    for name, hint in get_type_hints(filters, include_extras=True).items():
+        value, *answer = get_args(hint)
+        kinds = [kind for kind in _alternatives(value) if kind is not NoneType]
+        if get_origin(kinds[0]) is Collection:
+            kinds = [list[get_args(kinds[0])]]  # type: ignore[misc]  # known at run time
+            answer.append(SEVERAL)
+        if name not in without:
+            members.append((name, _union(_annotated(_union(*kinds), answer), NoneType), None))
+    return lambda query: _extended(query, members, "sort")
 
 
 def kind_of(record: type, name: str) -> Any:
     """Return the type of a declared field in bodies: with its bounds, examples and description."""
-    declared, *answer = get_args(get_type_hints(record, include_extras=True)[name])
+    value, *answer = get_args(get_type_hints(record, include_extras=True)[name])
     field = fields_of(record)[name]
-    rule = field.rule
-    kinds = set(_alternatives(declared))
-    kind: Any = Union[tuple(kinds - {type(None)})]  # noqa: UP007 - types known at run time
-    if isinstance(rule, ChoiceRule):
-        kind = Literal[rule.choices]
-    metas = [meta for meta in (bounds_of(rule), *answer) if isinstance(meta, Meta) and meta != Meta()]
-    metas += [LATE] * field.late
-    if metas:
-        kind = Annotated[(kind, *metas)]
-    return Union[kind, None] if type(None) in kinds else kind  # noqa: UP007 - as above
+    kinds = [kind for kind in _alternatives(value) if kind is not NoneType]
+    kind = Literal[field.rule.choices] if isinstance(field.rule, ChoiceRule) else _union(*kinds)
+    kind = _annotated(kind, [bounds_of(field.rule), *answer, *([LATE] if field.late else [])])
+    return _union(kind, NoneType) if NoneType in _alternatives(value) else kind
 
 
-def _extended(
-    record: type, chosen: Chosen, before: str, member: Callable[[str, Any, Any], tuple[Any, ...]]
-) -> Callable[[type[S]], type[S]]:
-    def extend(kind: type[S]) -> type[S]:
-        names = get_annotations(kind)
-        own = [field for field in msgspec.structs.fields(kind) if field.name in names]
+def _fields(record: type, chosen: Chosen) -> Iterator[tuple[dataclasses.Field[Any], Any]]:
+    for field in dataclasses.fields(record):
+        if chosen(fields_of(record)[field.name]):
+            yield field, kind_of(record, field.name)
 
-        def members() -> Iterator[tuple[Any, ...]]:
-            declared = fields_of(record)
-            derived = [
-                member(field.name, kind_of(record, field.name), field.default)
-                for field in fields(record)
-                if field.name not in names and chosen(declared[field.name])
-            ]
-            for field in own:
-                if field.name == before:
-                    yield from derived
-                left_out: Any = {"default": field.default, "default_factory": field.default_factory}
-                yield field.name, field.type, msgspec.field(**left_out)
-            if before not in names:
-                yield from derived
 
-        return with_members(kind, members())
-
-    return extend
+def _extended(kind: type[S], members: Iterable[tuple[Any, ...]], before: str) -> type[S]:
+    """Return ``kind`` with those of ``members`` that it has not itself."""
+    names = get_annotations(kind)
+    derived = [member for member in members if member[0] not in names]
+    whole: list[tuple[Any, ...]] = []
+    for field in msgspec.structs.fields(kind):
+        if field.name == before:
+            whole += derived
+        if field.name in names:
+            left_out: Any = {"default": field.default, "default_factory": field.default_factory}
+            whole.append((field.name, field.type, msgspec.field(**left_out)))
+    return with_members(kind, whole if before in names else [*whole, *derived])
 
 
 def _bare(hint: Any) -> Any:
     """Return ``hint`` without what documents say of it."""
-    kinds = [get_args(kind)[0] if get_origin(kind) is Annotated else kind for kind in _alternatives(hint)]
-    return Union[tuple(kinds)]  # noqa: UP007 - types known at run time
+    kinds = _alternatives(hint)
+    return _union(*(get_args(kind)[0] if get_origin(kind) is Annotated else kind for kind in kinds))
+
+
+def _annotated(kind: Any, answer: Iterable[Any]) -> Any:
+    """Return ``kind`` with those of ``answer`` that are for documents and bodies."""
+    metas = [meta for meta in answer if isinstance(meta, Meta) and meta != Meta()]
+    return Annotated[(kind, *metas)] if metas else kind
 
 
 def _alternatives(hint: Any) -> tuple[Any, ...]:
     return get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+
+
+def _union(*kinds: Any) -> Any:
+    return Union[kinds]  # noqa: UP007 - types known at run time

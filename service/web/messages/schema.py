@@ -15,14 +15,12 @@ import msgspec
 from msgspec import Meta, Struct
 
 from service.kernel.clock import rfc3339
-
-MAX_ID: Final = 2**63 - 1
-"""The largest id: PostgreSQL's bigint."""
+from service.kernel.value_rules import ID
 
 WHOLE_LIST: Final = sys.maxsize
 """The size of a page that holds everything: commands print no pages."""
 
-Id = Annotated[int, Meta(ge=1, le=MAX_ID, examples=[1])]
+Id = Annotated[int, ID]
 """An id: an integer from 1 to ``MAX_ID``."""
 
 Revision = Annotated[int, Meta(ge=1, examples=[12])]

@@ -10,9 +10,10 @@ import msgspec
 from msgspec import NODEFAULT, UNSET
 
 from service.kernel.fields import camel
+from service.kernel.value_rules import MAX_ID
 from service.web.messages.description import Operation
 from service.web.messages.dry_run import DryRunAnswer
-from service.web.messages.schema import MAX_ID, schema_of
+from service.web.messages.schema import schema_of
 
 JSON: Final = "application/json"
 
