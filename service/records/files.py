@@ -11,8 +11,8 @@ from sqlalchemy import update as change
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import NotFound
-from service.records.database.filters import conditions_of, contains, equals
-from service.records.database.paging import Page, sorted_page
+from service.records.database.filters import contains, equals
+from service.records.database.paging import RecordList
 from service.records.database.row_mapper import RowMapper
 from service.records.schema import file, user
 
@@ -68,12 +68,7 @@ def _stored() -> Select[*tuple[Any, ...]]:
     return select(*_FILE.columns).select_from(joined).where(file.c.state == "stored")
 
 
-async def page(
-    connection: AsyncConnection, criteria: FileFilter, *, page: int = 1, size: int = 20, sort: str = "id"
-) -> Page[File]:
-    """Return page ``page`` (from 1) of the matching files; ValidationFailed for an unknown sort."""
-    statement = _stored().where(*conditions_of(criteria))
-    return await sorted_page(connection, statement, _FILE, SORTS, page=page, size=size, sort=sort)
+page = RecordList[File, FileFilter]("file", _FILE, _stored(), SORTS).page
 
 
 async def read(connection: AsyncConnection, file_id: int, *, lock: bool = False) -> File:

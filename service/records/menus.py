@@ -11,12 +11,12 @@ from msgspec import Meta
 from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from service.errors import NotFound, ValidationFailed
+from service.errors import ValidationFailed
 from service.kernel.codes import MAX_CODE_LENGTH
 from service.kernel.fields import ITS_EDIT, ITS_TYPE, Field, declared
 from service.kernel.value_rules import COMPONENT, ID, MENU_PATH, SHORT_LINE, SORT, code_fault
-from service.records.database.filters import conditions_of, contains, equals, one_of
-from service.records.database.paging import Page, sorted_page
+from service.records.database.filters import contains, equals, one_of
+from service.records.database.paging import RecordList
 from service.records.database.row_mapper import RowMapper
 from service.records.schema import menu, role, role_menu, user_role
 
@@ -98,21 +98,9 @@ MENU: Final = RowMapper(Menu, menu)
 BUTTON: Final = RowMapper(Button, menu)
 """Reads Buttons for bindings."""
 
-
-async def page(
-    connection: AsyncConnection, criteria: MenuFilter, *, page: int = 1, size: int = 20, sort: str = "id"
-) -> Page[Menu]:
-    """Return page ``page`` (from 1) of the matching menus; ValidationFailed for a sort not in ``SORTS``."""
-    statement = select(*MENU.columns).where(*conditions_of(criteria))
-    return await sorted_page(connection, statement, MENU, SORTS, page=page, size=size, sort=sort)
-
-
-async def read(connection: AsyncConnection, menu_id: int) -> Menu:
-    """Return the menu with that id; NotFound if there is none."""
-    stored = await MENU.one_or_none(connection, select(*MENU.columns).where(menu.c.id == menu_id))
-    if stored is None:
-        raise NotFound("There is no such menu")
-    return stored
+_LIST: Final = RecordList[Menu, MenuFilter]("menu", MENU, select(*MENU.columns), SORTS)
+page = _LIST.page
+read = _LIST.read
 
 
 async def every(connection: AsyncConnection) -> list[Menu]:

@@ -14,10 +14,10 @@ from sqlalchemy import case, func, insert, literal, select
 from sqlalchemy import delete as delete_from
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from service.errors import Conflict, NotFound
+from service.errors import Conflict
 from service.kernel.services import PublishedOpening, object_of
-from service.records.database.filters import conditions_of, equals, one_of
-from service.records.database.paging import Page, sorted_page
+from service.records.database.filters import equals, one_of
+from service.records.database.paging import RecordList
 from service.records.database.row_mapper import RowMapper
 from service.records.schema import opening, resource
 
@@ -64,6 +64,12 @@ SORTS: Final = {"id": opening.c.id, "service": _SERVICE, "code": opening.c.code}
 
 _OPENING: Final = RowMapper(Opening, opening, service=_SERVICE, route=_ROUTE)
 
+_LIST: Final = RecordList[Opening, OpeningFilter](
+    "opening", _OPENING, select(*_OPENING.columns).select_from(_JOINED), SORTS
+)
+page = _LIST.page
+read = _LIST.read
+
 
 async def published(connection: AsyncConnection) -> list[PublishedOpening]:
     """Return the openings that the policy has lines for: not those of disabled resources."""
@@ -74,26 +80,10 @@ async def published(connection: AsyncConnection) -> list[PublishedOpening]:
     ]
 
 
-async def page(
-    connection: AsyncConnection, criteria: OpeningFilter, *, page: int = 1, size: int = 20, sort: str = "id"
-) -> Page[Opening]:
-    """Return page ``page`` (from 1) of the matching openings; ValidationFailed for an unknown sort."""
-    statement = select(*_OPENING.columns).select_from(_JOINED).where(*conditions_of(criteria))
-    return await sorted_page(connection, statement, _OPENING, SORTS, page=page, size=size, sort=sort)
-
-
 async def every(connection: AsyncConnection) -> list[Opening]:
     """Return all openings, those of disabled resources too, by id."""
     statement = select(*_OPENING.columns).select_from(_JOINED).order_by(opening.c.id)
     return await _OPENING.all(connection, statement)
-
-
-async def read(connection: AsyncConnection, opening_id: int) -> Opening:
-    """Return the opening with that id; NotFound if there is none."""
-    statement = select(*_OPENING.columns).select_from(_JOINED).where(opening.c.id == opening_id)
-    if (stored := await _OPENING.one_or_none(connection, statement)) is None:
-        raise NotFound("There is no such opening")
-    return stored
 
 
 async def of(connection: AsyncConnection, service: str, resource_id: int | None) -> Opening | None:

@@ -17,7 +17,7 @@ from sqlalchemy import func, insert, select, tuple_
 from sqlalchemy import update as change
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from service.errors import Conflict, NotFound
+from service.errors import Conflict
 from service.kernel.fields import ITS_EDIT, ITS_TYPE, Field, declared
 from service.kernel.services import PORTCULLIS, object_of
 from service.kernel.value_rules import (
@@ -30,8 +30,8 @@ from service.kernel.value_rules import (
     ServiceName,
     service_fault,
 )
-from service.records.database.filters import conditions_of, contains, equals, one_of
-from service.records.database.paging import Page, sorted_page
+from service.records.database.filters import contains, equals, one_of
+from service.records.database.paging import RecordList
 from service.records.database.row_mapper import RowMapper, RowWriter
 from service.records.schema import resource
 
@@ -114,22 +114,9 @@ RESOURCE: Final = RowMapper(Resource, resource)
 
 _WRITER: Final = RowWriter(ResourceValues, resource)
 
-
-async def page(
-    connection: AsyncConnection, criteria: ResourceFilter, *, page: int = 1, size: int = 20, sort: str = "id"
-) -> Page[Resource]:
-    """Return page ``page`` (from 1) of the matching resources; ValidationFailed for an unknown sort."""
-    statement = select(*RESOURCE.columns).where(*conditions_of(criteria))
-    return await sorted_page(connection, statement, RESOURCE, SORTS, page=page, size=size, sort=sort)
-
-
-async def read(connection: AsyncConnection, resource_id: int) -> Resource:
-    """Return the resource with that id; NotFound if there is none."""
-    statement = select(*RESOURCE.columns).where(resource.c.id == resource_id)
-    stored = await RESOURCE.one_or_none(connection, statement)
-    if stored is None:
-        raise NotFound("There is no such resource")
-    return stored
+_LIST: Final = RecordList[Resource, ResourceFilter]("resource", RESOURCE, select(*RESOURCE.columns), SORTS)
+page = _LIST.page
+read = _LIST.read
 
 
 async def registered(connection: AsyncConnection) -> list[Resource]:

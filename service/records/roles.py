@@ -17,12 +17,12 @@ from sqlalchemy import update as change
 from sqlalchemy.dialects.postgresql import aggregate_order_by
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from service.errors import Conflict, NotFound, ValidationFailed
+from service.errors import Conflict, ValidationFailed
 from service.kernel.fields import ITS_TYPE, Field, declared
 from service.kernel.names import MAX_NAME_LENGTH, name_key, text_fault
 from service.kernel.value_rules import DESCRIPTION, bounds_of, one_line, whole
-from service.records.database.filters import conditions_of, contains, equals
-from service.records.database.paging import Page, sorted_page
+from service.records.database.filters import contains, equals
+from service.records.database.paging import RecordList
 from service.records.database.row_mapper import RowMapper, RowWriter
 from service.records.schema import menu, role, role_menu, user, user_role
 
@@ -101,21 +101,9 @@ ROLE: Final = RowMapper(Role, role)
 _GIVEN: Final = RowMapper(GivenMenu, menu)
 _WRITER: Final = RowWriter(RoleValues, role)
 
-
-async def page(
-    connection: AsyncConnection, criteria: RoleFilter, *, page: int = 1, size: int = 20, sort: str = "id"
-) -> Page[Role]:
-    """Return page ``page`` (from 1) of the matching roles; ValidationFailed for a sort not in ``SORTS``."""
-    statement = select(*ROLE.columns).where(*conditions_of(criteria))
-    return await sorted_page(connection, statement, ROLE, SORTS, page=page, size=size, sort=sort)
-
-
-async def read(connection: AsyncConnection, role_id: int) -> Role:
-    """Return the role with that id; NotFound if there is none."""
-    stored = await ROLE.one_or_none(connection, select(*ROLE.columns).where(role.c.id == role_id))
-    if stored is None:
-        raise NotFound("There is no such role")
-    return stored
+_LIST: Final = RecordList[Role, RoleFilter]("role", ROLE, select(*ROLE.columns), SORTS)
+page = _LIST.page
+read = _LIST.read
 
 
 async def every(connection: AsyncConnection) -> list[Role]:

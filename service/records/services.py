@@ -16,12 +16,12 @@ from sqlalchemy import insert, select
 from sqlalchemy import update as change
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from service.errors import Conflict, NotFound
+from service.errors import Conflict
 from service.kernel.fields import ITS_TYPE, Field, declared
 from service.kernel.services import Service
 from service.kernel.value_rules import DESCRIPTION
-from service.records.database.filters import conditions_of, contains, one_of
-from service.records.database.paging import Page, sorted_page
+from service.records.database.filters import contains, one_of
+from service.records.database.paging import RecordList
 from service.records.database.row_mapper import RowMapper, RowWriter
 from service.records.schema import service
 
@@ -86,6 +86,12 @@ _PUBLISHED: Final = RowMapper(Service, service)
 _STORED: Final = RowMapper(StoredService, service)
 _WRITER: Final = RowWriter(ServiceValues, service)
 
+_LIST: Final = RecordList[StoredService, ServiceFilter](
+    "service", _STORED, select(*_STORED.columns), SORTS, "name"
+)
+page = _LIST.page
+read = _LIST.read
+
 
 def router_of(name: str, values: ServiceValues) -> Service:
     """Return the service ``name`` with these values as the policy knows it."""
@@ -97,25 +103,9 @@ async def published(connection: AsyncConnection) -> list[Service]:
     return await _PUBLISHED.all(connection, select(*_PUBLISHED.columns).order_by(service.c.name))
 
 
-async def page(
-    connection: AsyncConnection, criteria: ServiceFilter, *, page: int = 1, size: int = 20, sort: str = "name"
-) -> Page[StoredService]:
-    """Return page ``page`` (from 1) of the matching services; ValidationFailed for an unknown sort."""
-    statement = select(*_STORED.columns).where(*conditions_of(criteria))
-    return await sorted_page(connection, statement, _STORED, SORTS, page=page, size=size, sort=sort)
-
-
 async def every(connection: AsyncConnection) -> list[StoredService]:
     """Return all services by name."""
     return await _STORED.all(connection, select(*_STORED.columns).order_by(service.c.name))
-
-
-async def read(connection: AsyncConnection, service_id: int) -> StoredService:
-    """Return the service with that id; NotFound if there is none."""
-    stored = await _STORED.one_or_none(connection, select(*_STORED.columns).where(service.c.id == service_id))
-    if stored is None:
-        raise NotFound("There is no such service")
-    return stored
 
 
 async def named(connection: AsyncConnection, name: str) -> StoredService | None:

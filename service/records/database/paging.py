@@ -9,12 +9,14 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 from sqlalchemy import ColumnElement, Row, Select, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from service.errors import ValidationFailed
+from service.errors import NotFound, ValidationFailed
+from service.records.database.filters import conditions_of
 from service.records.database.row_mapper import RowMapper
 from service.records.database.transactions import Database
 
 T = TypeVar("T")
 R = TypeVar("R")
+F = TypeVar("F")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,22 +51,48 @@ async def page_of(
     return Page(tuple((await connection.execute(chosen)).all()), total)
 
 
-async def sorted_page(
-    connection: AsyncConnection,
-    statement: Select[*tuple[Any, ...]],
-    records: RowMapper[R],
-    sorts: Mapping[str, ColumnElement[Any]],
-    *,
-    page: int,
-    size: int,
-    sort: str,
-) -> Page[R]:
-    """Run ``statement`` for page ``page`` (from 1), sorted by ``sort`` as ``order_by`` says; return records.
+class RecordList(Generic[R, F]):
+    """Reads the records of ``statement``: one by its id, and pages of those that a filter of ``F`` leaves.
 
-    ``sorts`` has the unique column as ``id``. ValidationFailed for a sort not in ``sorts``.
+    ``sorts`` has the columns by which a page can be sorted, the unique ``id`` among them, and ``sort`` the
+    name of the usual one.
     """
-    order = order_by(sort, sorts, sorts["id"])
-    return (await page_of(connection, statement, page=page, size=size, order=order)).of(records)
+
+    def __init__(
+        self,
+        noun: str,
+        records: RowMapper[R],
+        statement: Select[*tuple[Any, ...]],
+        sorts: Mapping[str, ColumnElement[Any]],
+        sort: str = "id",
+    ) -> None:
+        self._noun = noun
+        self._records = records
+        self._statement = statement
+        self._sorts = sorts
+        self._sort = sort
+
+    async def page(
+        self,
+        connection: AsyncConnection,
+        filters: F,
+        *,
+        page: int = 1,
+        size: int = 20,
+        sort: str | None = None,
+    ) -> Page[R]:
+        """Return page ``page`` (from 1) of the matching records; ValidationFailed for an unknown ``sort``."""
+        order = order_by(self._sort if sort is None else sort, self._sorts, self._sorts["id"])
+        matching = self._statement.where(*conditions_of(filters))
+        return (await page_of(connection, matching, page=page, size=size, order=order)).of(self._records)
+
+    async def read(self, connection: AsyncConnection, record_id: int) -> R:
+        """Return the record with that id; NotFound if there is none."""
+        statement = self._statement.where(self._sorts["id"] == record_id)
+        record = await self._records.one_or_none(connection, statement)
+        if record is None:
+            raise NotFound(f"There is no such {self._noun}")
+        return record
 
 
 class Numbered(Protocol):
