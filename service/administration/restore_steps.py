@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Final, Literal, Protocol
 
 from service.administration import menu_edits, resource_edits, service_edits
 from service.administration.unit_of_work import UnitOfWork, unconditionally
+from service.kernel.fields import camel
 from service.kernel.services import object_of, split_object
 from service.records import menus
 from service.records.menus import Menu, MenuValues
@@ -235,8 +236,7 @@ class UpdateService:
 
     async def make(self, unit: UnitOfWork, record_id: int) -> int | None:
         """Make it; raises as ``edits.update``."""
-        given = asdict(self.values)
-        del given["description"]  # it stays, also where it would not be accepted now
+        given = {name: getattr(self.values, name) for name in _ROUTER}  # all else stays as it is
         await service_edits.update(unit, record_id, given, unconditionally)
         return None
 
@@ -316,12 +316,11 @@ def in_order(steps: Iterable[Step]) -> list[Step]:
     return sorted(steps, key=place)
 
 
+_ROUTER: Final = ("ignore_case", "ignore_trailing_slash", "allow_preflight")
+
+
 def _router(values: ServiceValues) -> dict[str, Any]:
-    return {
-        "ignoreCase": values.ignore_case,
-        "ignoreTrailingSlash": values.ignore_trailing_slash,
-        "allowPreflight": values.allow_preflight,
-    }
+    return {camel(name): getattr(values, name) for name in _ROUTER}
 
 
 def _changed(**fields: tuple[Any, Any]) -> tuple[FieldChange, ...]:

@@ -81,26 +81,21 @@ class RoleState(RoleValues):
 
 Item = MenuState | ButtonState | ServiceState | ResourceState | RoleState
 
-STATES: Final[Mapping[Kind, type[Any]]] = {
-    "menu": MenuState,
-    "button": ButtonState,
-    "service": ServiceState,
-    "resource": ResourceState,
-    "role": RoleState,
+TYPES: Final[dict[Kind, tuple[type[Any], type[Any]]]] = {
+    "menu": (MenuState, MenuValues),
+    "button": (ButtonState, MenuValues),
+    "service": (ServiceState, ServiceValues),
+    "resource": (ResourceState, ResourceValues),
+    "role": (RoleState, RoleValues),
 }
-"""The type of the objects of each kind."""
+"""The type of the objects of each kind, and the record whose declared fields they have by the same names.
 
-RECORDS: Final[Mapping[Kind, type[Any]]] = {
-    "menu": MenuValues,
-    "button": MenuValues,
-    "service": ServiceValues,
-    "resource": ResourceValues,
-    "role": RoleValues,
-}
-"""The records whose declared fields the objects have, by the same names.
-
-A late one that a file leaves out is UNSET, until ``edits_between`` puts in what is stored.
+Each kind stands after those that it refers to. A late field that a file leaves out is UNSET, until
+``edits_between`` puts in what is stored.
 """
+
+SECTIONS: Final[dict[Kind, str]] = {kind: f"{kind}s" for kind in TYPES}
+"""What all objects of a kind are called."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,32 +110,27 @@ class State:
 
     def of(self, kind: Kind) -> Mapping[str, Item]:
         """Return the objects of one kind."""
-        kinds: dict[Kind, Mapping[str, Item]] = {
-            "menu": self.menus,
-            "button": self.buttons,
-            "service": self.services,
-            "resource": self.resources,
-            "role": self.roles,
-        }
-        return kinds[kind]
+        objects: Mapping[str, Item] = getattr(self, SECTIONS[kind])
+        return objects
 
 
-def require_whole(states: Mapping[Kind, type[Any]], records: Mapping[Kind, type[Any]]) -> None:
+def require_whole(types: Mapping[Kind, tuple[type[Any], type[Any]]]) -> None:
     """Raise TypeError for a declared field that state files have nowhere, and that does not say so."""
-    shown = {(records[kind], field.name) for kind, state in states.items() for field in fields(state)}
-    for record in records.values():
+    shown = {(record, field.name) for state, record in types.values() for field in fields(state)}
+    for _, record in types.values():
         for name, field in fields_of(record).items():
             if field.in_state and (record, name) not in shown:
                 raise TypeError(f"{record.__name__}.{name} is not in state files, and does not say so")
 
 
-require_whole(STATES, RECORDS)
+require_whole(TYPES)
 
 
 def values_of(kind: Kind, item: object) -> dict[str, Any]:
     """Return the fields of ``item``, a record or a state, that the record and the state of ``kind`` share."""
-    names = [field.name for field in fields(STATES[kind]) if field.name in fields_of(RECORDS[kind])]
-    return {name: getattr(item, name) for name in names}
+    state, record = TYPES[kind]
+    shared = fields_of(record).keys()
+    return {field.name: getattr(item, field.name) for field in fields(state) if field.name in shared}
 
 
 def short_name(kind: Kind, name: str) -> str:
@@ -150,11 +140,12 @@ def short_name(kind: Kind, name: str) -> str:
 
 def state_of(objects: Mapping[Kind, Mapping[str, Any]]) -> State:
     """Return the state of these objects, by kind and key, each of the type of its kind."""
-    kinds: tuple[Kind, ...] = ("menu", "button", "service", "resource", "role")
-    by_kind = {
-        kind: {key: objects[kind][key] for key in ordered(kind, objects.get(kind, {}))} for kind in kinds
-    }
-    return State(by_kind["menu"], by_kind["button"], by_kind["service"], by_kind["resource"], by_kind["role"])
+    return State(
+        **{
+            name: {key: objects[kind][key] for key in ordered(kind, objects.get(kind, {}))}
+            for kind, name in SECTIONS.items()
+        }
+    )
 
 
 def identity(kind: Kind, key: str) -> str:

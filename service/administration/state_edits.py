@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields, replace
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 from msgspec import UNSET
 
-from service.administration.state import Item, Kind, State, identity, short_name, state_of
+from service.administration.state import TYPES, Item, Kind, State, identity, short_name, state_of
 
 Action = Literal["create", "update", "delete"]
-
-KINDS: Final[tuple[Kind, ...]] = ("menu", "button", "service", "resource", "role")
-"""All kinds, each after those that it refers to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +76,7 @@ def edits_between(before: State, desired: State, *, prune: bool) -> Edits:
     """
     edits: list[Edit] = []
     left: list[tuple[Kind, str]] = []
-    for kind in KINDS:
+    for kind in TYPES:
         old, new = before.of(kind), desired.of(kind)
         known = {identity(kind, key): key for key in old}
         edits += _written(kind, old, new, known)
@@ -116,7 +113,7 @@ def _completed(given: Item, stored: Item | None) -> Item:
 
 def after(before: State, edits: Edits) -> State:
     """Return the state that ``edits`` of ``before`` lead to."""
-    kinds: dict[Kind, dict[str, Any]] = {kind: dict(before.of(kind)) for kind in KINDS}
+    kinds: dict[Kind, dict[str, Any]] = {kind: dict(before.of(kind)) for kind in TYPES}
     for edit in edits.edits:
         kinds[edit.kind].pop(edit.old_key, None)
         if edit.after is not None:

@@ -10,7 +10,8 @@ from service.authz.engine.rules import UNREGISTERED
 from service.authz.publishing.derive import derive
 from service.authz.publishing.shipped import Shipped
 from service.authz.review.impact import Roles, Standing
-from service.kernel.services import BoundResource, PublishedOpening, Service, object_of, split_object
+from service.kernel.services import BoundResource, PublishedOpening, object_of, split_object
+from service.records.services import router_of
 
 
 def standing(state: State, shipped: Shipped, users: Mapping[Roles, int]) -> Standing:
@@ -44,14 +45,6 @@ def policy_of(state: State, shipped: Shipped) -> Policy:
                 openings.append(PublishedOpening(key, resource.opened))
     # Bit positions only matter for tokens.
     disabled = {code for code, button in state.buttons.items() if not button.enabled}
-    services = [
-        Service(
-            name,
-            service_state.ignore_case,
-            service_state.ignore_trailing_slash,
-            service_state.allow_preflight,
-        )
-        for name, service_state in state.services.items()
-    ]
+    services = [router_of(name, values) for name, values in state.services.items()]
     shared = derive(registered, state.buttons, disabled=disabled, services=services, openings=openings)
     return shipped.policy(shared, {}, 1)

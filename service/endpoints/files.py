@@ -37,6 +37,7 @@ from service.web.messages.operation_metadata import (
     takes_file,
 )
 from service.web.messages.preconditions import answer_tag, require_match
+from service.web.messages.record_schemas import filters_of
 from service.web.messages.schema import Id, Moment, Page, PageQuery, Schema, page_answer, sort_keys
 
 FIELD: Final = "file"
@@ -56,12 +57,10 @@ class File(Schema):
     create_time: Moment
 
 
+@filters_of(files.FileFilter)
 class FileQuery(PageQuery):
     """Filters and order of files; `name` matches by parts, in any case."""
 
-    name: Annotated[str, Meta(max_length=255)] | None = None
-    content_type: Annotated[str, Meta(max_length=128)] | None = None
-    owner_id: Id | None = None
     sort: Annotated[str, sort_keys("FileSort", files.SORTS)] = "id"
 
 

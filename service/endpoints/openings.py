@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import Annotated
 
 from msgspec import Meta
 
@@ -42,8 +42,7 @@ from service.web.messages.schema import (
 )
 
 OpenTo = Annotated[
-    Literal["@login", "@anyone"],
-    Meta(description="`@login`: everybody who is logged in. `@anyone`: everybody."),
+    openings.OpenTo, Meta(description="`@login`: everybody who is logged in. `@anyone`: everybody.")
 ]
 
 

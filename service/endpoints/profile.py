@@ -17,7 +17,7 @@ from service.records.user_list import UserValues, read_all
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import example_body, logged, login, named, refuses, tagged
 from service.web.messages.preconditions import answer_tag, unchanged, version_tag
-from service.web.messages.record_schemas import answer_of, body_of, own
+from service.web.messages.record_schemas import answer_of, body_of
 from service.web.messages.schema import Id, Schema, UpdatedBy
 
 
@@ -55,12 +55,12 @@ def _by_key(info: users.Info, caller: Caller) -> users.Info:
     return replace(info, permissions=tuple(sorted(caller.held.codes)))
 
 
-@body_of(UserValues, own, left_out="unset")
+@body_of(UserValues, "own", left_out="unset")
 class ProfileEdit(Schema):
     """An edit of the caller's profile: omitted fields are unchanged, null clears a field."""
 
 
-@answer_of(UserValues, own)
+@answer_of(UserValues, "own")
 class OwnProfile(Schema):
     """The caller's profile; its `ETag` is `version`."""
 

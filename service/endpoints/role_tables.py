@@ -27,13 +27,13 @@ from service.web.messages.operation_metadata import (
     refuses_keys,
     sends,
 )
-from service.web.messages.record_schemas import body_of, in_tables
+from service.web.messages.record_schemas import body_of
 from service.web.messages.schema import Schema
 
 Permission = Annotated[str, Meta(max_length=128, examples=["system:role:list"])]
 
 
-@body_of(RoleValues, in_tables, before="permissions", left_out="unset")
+@body_of(RoleValues, "in_tables", before="permissions", left_out="unset")
 class ImportedRole(Schema):
     """A role, identified by `roleCode`. Omitted fields are unchanged, or empty for a new role."""
 

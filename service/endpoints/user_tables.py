@@ -30,13 +30,13 @@ from service.web.messages.operation_metadata import (
     refuses_keys,
     sends,
 )
-from service.web.messages.record_schemas import body_of, in_tables
+from service.web.messages.record_schemas import body_of
 from service.web.messages.schema import Schema
 
 RoleCode = Annotated[str, Meta(max_length=64, examples=["auditor"])]
 
 
-@body_of(UserValues, in_tables, before="kind", left_out="unset")
+@body_of(UserValues, "in_tables", before="kind", left_out="unset")
 class ImportedUser(Schema, kw_only=True):
     """A user, identified by `userName`. Omitted fields are unchanged; `roles` are the codes of all roles."""
 

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Final
 
+from msgspec import Meta
 from sqlalchemy import Select, func, select
 from sqlalchemy import update as change
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import NotFound
+from service.kernel.value_rules import ID
 from service.records.database.filters import contains, equals
 from service.records.database.paging import RecordList
 from service.records.database.row_mapper import RowMapper
@@ -40,9 +42,9 @@ class File:
 class FileFilter:
     """A filter of files: part of the name in any case, the type, the owner; None matches all."""
 
-    name: Annotated[str | None, contains(func.lower(file.c.name), str.lower)] = None
-    content_type: Annotated[str | None, equals(file.c.content_type)] = None
-    owner_id: Annotated[int | None, equals(file.c.owner_id)] = None
+    name: Annotated[str | None, contains(func.lower(file.c.name), str.lower), Meta(max_length=255)] = None
+    content_type: Annotated[str | None, equals(file.c.content_type), Meta(max_length=128)] = None
+    owner_id: Annotated[int | None, equals(file.c.owner_id), ID] = None
 
 
 SORTS: Final = {

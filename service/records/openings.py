@@ -69,6 +69,7 @@ _LIST: Final = RecordList[Opening, OpeningFilter](
 )
 page = _LIST.page
 read = _LIST.read
+every = _LIST.every
 
 
 async def published(connection: AsyncConnection) -> list[PublishedOpening]:
@@ -78,12 +79,6 @@ async def published(connection: AsyncConnection) -> list[PublishedOpening]:
     return [
         PublishedOpening(stored.object, stored.code) for stored in await _OPENING.all(connection, statement)
     ]
-
-
-async def every(connection: AsyncConnection) -> list[Opening]:
-    """Return all openings, those of disabled resources too, by id."""
-    statement = select(*_OPENING.columns).select_from(_JOINED).order_by(opening.c.id)
-    return await _OPENING.all(connection, statement)
 
 
 async def of(connection: AsyncConnection, service: str, resource_id: int | None) -> Opening | None:

@@ -104,11 +104,7 @@ _WRITER: Final = RowWriter(RoleValues, role)
 _LIST: Final = RecordList[Role, RoleFilter]("role", ROLE, select(*ROLE.columns), SORTS)
 page = _LIST.page
 read = _LIST.read
-
-
-async def every(connection: AsyncConnection) -> list[Role]:
-    """Return all roles, disabled ones too, by id."""
-    return await ROLE.all(connection, select(*ROLE.columns).order_by(role.c.id))
+every = _LIST.every
 
 
 async def every_menu(connection: AsyncConnection) -> list[tuple[int, int]]:

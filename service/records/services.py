@@ -91,6 +91,7 @@ _LIST: Final = RecordList[StoredService, ServiceFilter](
 )
 page = _LIST.page
 read = _LIST.read
+every = _LIST.every
 
 
 def router_of(name: str, values: ServiceValues) -> Service:
@@ -101,11 +102,6 @@ def router_of(name: str, values: ServiceValues) -> Service:
 async def published(connection: AsyncConnection) -> list[Service]:
     """Return what the policy says of each service, by name."""
     return await _PUBLISHED.all(connection, select(*_PUBLISHED.columns).order_by(service.c.name))
-
-
-async def every(connection: AsyncConnection) -> list[StoredService]:
-    """Return all services by name."""
-    return await _STORED.all(connection, select(*_STORED.columns).order_by(service.c.name))
 
 
 async def named(connection: AsyncConnection, name: str) -> StoredService | None:

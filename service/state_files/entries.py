@@ -8,21 +8,12 @@ from typing import Any, Final, get_type_hints
 
 from msgspec import UNSET
 
-from service.administration.state import RECORDS, STATES, Kind, short_name
+from service.administration.state import TYPES, Kind, short_name
 from service.kernel.fields import ITS_TYPE, Rule, camel, fields_of
 from service.web.messages.record_schemas import kind_of
 
 FORMAT: Final = 1
 """The version of the file's format that is written and read."""
-
-SECTIONS: Final[dict[Kind, str]] = {
-    "menu": "menus",
-    "button": "buttons",
-    "service": "services",
-    "resource": "resources",
-    "role": "roles",
-}
-"""The top-level key of each kind."""
 
 OPTIONAL: Final = frozenset({"services"})
 """Sections that a file may leave out: those that files of earlier versions do not have."""
@@ -53,15 +44,15 @@ class Member:
 @cache
 def members_of(kind: Kind) -> tuple[Member, ...]:
     """Return what objects of a kind may say, in the order in which it is written."""
-    record, hints = RECORDS[kind], get_type_hints(STATES[kind])
-    declared = fields_of(record)
+    state, record = TYPES[kind]
+    declared, hints = fields_of(record), get_type_hints(state)
     members = []
-    for field in fields(STATES[kind]):
-        name, key = field.name, camel(short_name(kind, field.name))
-        default = _DEFAULTS.get((kind, name), field.default)
+    for field in fields(state):
+        name, default = field.name, _DEFAULTS.get((kind, field.name), field.default)
+        key, value = camel(short_name(kind, name)), hints[name]
+        rule: Rule = ITS_TYPE
         if name in declared:
+            value, rule = kind_of(record, name), declared[name].rule
             default = UNSET if declared[name].late else default
-            members.append(Member(name, key, kind_of(record, name), declared[name].rule, default))
-        else:
-            members.append(Member(name, key, hints[name], ITS_TYPE, default))
+        members.append(Member(name, key, value, rule, default))
     return tuple(members)

@@ -12,7 +12,8 @@ from msgspec import UNSET
 
 from service.administration.menu_tree import MAX_DEPTH
 from service.administration.state import (
-    STATES,
+    SECTIONS,
+    TYPES,
     Item,
     Kind,
     ResourceState,
@@ -26,7 +27,6 @@ from service.administration.state import (
     segment_of,
     state_of,
 )
-from service.administration.state_edits import KINDS
 from service.authz.engine.paths import registered_fault
 from service.kernel.codes import is_code
 from service.kernel.fields import ITS_TYPE, Rule
@@ -36,7 +36,7 @@ from service.kernel.strict_yaml import Document, Keys, YamlError, read_yaml
 from service.kernel.text import printable
 from service.kernel.value_rules import METHOD
 from service.records.roles import RoleCode
-from service.state_files.entries import FORMAT, OPTIONAL, SECTIONS, members_of
+from service.state_files.entries import FORMAT, OPTIONAL, members_of
 from service.web.messages.violations import refusal_for
 
 
@@ -57,14 +57,14 @@ class _Reader:
     def __init__(self, document: Document[Any]) -> None:
         self._document = document
         self._faults: list[tuple[int, str]] = []
-        self._items: dict[Kind, dict[str, Item]] = {kind: {} for kind in KINDS}
-        self._keys: dict[Kind, set[str]] = {kind: set() for kind in KINDS}
+        self._items: dict[Kind, dict[str, Item]] = {kind: {} for kind in TYPES}
+        self._keys: dict[Kind, set[str]] = {kind: set() for kind in TYPES}
 
     def state(self) -> State:
         content = self._top()
-        for kind in KINDS:
+        for kind in TYPES:
             self._keys[kind] = {key for key in self._section(content, kind) if isinstance(key, str)}
-        for kind in KINDS:
+        for kind in TYPES:
             for key, entry in self._section(content, kind).items():
                 self._object(kind, key, entry)
         self._check_unique()
@@ -106,7 +106,7 @@ class _Reader:
         if kind == "menu" and (parsed := parsed_segment(last(key))) is not None:
             self._name(parsed[0], values, place)
         if len(self._faults) == before:
-            self._items[kind][key] = STATES[kind](**values)
+            self._items[kind][key] = TYPES[kind][0](**values)
 
     def _check_key(self, kind: Kind, key: str, place: Keys) -> None:
         match kind:

@@ -7,9 +7,8 @@ from typing import Any, Final
 
 import yaml
 
-from service.administration.state import Item, Kind, MenuState, State
-from service.administration.state_edits import KINDS
-from service.state_files.entries import FORMAT, OPTIONAL, SECTIONS, members_of
+from service.administration.state import SECTIONS, TYPES, Item, Kind, MenuState, State
+from service.state_files.entries import FORMAT, OPTIONAL, members_of
 
 _HEAD: Final = """\
 # Roles, menus, resources and bindings of a Portcullis installation, without users and secrets.
@@ -44,7 +43,7 @@ _Dumper.add_representer(str, _text)
 def as_yaml(state: State) -> str:
     """Return the content of a state file; equal states give equal files."""
     parts = [_HEAD, _yaml({"format": FORMAT})]
-    for kind in KINDS:
+    for kind in TYPES:
         entries = {key: _entry(kind, item) for key, item in state.of(kind).items()}
         if SECTIONS[kind] in OPTIONAL and not entries:
             continue

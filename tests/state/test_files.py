@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.administration.state import (
+    TYPES,
     ButtonState,
     MenuState,
     ResourceState,
@@ -22,7 +23,6 @@ from service.administration.state import (
     segment_of,
     state_of,
 )
-from service.administration.state_edits import KINDS
 from service.kernel.strict_yaml import YamlError
 from service.kernel.value_rules import DESCRIPTION
 from service.records.roles import RoleValues
@@ -150,7 +150,7 @@ def test_a_part_of_a_menus_key_is_read_as_the_name_that_it_was_made_of(name: str
 
 def test_the_order_of_a_file_does_not_depend_on_the_order_of_the_objects() -> None:
     state = with_texts(["a", "b", "c"])
-    backwards = {kind: dict(reversed(list(state.of(kind).items()))) for kind in KINDS}
+    backwards = {kind: dict(reversed(list(state.of(kind).items()))) for kind in TYPES}
 
     assert as_yaml(state_of(backwards)) == as_yaml(state)
 
@@ -316,4 +316,4 @@ def test_a_field_that_state_files_do_not_have_and_that_does_not_say_so_stops_eve
     forgetting = make_dataclass("Forgetting", ["role_name", "enabled", "menus"])
 
     with pytest.raises(TypeError, match=r"RoleValues\.description is not in state files"):
-        require_whole({"role": forgetting}, {"role": RoleValues})
+        require_whole({"role": (forgetting, RoleValues)})

@@ -9,8 +9,7 @@ from typing import Annotated
 
 import pytest
 
-from service.administration import state as states
-from service.administration.state import RoleState, State, state_of
+from service.administration.state import TYPES, RoleState, State, state_of
 from service.administration.state_edits import edits_between
 from service.kernel.fields import Field, declared
 from service.kernel.strict_yaml import YamlError
@@ -40,8 +39,7 @@ class RemarkedRole(RoleState):
 
 @pytest.fixture(autouse=True)
 def _later_version(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setitem(states.STATES, "role", RemarkedRole)
-    monkeypatch.setitem(states.RECORDS, "role", RemarkedValues)
+    monkeypatch.setitem(TYPES, "role", (RemarkedRole, RemarkedValues))
     members_of.cache_clear()
     yield
     members_of.cache_clear()

@@ -12,7 +12,7 @@ from msgspec import UNSET, Meta
 from service.kernel.fields import ITS_TYPE, Field, declared
 from service.kernel.value_rules import ChoiceRule, RangeRule, TextRule
 from service.web.messages.partial_bodies import replacement_of
-from service.web.messages.record_schemas import answer_of, body_of, in_tables
+from service.web.messages.record_schemas import answer_of, body_of
 from service.web.messages.schema import Schema
 
 
@@ -51,7 +51,7 @@ class BerthReplacement(Schema):
     """All values of a berth."""
 
 
-@body_of(Berth, in_tables, left_out="unset")
+@body_of(Berth, "in_tables", left_out="unset")
 class BerthRow(Schema):
     """A row; the name identifies it."""
 

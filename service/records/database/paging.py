@@ -52,7 +52,7 @@ async def page_of(
 
 
 class RecordList(Generic[R, F]):
-    """Reads the records of ``statement``: one by its id, and pages of those that a filter of ``F`` leaves.
+    """Reads the records of ``statement``: all, one by its id, and pages of those that match a filter.
 
     ``sorts`` has the columns by which a page can be sorted, the unique ``id`` among them, and ``sort`` the
     name of the usual one.
@@ -85,6 +85,10 @@ class RecordList(Generic[R, F]):
         order = order_by(self._sort if sort is None else sort, self._sorts, self._sorts["id"])
         matching = self._statement.where(*conditions_of(filters))
         return (await page_of(connection, matching, page=page, size=size, order=order)).of(self._records)
+
+    async def every(self, connection: AsyncConnection) -> list[R]:
+        """Return all records, in their usual order."""
+        return await self._records.all(connection, self._statement.order_by(self._sorts[self._sort]))
 
     async def read(self, connection: AsyncConnection, record_id: int) -> R:
         """Return the record with that id; NotFound if there is none."""

@@ -21,50 +21,45 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from service.kernel.fields import Field, fields_of
+from service.kernel.fields import fields_of
 from service.kernel.value_rules import ChoiceRule, bounds_of
 from service.web.messages.partial_bodies import LATE, with_members
 from service.web.messages.schema import SEVERAL, Schema
 
 S = TypeVar("S", bound=Schema)
-Chosen = Callable[[Field], bool]
-
-
-def in_tables(field: Field) -> bool:
-    """True for a field that exports and imports have, and that imports may change."""
-    return field.in_tables and not field.fixed
-
-
-def own(field: Field) -> bool:
-    """True for a field that users edit in their own profile."""
-    return field.own
+Place = Literal["in_api", "in_tables", "own"]
+"""The attribute of ``Field`` that says whether a field is shown somewhere."""
 
 
 def answer_of(
-    record: type, chosen: Chosen = lambda field: field.in_api, *, before: str = "version", full: bool = False
+    record: type, place: Place = "in_api", *, before: str = "version", full: bool = False
 ) -> Callable[[type[S]], type[S]]:
-    """Give the decorated answer the ``chosen`` fields of ``record``, in front of its member ``before``.
+    """Give the decorated answer the fields of ``record`` for ``place``, in front of its member ``before``.
 
     With ``full`` it says of them what bodies say; else only their types.
     """
-    members = [(field.name, kind if full else _bare(kind)) for field, kind in _fields(record, chosen)]
+    members = [(field.name, kind if full else _bare(kind)) for field, kind in _fields(record, place)]
     return lambda answer: _extended(answer, members, before)
 
 
 def body_of(
     record: type,
-    chosen: Chosen = lambda field: field.in_api and not field.fixed,
+    place: Place = "in_api",
     *,
     before: str = "",
     left_out: Literal["null", "default", "unset"] = "null",
 ) -> Callable[[type[S]], type[S]]:
-    """Give the decorated body the ``chosen`` fields of ``record``, before a member of it or at its end.
+    """Give the decorated body the fields of ``record`` for ``place``, before a member of it or at its end.
+
+    Those that are ``fixed`` are left to bodies of new records.
 
     ``left_out`` says what a member is that a body leaves out: ``null`` if it may be null, and else unset; the
     ``default`` of the record; or always ``unset``. One without a default is required, but for the last.
     """
     members: list[tuple[Any, ...]] = []
-    for field, kind in _fields(record, chosen):
+    for field, kind in _fields(record, place):
+        if fields_of(record)[field.name].fixed:
+            continue
         if left_out == "unset" or (left_out == "null" and field.default not in (None, MISSING)):
             members.append((field.name, _union(kind, UnsetType), UNSET))
         else:
@@ -99,9 +94,9 @@ def kind_of(record: type, name: str) -> Any:
     return _union(kind, NoneType) if NoneType in _alternatives(value) else kind
 
 
-def _fields(record: type, chosen: Chosen) -> Iterator[tuple[dataclasses.Field[Any], Any]]:
+def _fields(record: type, place: Place) -> Iterator[tuple[dataclasses.Field[Any], Any]]:
     for field in dataclasses.fields(record):
-        if chosen(fields_of(record)[field.name]):
+        if getattr(fields_of(record)[field.name], place):
             yield field, kind_of(record, field.name)
 
 
