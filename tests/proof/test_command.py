@@ -113,6 +113,21 @@ def test_each_part_of_a_route_that_resources_split_has_its_own_condition(
     assert "never passes, whatever codes" in prove("DELETE", "/api/user/7", "--policy", str(policy)).out
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "needs"),
+    [
+        ("POST", "/api/auth/login", ["nothing", "nothing"]),
+        ("GET", "/api/user/info", ["login", "login"]),
+        ("GET", "/api/user/list", ["login", "code"]),
+    ],
+)
+def test_a_layer_needs_nothing_a_login_or_a_code(
+    prove: Prove, method: str, path: str, needs: list[str]
+) -> None:
+    (request,) = json.loads(prove(method, path, "--json").out)["requests"]
+    assert [layer["needs"] for layer in request["layers"]] == needs
+
+
 def test_what_needs_no_code_is_told_in_words(prove: Prove) -> None:
     assert prove("GET", "/api/user/info").out.endswith(
         "  Without a login: never passes.\n  With a login: passes, whatever codes are held.\n"

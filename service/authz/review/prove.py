@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Literal
 
 import msgspec
@@ -14,21 +14,21 @@ from service.authz.engine.resource_index import ResourceIndex
 from service.authz.engine.rules import ENDPOINT, RESOURCE
 from service.authz.proof.canonical_samples import wildcards_of
 from service.authz.proof.conditions import Condition, condition_of
-from service.authz.review.access import request_path
+from service.authz.review.access import Needs, request_path
 from service.authz.review.batch_decider import all_requests
 
 
 class ProvedLayer(msgspec.Struct, frozen=True, rename="camel"):
-    """What one layer asks of callers who are logged in: its object, and the lines of it.
+    """What one layer asks of callers: its object, and the lines of it.
 
-    ``needs``: ``nothing`` for a layer that is open to all of them, ``code`` for one that needs a code, each
-    of ``opened_by`` by itself, and ``never`` for a closed one.
+    ``needs``: ``nothing`` if everybody passes the layer, ``login`` for one that needs no code, ``code``
+    for one that needs a code, each of ``opened_by`` by itself, and ``never`` for a closed one.
     """
 
     layer: str
     object: str
     lines: tuple[str, ...]
-    needs: Literal["nothing", "code", "never"]
+    needs: Needs | Literal["code", "never"]
     opened_by: tuple[str, ...]
 
 
@@ -94,9 +94,19 @@ def _layer(policy: Policy, whole: Condition, layer: str, name: str) -> ProvedLay
         layer=layer,
         object=name,
         lines=tuple(map(str, policy.rules.of(layer, name))),
-        needs="never" if not opening else "code" if opening[0] else "nothing",
+        needs=_needs(policy, layer, name, opening),
         opened_by=tuple(code for held in opening if len(held) == 1 for code in held),
     )
+
+
+def _needs(
+    policy: Policy, layer: str, name: str, opening: Sequence[Collection[str]]
+) -> Needs | Literal["code", "never"]:
+    if policy.judge(layer, name, None).allowed:
+        return "nothing"
+    if not opening:
+        return "never"
+    return "code" if opening[0] else "login"
 
 
 def _held(codes: Iterable[str]) -> list[str]:
