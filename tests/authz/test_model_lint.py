@@ -239,6 +239,25 @@ BROKEN = {
         MATCHER_START,
         "callers who hold none",
     ),
+    "a word of Python for &&": (
+        "&& isLoggedIn",
+        "and isLoggedIn",
+        MATCHER_START + 2,
+        "only Python reads 'and'",
+    ),
+    "a word of Python for ||": (
+        "|| holdsExactly",
+        "or holdsExactly",
+        HOLDS_EXACTLY,
+        "only Python reads 'or'",
+    ),
+    "a comma before the end of a call": (
+        "isLoggedIn(r.caller)",
+        "isLoggedIn(r.caller,)",
+        MATCHER_START + 2,
+        "only Python reads ','",
+    ),
+    "a text with a prefix": ('"@anyone"', 'u"@anyone"', MATCHER_START + 1, "only Python reads 'u'"),
     "a negated predicate": (EXACTLY, f"!{EXACTLY}", HOLDS_EXACTLY, "there is no negation"),
 }
 
@@ -268,8 +287,6 @@ def test_a_broken_model_is_refused_with_its_line_and_the_reason(what: str) -> No
     [
         (EXACTLY, f"({EXACTLY} || holdsEverything(r.caller, p.code))"),
         ("r.layer == p.layer && r.object == p.object", "p.object == r.object && p.layer == r.layer"),
-        ("&&", "and"),
-        ("||", "or"),
         ('p.code == "@anyone"', '"@anyone" == p.code'),
         (REQUEST, "r=layer,object , caller"),
         ("m = ", "\t# a tab is a space\nm\t=\t"),

@@ -22,6 +22,10 @@ MOST_CHARACTERS: Final = 4096
 _EQUALITIES: Final = (frozenset({"r_layer", "p_layer"}), frozenset({"r_object", "p_object"}))
 _LITERALS: Final = (ANYONE, LOGIN)
 _ARGUMENTS: Final = {name: 1 if name == "isLoggedIn" else 2 for name in PREDICATES}
+# What matchers of all Casbins have in common: pycasbin evaluates Python, which also has words such as "and".
+_COMMON: Final = re.compile(
+    rf"""(?:\s+|&&|\|\||==|[()]|,(?!\s*\))|[rp]\.\w+|(?:{"|".join(PREDICATES)})\b|"[^"]*"|'[^']*')*"""
+)
 
 
 class Probe(NamedTuple):
@@ -115,7 +119,22 @@ def grammar_faults(pieces: Sequence[Piece]) -> list[Piece]:
         for condition in conditions
         for node, reason in _not_in_grammar(condition)
     ]
-    return faults + [(first, reason) for reason in _missing_equalities(demanded)]
+    faults += [(first, reason) for reason in _missing_equalities(demanded)]
+    return faults or list(_only_python_reads(pieces))
+
+
+def _only_python_reads(pieces: Sequence[Piece]) -> Iterator[Piece]:
+    """Yield the first word that no matcher of another Casbin has, such as ``and``."""
+    text = "".join(piece for _, piece in pieces)
+    common = _COMMON.match(text)
+    if common is not None and (rest := text[common.end() :]):
+        word = re.match(r"\w+|.", rest)
+        before = len(text) - len(rest)
+        line = next(number for number, piece in pieces if (before := before - len(piece)) < 0)
+        yield (
+            line,
+            f"only Python reads '{word[0] if word else rest}': a matcher is written with &&, || and ==",
+        )
 
 
 def _as_one_text(pieces: Sequence[Piece]) -> str:
