@@ -31,12 +31,16 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
         return await review.standing(source)
 
     standing = review_one(options, environ, read)
-    if options.output is None:
-        answer = matrix_answer(standing, MatrixQuery(page=1, size=WHOLE_LIST))
-        show(options, answer, lambda: as_csv(Matrix(standing)).rstrip().split("\r\n"))
+    if options.json and options.output is None:
+        show(options, matrix_answer(standing, MatrixQuery(page=1, size=WHOLE_LIST)), list)
         return
     matrix = Matrix(standing)
-    text = as_html(matrix) if options.output.suffix == ".html" else as_csv(matrix)
-    options.output.write_bytes(text.encode())
+    if options.output is None:
+        for line in as_csv(matrix):
+            say(line.rstrip())
+        return
+    parts = as_html(matrix) if options.output.suffix == ".html" else as_csv(matrix)
+    with options.output.open("wb") as file:
+        file.writelines(part.encode() for part in parts)
     roles, requests = counted(len(matrix.roles), "role"), counted(len(matrix.requests), "request")
     say(f"{roles} and {requests} in {options.output}.")

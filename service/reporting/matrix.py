@@ -31,7 +31,7 @@ def blocks(reported: Reported) -> Iterator[Block]:
         "“wildcard” by a code with *, “login” and “anyone” where no code is needed, “no” for a refusal. "
         "“portcullis policy who” names the codes and lines."
     )
-    requests = matrix.rows()
+    requests = [*matrix.rows()]
     for start in range(0, len(matrix.roles), _ACROSS):
         roles = matrix.roles[start : start + _ACROSS]
         part = f", roles {start + 1} to {start + len(roles)}" if len(matrix.roles) > _ACROSS else ""

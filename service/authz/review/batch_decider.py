@@ -9,7 +9,8 @@ from service.authz.engine.external_classes import external_classes
 from service.authz.engine.policy import Policy
 from service.authz.engine.request_classes import RequestClass, registered, request_classes
 from service.authz.engine.resource_index import ResourceIndex
-from service.authz.engine.rules import ANYONE, ENDPOINT, RESOURCE
+from service.authz.engine.rules import ANYONE, ENDPOINT
+from service.authz.proof.conditions import Clauses, clauses_of, lets_visitors_pass
 from service.authz.proof.line_answers import line_answers
 from service.kernel.codes import HeldCodes
 
@@ -18,7 +19,12 @@ DecidingLines = tuple[tuple[str, ...], tuple[str, ...]]
 
 EVERYBODY: Final[DecidingLines] = ((ANYONE,), (ANYONE,))
 """The deciding lines of an open public route, which asks nobody who they are."""
-_CLOSED: Final[DecidingLines] = ((), ())
+
+
+def deciding_lines(clauses: Clauses) -> DecidingLines:
+    """Return the clauses of both layers; one that is not asked lets everybody pass."""
+    resource, endpoint = (*clauses, *EVERYBODY[len(clauses) :])
+    return resource, endpoint
 
 
 class BatchDecider:
@@ -36,16 +42,7 @@ class BatchDecider:
 
     def lines(self, request_class: RequestClass | None) -> DecidingLines:
         """Return, for both layers, the codes of the lines that decide; none for what no route serves."""
-        if request_class is None:
-            return _CLOSED
-        if request_class.is_external:
-            return self._policy.rules.codes(RESOURCE, request_class.resource(self._policy)), (ANYONE,)
-        if request_class.is_public(self._policy):  # decides alike about everybody
-            return EVERYBODY if request_class.passes(self._policy, None) else _CLOSED
-        rules = self._policy.rules
-        return rules.codes(RESOURCE, request_class.resource(self._policy)), rules.codes(
-            ENDPOINT, request_class.route
-        )
+        return deciding_lines(clauses_of(self._policy, request_class))
 
     def passes(self, lines: DecidingLines, held: HeldCodes) -> bool:
         """Tell whether somebody who is logged in and holds ``held`` passes both layers."""
@@ -55,7 +52,7 @@ class BatchDecider:
     def passes_request(self, request_class: RequestClass, held: HeldCodes | None) -> bool:
         """Tell whether a holder of ``held`` passes such a request; None is not logged in."""
         if held is None:
-            return request_class.passes(self._policy, None)
+            return lets_visitors_pass(self._policy, clauses_of(self._policy, request_class))
         return self.passes(self.lines(request_class), held)
 
     def opens(self, layer: str, name: str, held: HeldCodes | None) -> bool:

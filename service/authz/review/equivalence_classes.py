@@ -146,6 +146,11 @@ class Tally:
         return numbers
 
 
+def bits_of(classes: Classes, number: int = 0) -> bytes:
+    """Return a byte for each class, at least ``number`` of them: 0 for a class that is not in the set."""
+    return bin(classes)[:1:-1].encode().translate(_BITS).ljust(number, b"\0")
+
+
 def of_classes(members: Iterable[T], classes: Classes) -> Iterator[T]:
     """Return those of ``members``, one for each class, whose classes are in a set."""
-    return compress(members, bin(classes)[:1:-1].encode().translate(_BITS))
+    return compress(members, bits_of(classes))

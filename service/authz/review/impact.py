@@ -10,9 +10,8 @@ from typing import TypeAlias
 
 from service.authz.engine.policy import Policy
 from service.authz.proof.comparison import Alike, compared
-from service.authz.proof.conditions import Clauses
 from service.authz.proof.opening_codes import OpeningCodes
-from service.authz.review.batch_decider import EVERYBODY, BatchDecider, DecidingLines, all_requests
+from service.authz.review.batch_decider import EVERYBODY, BatchDecider, all_requests, deciding_lines
 from service.authz.review.equivalence_classes import Classes, EquivalenceClasses, Tally, credited, of_classes
 from service.kernel.codes import HeldCodes
 from service.kernel.on_demand import OnDemand
@@ -97,20 +96,15 @@ _Tallies: TypeAlias = defaultdict[str | None, Tally]
 class _Comparison:
     def __init__(self, before: Standing, after: Standing, asked: Iterable[Alike]) -> None:
         self._before, self._after = before, after
-        self._classes = [
-            alike for alike in asked if not _layers(alike.before) == _layers(alike.after) == EVERYBODY
-        ]
+        layers = [(deciding_lines(alike.before), deciding_lines(alike.after), alike) for alike in asked]
+        layers = [each for each in layers if not each[0] == each[1] == EVERYBODY]
+        self._classes = [alike for _, _, alike in layers]
         held = {code for each in (before, after) for codes in each.codes.values() for code in codes}
         models = {each.policy.model_text for each in (before, after)}
         opening = {model: OpeningCodes(model, held) for model in models}
-        self._could = EquivalenceClasses(
-            opening[before.policy.model_text],
-            before.codes,
-            [_layers(alike.before) for alike in self._classes],
-        )
-        self._can = EquivalenceClasses(
-            opening[after.policy.model_text], after.codes, [_layers(alike.after) for alike in self._classes]
-        )
+        could, can = [could for could, _, _ in layers], [can for _, can, _ in layers]
+        self._could = EquivalenceClasses(opening[before.policy.model_text], before.codes, could)
+        self._can = EquivalenceClasses(opening[after.policy.model_text], after.codes, can)
         self._gains: _Tallies = defaultdict(Tally)
         self._loses: _Tallies = defaultdict(Tally)
 
@@ -149,12 +143,6 @@ class _Comparison:
         role, number, classes = entry
         names = chain.from_iterable(alike.names for alike in of_classes(self._classes, classes))
         return Difference(role, number, tuple(sorted(names)))
-
-
-def _layers(clauses: Clauses) -> DecidingLines:
-    """Return the clauses of both layers; one that is not asked lets everybody pass."""
-    resource, endpoint = (*clauses, *EVERYBODY[len(clauses) :])
-    return resource, endpoint
 
 
 def _moves(

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import csv
-import io
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from html import escape
+from itertools import compress
+from typing import Final
 
-from service.authz.engine.policy import Policy
 from service.authz.engine.request_classes import RequestClass
+from service.authz.proof.opening_codes import OpeningCodes
 from service.authz.review.batch_decider import BatchDecider, DecidingLines, all_requests
+from service.authz.review.equivalence_classes import EquivalenceClasses, bits_of
 from service.authz.review.impact import Standing
-from service.kernel.codes import HeldCodes, may_grant
 from service.kernel.text import escape_formula
+
+_AT_ONCE: Final = 1024
+"""Requests that are decided at once: so a long matrix can be written while it is made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,61 +49,70 @@ class Matrix:
     """
 
     def __init__(self, standing: Standing, roles: Collection[str] | None = None) -> None:
+        self.policy: Final = standing.policy
         self.roles = sorted(standing.codes if roles is None else standing.codes.keys() & set(roles))
+        self.places = {role: place for place, role in enumerate(self.roles)}
         self.requests = all_requests(standing.policy)
-        self._standing = standing
         self._decider = BatchDecider(standing.policy)
-        self._cells: dict[DecidingLines, tuple[PassingCell, ...]] = {}
-        self._opened: dict[tuple[str, str], tuple[str, ...]] = {}
-
-    @property
-    def policy(self) -> Policy:
-        """The policy."""
-        return self._standing.policy
-
-    def rows(self, requests: Sequence[RequestClass] | None = None) -> list[MatrixRow]:
-        """Return the rows of ``requests``, some of those of the matrix, or of all."""
-        return [self._row(request) for request in (self.requests if requests is None else requests)]
-
-    def _row(self, request_class: RequestClass) -> MatrixRow:
-        lines = self._decider.lines(request_class)
-        if lines not in self._cells:
-            self._cells[lines] = tuple(
-                PassingCell(role, tuple(dict.fromkeys(self._by(role, lines))))
-                for role in self.roles
-                if self._decider.passes(lines, self._standing.held([role]))
-            )
-        visitors = self._decider.passes_request(request_class, None)
-        return MatrixRow(
-            request_class.name, visitors, self._decider.passes(lines, HeldCodes()), self._cells[lines]
+        self._given = {role: frozenset(standing.codes[role]) for role in self.roles}
+        self._opening = OpeningCodes(
+            standing.policy.model_text, frozenset[str]().union(*self._given.values())
         )
 
-    def _by(self, role: str, lines: DecidingLines) -> list[str]:
-        codes = {code for layer in lines for code in layer if not code.startswith("@")}
-        return sorted(held for code in codes for held in self._opening(role, code))
+    def rows(self, requests: Sequence[RequestClass] | None = None) -> Iterator[MatrixRow]:
+        """Yield the rows of ``requests``, some of those of the matrix, or of all."""
+        chosen = self.requests if requests is None else requests
+        for start in range(0, len(chosen), _AT_ONCE):
+            yield from self._part(chosen[start : start + _AT_ONCE])
 
-    def _opening(self, role: str, code: str) -> tuple[str, ...]:
-        key = role, code
-        if key not in self._opened:
-            given = may_grant(self._standing.codes[role], code)
-            self._opened[key] = tuple(
-                held for held in given if self._decider.passes(((code,), (code,)), HeldCodes([held]))
+    def _part(self, requests: Sequence[RequestClass]) -> Iterator[MatrixRow]:
+        lines = [self._decider.lines(request) for request in requests]
+        classes = EquivalenceClasses(self._opening, self._given, lines)
+        having: list[list[str]] = [[], *([role] for role in self.roles)]
+        passed = zip(*(bits_of(classes.of(roles), len(requests)) for roles in having), strict=True)
+        for request, layers, (any_login, *by_role) in zip(requests, lines, passed, strict=True):
+            yield MatrixRow(
+                request.name,
+                self._decider.passes_request(request, None),
+                bool(any_login),
+                tuple(self._cells(layers, compress(self.roles, by_role))),
             )
-        return self._opened[key]
+
+    def _cells(self, layers: DecidingLines, roles: Iterable[str]) -> Iterator[PassingCell]:
+        opening = {held for codes in layers for code in codes for held in self._opening.alone(code)}
+        for role in roles:
+            yield PassingCell(role, tuple(sorted(opening & self._given[role])))
 
 
-def as_csv(matrix: Matrix) -> str:
-    """Return the matrix as CSV with a header; a cell is empty for a role that does not pass.
+def as_csv(matrix: Matrix) -> Iterator[str]:
+    """Yield the lines of the matrix as CSV, with a header; a cell is empty for a role that does not pass.
 
     Else it has the codes of the role that open the request; ``login`` or ``anyone`` where none is needed.
     """
-    text = io.StringIO()
-    writer = csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\r\n")
-    writer.writerow(["request", *matrix.roles])
+    writer = csv.writer(_Returned(), quoting=csv.QUOTE_ALL, lineterminator="\r\n")
+    yield writer.writerow(["request", *matrix.roles])
     for row in matrix.rows():
-        cells = {cell.role_code: _cell(row, cell) for cell in row.roles}
-        writer.writerow([row.object, *(escape_formula(cells.get(role, "")) for role in matrix.roles)])
-    return text.getvalue()
+        yield writer.writerow([row.object, *_across(matrix, row, "", partial(_csv_cell, row))])
+
+
+class _Returned:
+    """A file that returns what is written; so does a writer of it."""
+
+    @staticmethod
+    def write(text: str) -> str:
+        return text
+
+
+def _across(matrix: Matrix, row: MatrixRow, empty: str, shown: Callable[[PassingCell], str]) -> list[str]:
+    """Return a cell for each role of the matrix: ``shown``, or ``empty`` for a role that does not pass."""
+    cells = [empty] * len(matrix.roles)
+    for cell in row.roles:
+        cells[matrix.places[cell.role_code]] = shown(cell)
+    return cells
+
+
+def _csv_cell(row: MatrixRow, cell: PassingCell) -> str:
+    return escape_formula(_cell(row, cell))
 
 
 def _cell(row: MatrixRow, cell: PassingCell) -> str:
@@ -118,31 +132,24 @@ td.open { background: #fdeec9; }
 """
 
 
-def as_html(matrix: Matrix) -> str:
-    """Return the matrix as one page without anything to load; the cells are those of ``as_csv``."""
+def as_html(matrix: Matrix) -> Iterator[str]:
+    """Yield the parts of a page with the matrix, and nothing to load; the cells are those of ``as_csv``."""
     policy = matrix.policy
     head = "".join(f"<th scope=col>{escape(role)}</th>" for role in matrix.roles)
-    body = "\n".join(_html_row(row, matrix.roles) for row in matrix.rows())
-    return f"""<!doctype html>
+    yield f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Roles and requests</title>
 <meta name="viewport" content="width=device-width"><style>{_STYLE}</style></head><body>
 <h1>Roles and requests</h1>
-<p>Policy revision {policy.revision}, digest <code>{escape(policy.digest)}</code>, static policy
+<p>Policy revision {policy.revision}, digest <code>{escape(policy.digest)}</code>, own part
 <code>{escape(policy.own_digest)}</code>. A cell names the codes by which a role passes; <em>login</em> and
 <em>anyone</em> where no code is needed; an empty cell is a refusal.</p>
 <table><thead><tr><th scope=col>Request</th>{head}</tr></thead><tbody>
-{body}
-</tbody></table></body></html>
 """
+    for row in matrix.rows():
+        cells = "".join(_across(matrix, row, "<td></td>", partial(_html_cell, row)))
+        yield f"<tr><th scope=row>{escape(row.object)}</th>{cells}</tr>\n"
+    yield "</tbody></table></body></html>\n"
 
 
-def _html_row(row: MatrixRow, roles: Sequence[str]) -> str:
-    passing = {cell.role_code: cell for cell in row.roles}
-    cells = []
-    for role in roles:
-        if (cell := passing.get(role)) is None:
-            cells.append("<td></td>")
-        else:
-            kind = "code" if cell.by else "open"
-            cells.append(f'<td class="{kind}">{escape(_cell(row, cell))}</td>')
-    return f"<tr><th scope=row>{escape(row.object)}</th>{''.join(cells)}</tr>"
+def _html_cell(row: MatrixRow, cell: PassingCell) -> str:
+    return f'<td class="{"code" if cell.by else "open"}">{escape(_cell(row, cell))}</td>'

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 from typing import Final
@@ -14,11 +14,12 @@ from service.authz.engine.resource_index import ResourceIndex
 from service.authz.engine.rules import ANYONE, ENDPOINT, NOBODY, RESOURCE
 from service.authz.invariants.statements import NONE, Apart, Invariants, OnlyRoles
 from service.authz.lint.overlap import losing
-from service.authz.proof.line_answers import line_answers
+from service.authz.proof.opening_codes import OpeningCodes
 from service.authz.publishing.discovery import unregistered, unrouted
+from service.authz.review.batch_decider import DecidingLines
+from service.authz.review.equivalence_classes import Classes, EquivalenceClasses, bits_of
 from service.authz.review.findings import Finding
 from service.authz.review.impact import Standing
-from service.kernel.codes import HeldCodes
 
 UNROUTED: Final = "resource-without-route"
 UNREGISTERED: Final = "route-unregistered"
@@ -154,15 +155,19 @@ class _Holders:
 
     def __init__(self, standing: Standing) -> None:
         self._policy = standing.policy
-        self._answers = line_answers(standing.policy.model_text)
+        everything = {role for role, codes in standing.codes.items() if _EVERYTHING in codes}
         self._roles = {
-            role: HeldCodes(codes)
-            for role, codes in sorted(standing.codes.items())
-            if codes and _EVERYTHING not in codes
+            role: codes for role, codes in sorted(standing.codes.items()) if codes and role not in everything
         }
-        together = {standing.held(roles) for roles in standing.users}
-        self._callers = [held for held in {*self._roles.values(), *together} if _EVERYTHING not in held.codes]
-        self._opening: dict[tuple[str, ...], frozenset[HeldCodes]] = {}
+        self._having = [
+            *([role] for role in self._roles),
+            *(roles for roles in standing.users if everything.isdisjoint(roles)),
+        ]
+        self._giving: dict[str, set[str]] = {}
+        for role, codes in self._roles.items():
+            for code in codes:
+                self._giving.setdefault(code, set()).add(role)
+        self._opening = OpeningCodes(standing.policy.model_text, self._giving)
 
     def findings(self) -> Iterator[Finding]:
         yield from self._requests()
@@ -173,48 +178,59 @@ class _Holders:
         rules = self._policy.rules
         routes = [name for name in rules.objects(ENDPOINT) if rules.codes(ENDPOINT, name) != (ANYONE,)]
         serving = ResourceIndex(rules.objects(ENDPOINT))
-        for request_class in request_classes(routes, registered(self._policy), serving=serving):
-            resource = request_class.resource(self._policy)
-            bound, needed = rules.codes(RESOURCE, resource), rules.codes(ENDPOINT, request_class.route)
+        requests = list(request_classes(routes, registered(self._policy), serving=serving))
+        resources = [request_class.resource(self._policy) for request_class in requests]
+        lines = [
+            (rules.codes(RESOURCE, resource), rules.codes(ENDPOINT, request_class.route))
+            for request_class, resource in zip(requests, resources, strict=True)
+        ]
+        contradictions = bits_of(self._contradictions(lines), len(lines))
+        for request_class, resource, (bound, needed), contradicts in zip(
+            requests, resources, lines, contradictions, strict=True
+        ):
             if set(bound) <= {NOBODY}:
                 yield Finding(CLOSED, request_class.name, f"{resource} is closed to everybody: nobody passes")
-                continue
-            by_binding, by_endpoint = self._passing(bound), self._passing(needed)
-            if by_binding and by_endpoint and by_binding.isdisjoint(by_endpoint):
+            elif contradicts:
                 message = f"{resource} needs {_either(bound)}, the endpoint {_either(needed)}"
                 yield Finding(
                     CONTRADICTION, request_class.name, f"{message}: some pass one of them, nobody both"
                 )
 
-    def _passing(self, codes: tuple[str, ...]) -> frozenset[HeldCodes]:
-        if (callers := self._opening.get(codes)) is None:
-            callers = frozenset(held for held in self._callers if self._opens(codes, held))
-            self._opening[codes] = callers
-        return callers
-
-    def _opens(self, codes: Iterable[str], held: HeldCodes) -> bool:
-        return any(self._answers.opens(code, held) for code in codes)
+    def _contradictions(self, lines: Sequence[DecidingLines]) -> Classes:
+        """Return the classes of which each layer opens to somebody, and both to nobody."""
+        classes = EquivalenceClasses(self._opening, self._roles, lines)
+        by_binding = by_endpoint = by_both = 0
+        for roles in self._having:
+            bound, needed = classes.by_layer(roles)
+            by_binding |= bound
+            by_endpoint |= needed
+            by_both |= bound & needed
+        return by_binding & by_endpoint & ~by_both
 
     def _codes(self) -> Iterator[Finding]:
         for code, where in sorted(_needed(self._policy.rules).items()):
-            holders = [held for held in self._roles.values() if self._answers.opens(code, held)]
-            if not holders:
+            held = self._opening.alone(code)
+            if not held:
                 yield Finding(UNHELD, code, f"{where} needs it, and no enabled role gives it, except by *")
-            elif not any(code in held.codes for held in holders):
+            elif code not in held:
                 yield Finding(BY_WILDCARD, code, f"{where} needs it, and roles give it by wildcards only")
 
     def _alike(self) -> Iterator[Finding]:
+        covering = {role: self._covering(codes) for role, codes in self._roles.items()}
         for role, other in permutations(self._roles, 2):
-            if not self._covers(role, other):
+            if role not in covering[other]:
                 continue
-            if not self._covers(other, role):
+            if other not in covering[role]:
                 yield Finding(CONTAINS, f"{role} {other}", f"{role} holds all that {other} holds, and more")
             elif role < other:
                 yield Finding(EQUAL, f"{role} {other}", "the two roles hold the same")
 
-    def _covers(self, role: str, other: str) -> bool:
-        mine, theirs = self._roles[role], self._roles[other]
-        return all(code in mine.codes or self._answers.opens(code, mine) for code in theirs.codes)
+    def _covering(self, codes: Iterable[str]) -> set[str]:
+        """Return the roles that hold all that a role holds which gives ``codes``."""
+        holding = ({code, *self._opening.alone(code)} for code in codes)
+        return set.intersection(
+            *(set().union(*(self._giving[held] for held in opening)) for opening in holding)
+        )
 
 
 def _needed(rules: Lines) -> dict[str, str]:
