@@ -121,9 +121,14 @@ def _write(path: Path, content: bytes, mode: int) -> None:
 
 
 def _variable(name: str, environ: Mapping[str, str]) -> str:
-    """Return the variable of ``auth.name``: the one that is set, since two that differ refuse a start."""
-    variables = next(row.variables for row in table.table() if row.title == f"auth.{name}")
-    return next((variable for variable in variables if variable in environ), variables[0])
+    """Return the variable of ``auth.name``: the one that is set, since two that differ refuse a start.
+
+    If it names a file, return words for that file.
+    """
+    row = next(row for row in table.table() if row.title == f"auth.{name}")
+    if file := next((variable for variable in row.files if variable in environ), None):
+        return f"the file of {file}"
+    return next((variable for variable in row.variables if variable in environ), row.variables[0])
 
 
 def _report(done: Rotated, until: datetime | None, environ: Mapping[str, str]) -> list[str]:

@@ -41,6 +41,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check("signing-key", file_checks.signing_key, local=True),
     Check("previous-key", file_checks.previous_key, local=True),
     Check("configuration-file", file_checks.configuration_file, local=True),
+    Check("secret-files", file_checks.secret_files, local=True),
     Check("data-directory", file_checks.data_directory, local=True),
     Check("disk-space", machine_checks.disks),
     Check("open-files", machine_checks.open_files),

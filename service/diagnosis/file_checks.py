@@ -14,6 +14,7 @@ from service.errors import Unavailable
 from service.files.object_store import object_store
 from service.kernel.clock import rfc3339
 from service.settings import SettingsError, configured_file, local_previous, local_secret, written_secrets
+from service.settings import secret_files as files_with_secrets
 
 _FEWEST_LETTERS = 10  # different ones; 32 random hexadecimal digits have fewer once in some million
 _LOCAL_FILE = "jwt_secret"
@@ -94,6 +95,21 @@ def configuration_file(installation: Installation) -> Finding:
     if secrets and mode & stat.S_IRGRP:
         return warning(f"a group may read {path}, which holds {', '.join(secrets)}", f"chmod 600 {path}")
     return ok(f"{path} holds {len(secrets)} secrets, for its owner's eyes only" if secrets else str(path))
+
+
+def secret_files(installation: Installation) -> Finding:
+    """A user who may write such a file chooses the secret; one who may read it has it."""
+    modes = {path: path.stat().st_mode for path in files_with_secrets(installation.environ)}
+    for path, mode in modes.items():
+        if mode & (stat.S_IWGRP | stat.S_IWOTH):
+            return fault(f"others may write {path}, and so choose the secret", f"chmod go-w {path}")
+    for path, mode in modes.items():
+        if mode & stat.S_IROTH:
+            return warning(
+                f"everybody may read {path}",
+                "let only the service's account and group read it: chmod 440, or the mode of the mount",
+            )
+    return ok(f"{len(modes)} files, which not everybody may read" if modes else "there are none")
 
 
 def data_directory(installation: Installation) -> Finding:

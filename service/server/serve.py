@@ -36,7 +36,7 @@ def serve(environ: Mapping[str, str]) -> None:
     ``ListenError``, ``EmbeddedError`` and, for all else, ``PreparationError``.
     """
     check_installation()
-    password = environ.get(table.FIRST_PASSWORD) or None
+    password = table.first_password(environ)
     forget_variable(table.FIRST_PASSWORD)  # it is not needed any more
     os.umask(OWNER_ONLY)
     settings = with_stop_grace(table.load(environ))

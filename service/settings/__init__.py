@@ -12,7 +12,15 @@ from service.settings.console import Console
 from service.settings.database import Database
 from service.settings.destinations import Destination, ExportLog
 from service.settings.export import Export
-from service.settings.loading import CONFIG, FIRST_PASSWORD, configured_file, load, written_secrets
+from service.settings.loading import (
+    CONFIG,
+    FIRST_PASSWORD,
+    configured_file,
+    first_password,
+    load,
+    secret_files,
+    written_secrets,
+)
 from service.settings.local_rotation import local_previous, rotate_local_secret
 from service.settings.log import Log
 from service.settings.markdown import markdown
@@ -60,11 +68,13 @@ __all__ = [
     "Upload",
     "check_secret",
     "configured_file",
+    "first_password",
     "load",
     "local_previous",
     "local_secret",
     "markdown",
     "rotate_local_secret",
+    "secret_files",
     "setting",
     "table",
     "written_secrets",

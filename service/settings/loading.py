@@ -12,8 +12,9 @@ from service.kernel.cache_sizes import VARIABLE as TEST_CACHES
 from service.settings import file as configuration
 from service.settings.destinations import SECRET_MEMBERS
 from service.settings.rules import broken_rules
+from service.settings.secrecy import platform_text
 from service.settings.sections import Settings
-from service.settings.table import PREFIX, Fault, Row, SettingsError, table_of
+from service.settings.table import FILE_SUFFIX, PREFIX, Fault, Row, SettingsError, table_of
 from service.settings.values import Substituted, from_toml
 
 CONFIG = "PORTCULLIS_CONFIG"
@@ -21,7 +22,11 @@ FIRST_PASSWORD = "PORTCULLIS_ADMIN_PASSWORD"  # noqa: S105 - the name of a varia
 """The variable with the password that the operator chose for the first administrator."""
 DEFAULT_FILE = "portcullis.toml"
 
-OUTSIDE_THE_TABLE = frozenset({CONFIG, FIRST_PASSWORD, "PORTCULLIS_BACKUP_PASSPHRASE", TEST_CACHES})
+_FIRST_PASSWORD_FILE = f"{FIRST_PASSWORD}{FILE_SUFFIX}"
+
+OUTSIDE_THE_TABLE = frozenset(
+    {CONFIG, FIRST_PASSWORD, _FIRST_PASSWORD_FILE, "PORTCULLIS_BACKUP_PASSPHRASE", TEST_CACHES}
+)
 """Variables of this program that are not settings."""
 
 # Kubernetes sets these variables in every pod if there is a Service with the name "portcullis".
@@ -65,6 +70,24 @@ def configured_file(environ: Mapping[str, str]) -> Path | None:
     return Path(DEFAULT_FILE) if Path(DEFAULT_FILE).exists() else None
 
 
+def first_password(environ: Mapping[str, str]) -> str | None:
+    """Return the password for the first administrator, from its variable or the file that its other names.
+
+    Returns None if neither is set. Raises SettingsError if both are, or if the file can't be read.
+    """
+    try:
+        given = _given((FIRST_PASSWORD,), (_FIRST_PASSWORD_FILE,), environ)
+    except ValueError as error:
+        raise SettingsError([Fault(FIRST_PASSWORD, str(error))]) from None
+    return given[1] or None if given else None
+
+
+def secret_files(environ: Mapping[str, str]) -> tuple[Path, ...]:
+    """Return the files that variables of ``environ`` name instead of holding a secret themselves."""
+    names = [name for row in table_of(Settings) for name in row.files]
+    return tuple(Path(environ[name]) for name in (*names, _FIRST_PASSWORD_FILE) if environ.get(name))
+
+
 def written_secrets(path: Path) -> tuple[str, ...]:
     """Return the titles of the secrets that the file at ``path`` holds in plain text, not by reference.
 
@@ -91,11 +114,8 @@ def _texts_of_secrets(value: object) -> Iterator[str]:
 
 
 def _value(row: Row, environ: Mapping[str, str], tables: Mapping[str, Any]) -> Any:
-    given = {name: environ[name] for name in row.variables if name in environ}
-    if len(set(given.values())) > 1:
-        raise ValueError(f"is given twice, and differently: {' and '.join(given)}")
-    if given:
-        name, text = next(iter(given.items()))
+    if given := _given(row.variables, row.files, environ):
+        name, text = given
         return _checked(row, Substituted(text), f"from {name}", echo=True)
     section = tables.get(row.section)
     if not isinstance(section, dict) or row.name not in section:
@@ -103,6 +123,27 @@ def _value(row: Row, environ: Mapping[str, str], tables: Mapping[str, Any]) -> A
     value = configuration.substitute(section[row.name], environ)
     # A substituted value may come from a secret variable, so it is not echoed.
     return _checked(row, value, "from the file", echo=value == section[row.name])
+
+
+def _given(
+    variables: Iterable[str], files: Iterable[str], environ: Mapping[str, str]
+) -> tuple[str, str] | None:
+    """Return the variable that gives a value, and the value or the text of the file that it names."""
+    values = {name: environ[name] for name in variables if name in environ}
+    paths = {name: environ[name] for name in files if name in environ}
+    if values and paths:
+        raise ValueError(f"is given twice, by {' and '.join([*values, *paths])}: remove either")
+    for given in (values, paths):
+        if len(set(given.values())) > 1:
+            raise ValueError(f"is given twice, and differently: {' and '.join(given)}")
+    for name, path in paths.items():
+        if not path:
+            raise ValueError(f"must be in a file: {name} is set to nothing")
+        text, complaint = platform_text(Path(path))
+        if complaint:
+            raise ValueError(f"{path} {complaint} (from {name})")
+        return name, text
+    return next(iter(values.items()), None)
 
 
 def _checked(row: Row, raw: object, source: str, *, echo: bool) -> Any:
@@ -134,7 +175,7 @@ def _unknown_in_file(tables: Mapping[str, Any], rows: Iterable[Row]) -> Iterator
 
 
 def _unknown_variables(environ: Mapping[str, str], rows: Iterable[Row]) -> Iterator[Fault]:
-    known = OUTSIDE_THE_TABLE.union(*(row.variables for row in rows))
+    known = OUTSIDE_THE_TABLE.union(*(row.variables + row.files for row in rows))
     for name in sorted(environ):
         if (
             name.startswith(PREFIX)

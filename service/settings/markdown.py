@@ -26,7 +26,7 @@ def _lines(rows: list[Row]) -> list[str]:
 
 
 def _cells(row: Row) -> tuple[str, ...]:
-    variables = "<br>".join(f"`{name}`" for name in row.variables)
+    variables = "<br>".join(f"`{name}`" for name in (*row.variables, *row.files[:1]))
     described = " " in row.shown.strip() or "`" in row.shown
     default = row.shown if described else f"`{row.shown}`" if row.shown else "empty"
     return (f"`{row.name}`", variables, default, row.unit, row.help.replace("|", "\\|"))

@@ -17,6 +17,7 @@ from service.settings.table import Fault, SettingsError
 LEAST_BYTES = {"HS256": 32, "HS384": 48, "HS512": 64}
 LOCAL_BYTES = 64
 LOCAL_FILE = "jwt_secret"
+_MOST_BYTES = 65_536  # of a file with a secret: the tables of all export destinations may be in one
 
 _SHORTEST_PERIOD = 16
 
@@ -132,19 +133,41 @@ def mounted_text(path: Path) -> tuple[str, str | None]:
     return _text(path, 0, is_open_to_others)
 
 
+def platform_text(path: Path) -> tuple[str, str | None]:
+    """Return the text of a file without the line breaks at its end and None, or "" and what is wrong with it.
+
+    Whoever may read the file, it is taken: container platforms mount secrets with mode 0444 or 0644.
+    """
+    content, complaint = _content(path, 0, lambda _status: False)
+    if complaint:
+        return "", complaint
+    try:
+        text = content.decode().rstrip("\r\n")
+    except UnicodeDecodeError:
+        return "", "is not UTF-8"
+    return text, None if text else "is empty"
+
+
 def _text(path: Path, flags: int, is_open: Callable[[os.stat_result], bool]) -> tuple[str, str | None]:
+    content, complaint = _content(path, flags, is_open)
+    try:
+        return content.decode("ascii").strip(), complaint
+    except UnicodeDecodeError:
+        return "", "is not text"
+
+
+def _content(path: Path, flags: int, is_open: Callable[[os.stat_result], bool]) -> tuple[bytes, str | None]:
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | flags)
     except OSError as error:
-        return "", f"can't be opened: {error.strerror}"
+        return b"", f"can't be opened: {error.strerror}"
     try:
         status = os.fstat(handle)
         if not stat.S_ISREG(status.st_mode):
-            return "", "is not a regular file"
+            return b"", "is not a regular file"
         if is_open(status):
-            return "", "is open to other users: chmod 600 it, or delete it if somebody may have read it"
-        return os.read(handle, 4096).decode("ascii").strip(), None
-    except UnicodeDecodeError:
-        return "", "is not text"
+            return b"", "is open to other users: chmod 600 it, or delete it if somebody may have read it"
+        content = os.read(handle, _MOST_BYTES + 1)
     finally:
         os.close(handle)
+    return (b"", f"is longer than {_MOST_BYTES} bytes") if len(content) > _MOST_BYTES else (content, None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from typing import Any, NamedTuple, get_type_hints
 
@@ -34,6 +34,7 @@ Check = Callable[[Any], str | None]
 """Takes a value of the right type; returns half a sentence ("must be …") if it is not valid, else None."""
 
 PREFIX = "PORTCULLIS_"
+FILE_SUFFIX = "_FILE"
 
 
 def setting(
@@ -81,6 +82,8 @@ class Row:
     check: Check | None
     derive: Callable[[Mapping[str, str]], Any]
     shown: str
+    files: tuple[str, ...] = ()
+    """The variables that may name a file with the value of a secret, in the order of ``variables``."""
 
     @property
     def title(self) -> str:
@@ -104,4 +107,13 @@ def table_of(settings: type) -> tuple[Row, ...]:
             Row(section=section, name=part.name, kind=kind_of(kinds[part.name]), **part.metadata)
             for part in fields(owner)
         ]
-    return tuple(rows)
+    # The file of `tracing.headers` is a setting of its own, whose variable has the same name.
+    settings_variables = {variable for row in rows for variable in row.variables}
+    return tuple(
+        replace(row, files=tuple(name for name in _file_variables(row) if name not in settings_variables))
+        for row in rows
+    )
+
+
+def _file_variables(row: Row) -> tuple[str, ...]:
+    return tuple(f"{variable}{FILE_SUFFIX}" for variable in row.variables) if row.secret else ()

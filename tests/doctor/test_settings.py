@@ -139,6 +139,28 @@ def test_a_configuration_file_is_judged_by_its_secrets_and_its_mode(
 
 
 @pytest.mark.parametrize(
+    ("mode", "expected"), [(0o400, "ok"), (0o440, "ok"), (0o444, "warning"), (0o660, "fault")]
+)
+def test_a_file_with_a_secret_is_judged_by_who_may_read_and_write_it(
+    tmp_path: Path, mode: int, expected: str
+) -> None:
+    assert judged("secret-files", tmp_path) == "ok"
+    path = tmp_path / "redis-url"
+    path.write_text("redis://sessions/0")
+    path.chmod(mode)
+
+    assert (
+        judged(
+            "secret-files",
+            tmp_path,
+            REDIS_URL_FILE=str(path),
+            JWT_SECRET="kX7-Qw2zPv9_LrT4mNb8sYc1HjD6gUfEoAi3ZxKlVtR",
+        )
+        == expected
+    )
+
+
+@pytest.mark.parametrize(
     ("mode", "expected"), [(0o700, "ok"), (0o755, "warning"), (0o770, "fault"), (0o707, "fault")]
 )
 def test_the_data_directory_is_for_its_owner_alone(tmp_path: Path, mode: int, expected: str) -> None:

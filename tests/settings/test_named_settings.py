@@ -14,7 +14,7 @@ from service.settings.table import PREFIX
 from tests.support.running import ROOT
 
 TITLES: Final = {row.title for row in table()}
-VARIABLES: Final = {variable for row in table() for variable in row.variables} | OUTSIDE_THE_TABLE
+VARIABLES: Final = {name for row in table() for name in row.variables + row.files} | OUTSIDE_THE_TABLE
 SECOND: Final = {row.variables[1]: row.variables[0] for row in table() if row.env}
 """Variables of settings that have a shorter one, by which pages and deployments set them."""
 
