@@ -1,4 +1,4 @@
-"""Secrets are replaced node by node: sessions go on, and no request fails (docs/guides/upgrade.md)."""
+"""Secrets are replaced node by node while sessions go on (docs/guides/replace-secrets.md)."""
 
 from __future__ import annotations
 
@@ -10,12 +10,17 @@ from urllib.parse import parse_qs, urlsplit
 import psycopg
 import pytest
 import redis
-from psycopg import sql
 
 from service.embedded import EmbeddedStores
+from tests.docs.blocks import blocks
 from tests.support.inside import Inside, inside
+from tests.support.running import ROOT
 
 pytestmark = pytest.mark.anyio
+
+GUIDE = ROOT / "docs" / "guides" / "replace-secrets.md"
+ADD_PASSWORD, REMOVE_PASSWORD = (block.text for block in blocks(GUIDE) if block.kind == "")
+MAKE_ROLE, WHO_USES_IT, CLOSE_ROLE = (block.text for block in blocks(GUIDE) if block.kind == "sql")
 
 
 def socket_of(url: str) -> str:
@@ -25,13 +30,13 @@ def socket_of(url: str) -> str:
 
 @pytest.fixture
 def store_user(redis_url: str) -> Iterator[redis.Redis]:
-    """Make a user of the session store with the password ``old``; what is yielded administers it."""
+    """Make the user of the guide with its old password; what is yielded administers it."""
     with redis.Redis.from_url(redis_url) as client:
-        client.execute_command("ACL", "SETUSER", "service", "on", ">old", "~*", "&*", "+@all")
+        client.execute_command("ACL", "SETUSER", "portcullis", "on", ">old-password", "~*", "&*", "+@all")
         try:
             yield client
         finally:
-            client.execute_command("ACL", "DELUSER", "service")
+            client.execute_command("ACL", "DELUSER", "portcullis")
 
 
 async def logged_in(node: Inside) -> dict[str, str]:
@@ -53,18 +58,18 @@ async def test_a_password_of_the_session_store_is_replaced_while_both_are_valid(
     store_user: redis.Redis, redis_url: str, seeded_database_url: str
 ) -> None:
     secret = {"JWT_SECRET": secrets.token_urlsafe(48)}
-    old, new = (f"unix://service:{password}@{socket_of(redis_url)}" for password in ("old", "new"))
+    old, new = (f"unix://portcullis:{kind}-password@{socket_of(redis_url)}" for kind in ("old", "new"))
     async with inside(seeded_database_url, old, **secret) as before:
         token = (await logged_in(before))["accessToken"]
-        store_user.execute_command("ACL", "SETUSER", "service", ">new")  # type: ignore[no-untyped-call]
+        store_user.execute_command(*ADD_PASSWORD.split())  # type: ignore[no-untyped-call]
         async with inside(seeded_database_url, new, **secret) as after:
             assert await works(before, token)
             assert await works(after, token)
-            # The node with the old password has been stopped.
-            store_user.execute_command("ACL", "SETUSER", "service", "<old")  # type: ignore[no-untyped-call]
+            store_user.execute_command(*REMOVE_PASSWORD.split())  # type: ignore[no-untyped-call]
             with pytest.raises(redis.AuthenticationError):
                 redis.Redis.from_url(old).ping()
             assert await works(after, token)
+            assert await works(before, token)  # by the connections that it has
 
 
 async def test_the_database_s_account_is_replaced_by_another_of_the_same_owner(
@@ -72,25 +77,30 @@ async def test_the_database_s_account_is_replaced_by_another_of_the_same_owner(
 ) -> None:
     secret = {"JWT_SECRET": secrets.token_urlsafe(48)}
     name = urlsplit(seeded_database_url).path.lstrip("/")
-    owner = urlsplit(seeded_database_url).username or ""
+    later = seeded_database_url.replace("//portcullis@", "//portcullis_b:new-password@")
+    assert later != seeded_database_url
     with psycopg.connect(stores.url_of(name, administrator=True), autocommit=True) as administrator:
-        administrator.execute("CREATE ROLE successor LOGIN PASSWORD 'new'")
-        administrator.execute(sql.SQL("GRANT {} TO successor").format(sql.Identifier(owner)))
-        administrator.execute(sql.SQL("ALTER ROLE successor SET role TO {}").format(sql.Identifier(owner)))
+        administrator.execute(MAKE_ROLE.encode())
         try:
-            later = seeded_database_url.replace(f"//{owner}@", "//successor:new@")
-            assert later != seeded_database_url
-            async with inside(seeded_database_url, redis_url, **secret) as before:
-                token = (await logged_in(before))["accessToken"]
-                async with inside(later, redis_url, **secret) as after:
-                    assert await works(before, token)
+            async with inside(later, redis_url, **secret) as after:
+                async with inside(seeded_database_url, redis_url, **secret) as before:
+                    token = (await logged_in(before))["accessToken"]
                     assert await works(after, token)
+                    after.token = await after.log_in()  # the start of the other node has changed the hash
                     made = await after.data("POST", "/api/role", {"roleName": "By both", "roleCode": "both"})
                     read = await before.ask("GET", f"/api/role/{made['id']}", token=after.token)
                     assert read.json["data"]["roleCode"] == "both"
+                    assert administrator.execute(WHO_USES_IT.encode()).fetchall() != []
+                administrator.execute(CLOSE_ROLE.encode())
+                assert administrator.execute(WHO_USES_IT.encode()).fetchall() == []
+                with pytest.raises(psycopg.OperationalError, match="not permitted to log in"):
+                    psycopg.connect(seeded_database_url)
+                assert await works(after, token)
+                await after.data("POST", "/api/role", {"roleName": "By the new", "roleCode": "new"})
         finally:
-            administrator.execute("DROP OWNED BY successor")
-            administrator.execute("DROP ROLE successor")
+            administrator.execute("ALTER ROLE portcullis LOGIN")
+            administrator.execute("DROP OWNED BY portcullis_b")
+            administrator.execute("DROP ROLE portcullis_b")
 
 
 async def test_the_secret_of_tokens_is_replaced_without_an_end_of_sessions(
