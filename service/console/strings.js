@@ -1,8 +1,8 @@
 // @ts-check
 /** All text of the console, in English, with a section for each part and view. Functions take what varies. */
 
-/** @param {number} n @param {string} one @param {string} many */
-const count = (n, one, many) => `${n.toLocaleString()} ${n === 1 ? one : many}`;
+/** @param {number} n @param {string} singular @param {string} plural */
+const count = (n, singular, plural) => `${n.toLocaleString()} ${n === 1 ? singular : plural}`;
 
 /** Return a time in the largest unit of which it is a whole number. @param {number} seconds */
 function duration(seconds) {
@@ -485,7 +485,7 @@ export const S = {
     noDocument: "This is no OpenAPI document: it has no openapi or swagger version, or no paths.",
     severalBases: (/** @type {string} */ bases) =>
       `The servers of the document have different or variable paths (${bases}): name the path before all paths.`,
-    found: (/** @type {number} */ fresh, /** @type {number} */ same, /** @type {number} */ unusable) =>
+    summary: (/** @type {number} */ fresh, /** @type {number} */ same, /** @type {number} */ unusable) =>
       `${count(fresh, "new operation", "new operations")}, ${same.toLocaleString()} registered already, ` +
       `${unusable.toLocaleString()} that can't be registered.`,
     unusable: "What can't be registered",

@@ -47,8 +47,8 @@ export function h(tag, attributes, ...children) {
 export function pieces(children) {
   return children
     .flat(9)
-    .filter((one) => one !== null && one !== undefined && one !== false)
-    .map((one) => (one instanceof Node ? one : String(one)));
+    .filter((child) => child !== null && child !== undefined && child !== false)
+    .map((child) => (child instanceof Node ? child : String(child)));
 }
 
 /**

@@ -104,7 +104,7 @@ const watching = new MutationObserver(() => {
 function replace(gone) {
   const dialog = [...document.querySelectorAll("dialog[open]")].at(-1);
   const { mark, within } = dialog ? gone : (below ?? gone);
-  const depth = within.findLastIndex((one) => one.isConnected);
+  const depth = within.findLastIndex((element) => element.isConnected);
   const nearest = within[depth] ?? document.body;
   const view = document.querySelector("main");
   if (depth === within.length - 1 && give(nearest)) return;
@@ -124,8 +124,12 @@ function replace(gone) {
  */
 function upTo(element, place) {
   const within = [];
-  for (let one = /** @type {Element | null} */ (element); one && one !== place; one = one.parentElement)
-    within.unshift(one);
+  for (
+    let ancestor = /** @type {Element | null} */ (element);
+    ancestor && ancestor !== place;
+    ancestor = ancestor.parentElement
+  )
+    within.unshift(ancestor);
   return within;
 }
 
@@ -137,13 +141,16 @@ function markOf(within) {
     same: kept ? `[${kept}="${CSS.escape(element.getAttribute(kept) ?? "")}"]` : null,
     tag: element.localName,
     name: nameOf(element),
-    steps: within.map((one) => [one.localName, likeIt(one.parentElement, one.localName).indexOf(one)]),
+    steps: within.map((ancestor) => [
+      ancestor.localName,
+      likeIt(ancestor.parentElement, ancestor.localName).indexOf(ancestor),
+    ]),
   };
 }
 
 /** Return the children of an element that have a tag. @param {Element | null} parent @param {string} tag */
 function likeIt(parent, tag) {
-  return [...(parent?.children ?? [])].filter((one) => one.localName === tag);
+  return [...(parent?.children ?? [])].filter((child) => child.localName === tag);
 }
 
 /** @param {Element} element */
@@ -154,9 +161,9 @@ function nameOf(element) {
 
 /** Return the element in `place` that is the same for the reader. @param {Mark} mark @param {Element} place */
 function alike({ same, tag, name }, place) {
-  const found = same && place.querySelector(tag + same);
-  if (found || !name) return found;
-  const named = [...place.querySelectorAll(tag)].filter((one) => nameOf(one) === name);
+  const match = same && place.querySelector(tag + same);
+  if (match || !name) return match;
+  const named = [...place.querySelectorAll(tag)].filter((candidate) => nameOf(candidate) === name);
   return named.length === 1 ? named[0] : null;
 }
 

@@ -205,19 +205,19 @@ function entry(path, text, shown) {
 /** Mark the entry under which a view is. @param {string} path */
 function current(path) {
   let best = null;
-  for (const one of list.querySelectorAll("a")) {
-    one.removeAttribute("aria-current");
-    const own = one.hash.slice(1);
+  for (const anchor of list.querySelectorAll("a")) {
+    anchor.removeAttribute("aria-current");
+    const own = anchor.hash.slice(1);
     if (
       (path === own || (own !== "/" && path.startsWith(`${own}/`))) &&
       own.length >= (best?.hash.length ?? 1) - 1
     )
-      best = one;
+      best = anchor;
   }
   best?.setAttribute("aria-current", path === best.hash.slice(1) ? "page" : "true");
-  for (const one of account.querySelectorAll("a")) {
-    if (one.hash.slice(1) === path) one.setAttribute("aria-current", "page");
-    else one.removeAttribute("aria-current");
+  for (const anchor of account.querySelectorAll("a")) {
+    if (anchor.hash.slice(1) === path) anchor.setAttribute("aria-current", "page");
+    else anchor.removeAttribute("aria-current");
   }
   account.querySelector("details")?.removeAttribute("open");
 }

@@ -67,7 +67,7 @@ export class Page {
    */
   title(text, ...actions) {
     this.heading.textContent = text;
-    this.actions.replaceChildren(...actions.flat(9).filter((one) => one instanceof Node));
+    this.actions.replaceChildren(...actions.flat(9).filter((action) => action instanceof Node));
     if (!this.signal.aborted) this.router.announce(text, this.path);
   }
 
@@ -80,7 +80,9 @@ export class Page {
   /** Set the content. @param {...import("./dom.js").Child} nodes */
   put(...nodes) {
     this.body.removeAttribute("aria-busy");
-    this.body.replaceChildren(.../** @type {Node[]} */ (nodes.flat(9).filter((one) => one instanceof Node)));
+    this.body.replaceChildren(
+      .../** @type {Node[]} */ (nodes.flat(9).filter((node) => node instanceof Node)),
+    );
   }
 
   /** Say that a part of the view is still loading. @param {Promise<any>} load */

@@ -169,11 +169,11 @@ async function show({ same = false, back = false } = {}) {
   leave?.();
   leave = null;
   const [path, search = ""] = (hash.slice(1) || "/").split(/\?(.*)/s);
-  const found = match(path);
+  const matched = match(path);
   const made = (shown = new Page(
     path,
     new URLSearchParams(search),
-    found?.params ?? {},
+    matched?.params ?? {},
     controller.signal,
     ROUTER,
   ));
@@ -200,18 +200,18 @@ async function show({ same = false, back = false } = {}) {
     same ? 600 : 150,
   );
   try {
-    if (!found) refuse(made, S.frame.nothingHere, S.frame.nothingHereText);
-    else if (!(await may(found.view.operation))) {
+    if (!matched) refuse(made, S.frame.nothingHere, S.frame.nothingHereText);
+    else if (!(await may(matched.view.operation))) {
       if (signal.aborted) return;
       made.refused = true;
       refuse(
         made,
         S.frame.notYours,
-        S.frame.notYoursText(found.view.operation ?? ""),
+        S.frame.notYoursText(matched.view.operation ?? ""),
         button(S.frame.again, () => again(made), { icon: "refresh" }),
       );
     } else {
-      const { show: view } = await loaded(found.view);
+      const { show: view } = await loaded(matched.view);
       if (signal.aborted) return;
       const ending = (await view(made)) ?? null;
       if (signal.aborted) ending?.();

@@ -278,9 +278,9 @@ function obtained(pair, before, user) {
   share();
 }
 
-/** @param {Proof} found */
-function adopt(found) {
-  proof = found;
+/** @param {Proof} newProof */
+function adopt(newProof) {
+  proof = newProof;
   for (const wake of waiting) wake();
 }
 
@@ -298,7 +298,7 @@ function compare(own, user) {
   else if (user !== undefined) restart();
   else {
     const asked = (asking ??= whose()
-      .then((found) => (found === own ? undefined : restart()))
+      .then((owner) => (owner === own ? undefined : restart()))
       .finally(() => {
         asking = null;
       }));

@@ -8,14 +8,14 @@
  */
 export function covers(held, code) {
   if (held === code) return true;
-  const [have, wanted] = [held.split(":"), code.split(":")];
-  if (!have.every(Boolean) || !wanted.every(Boolean)) return false;
+  const [have, required] = [held.split(":"), code.split(":")];
+  if (!have.every(Boolean) || !required.every(Boolean)) return false;
   const trailing = have.at(-1) === "*";
   const head = trailing ? have.slice(0, -1) : have;
-  if (trailing ? wanted.length <= head.length : wanted.length !== head.length) return false;
+  if (trailing ? required.length <= head.length : required.length !== head.length) return false;
   return (
     (trailing || head.includes("*")) &&
-    head.every((segment, place) => segment === "*" || segment === wanted[place])
+    head.every((segment, place) => segment === "*" || segment === required[place])
   );
 }
 

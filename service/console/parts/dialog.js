@@ -69,14 +69,14 @@ export function dialog(title, ...nodes) {
  */
 export async function ask({ title, text, confirm, danger = false, extra = [], act }) {
   const { form } = await import("./form.js");
-  const fields = extra.filter((one) => !(one instanceof Node));
+  const fields = extra.filter((item) => !(item instanceof Node));
   const content = form({
     fields,
     submit: confirm,
     danger,
     before: [
       typeof text === "string" ? h("p", null, text) : text,
-      extra.filter((one) => one instanceof Node),
+      extra.filter((item) => item instanceof Node),
     ],
     save: async (values, how) => {
       await act?.(values, how);

@@ -59,6 +59,7 @@ export function changes(before, after, { all = false, label = (name) => name, te
 
 /** @param {any} value */
 function shown(value) {
-  if (Array.isArray(value) && value.every((one) => typeof one !== "object")) return value.join(", ") || "[]";
+  if (Array.isArray(value) && value.every((item) => typeof item !== "object"))
+    return value.join(", ") || "[]";
   return typeof value === "object" ? JSON.stringify(value, null, 1) : String(value);
 }

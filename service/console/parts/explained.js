@@ -16,7 +16,7 @@ const MOST_CODES = 60;
 /**
  * Return whose refusal was found, of what and where.
  * @param {Page} page
- * @param {import("../types/api").FoundRefusal} found
+ * @param {import("../types/api").FoundRefusal} refusal
  */
 export function refusalOf(page, { log, createTime, requestId, userId, userName, service, method, path }) {
   const name = userName ?? (userId === null ? T.visitor : String(userId));
@@ -44,7 +44,7 @@ export function refusalOf(page, { log, createTime, requestId, userId, userName, 
   ]);
 }
 
-/** @param {URLSearchParams} query @param {import("../types/api").Explained} found */
+/** @param {URLSearchParams} query @param {import("../types/api").Explained} answer */
 export function subjectStep(query, { permissions, userStatus, refusal }) {
   const [user, role] = [query.get("userName") ?? refusal?.userName, query.get("roleCode")];
   const held = permissions ?? [];
@@ -147,16 +147,16 @@ export function layerStep(page, layer, note) {
   );
 }
 
-/** @param {Page} page @param {import("../types/api").Opening} found */
+/** @param {Page} page @param {import("../types/api").Opening} wouldOpen */
 function opening(page, { permissions, roles, buttons, disabledButtons }) {
   if (!permissions.length && !roles.length && !buttons.length && !disabledButtons.length)
     return h("p", null, T.wouldNothing);
   const some = (
     /** @type {readonly any[]} */ all,
-    /** @type {(one: any) => import("../core/dom.js").Child} */ shown,
+    /** @type {(item: any) => import("../core/dom.js").Child} */ shown,
   ) =>
     all.length > 0 && [
-      all.slice(0, MOST_LINES).map((one) => [shown(one), " "]),
+      all.slice(0, MOST_LINES).map((item) => [shown(item), " "]),
       all.length > MOST_LINES && `… ${all.length - MOST_LINES}`,
     ];
   return h(

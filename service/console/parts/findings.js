@@ -9,7 +9,7 @@ const KINDS = Object.keys(S.doctor.states);
 
 /** Return the findings, the worst first. @param {CheckFinding[]} items */
 export function findingList(items) {
-  const sorted = [...items].sort((one, other) => KINDS.indexOf(one.state) - KINDS.indexOf(other.state));
+  const sorted = [...items].sort((a, b) => KINDS.indexOf(a.state) - KINDS.indexOf(b.state));
   return h(
     "ul",
     { class: "findings" },

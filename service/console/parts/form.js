@@ -106,7 +106,7 @@ export function form({
           },
         },
         before,
-        shown.map((one) => one.element),
+        shown.map((entry) => entry.element),
         after,
         notes,
         h(
@@ -134,9 +134,9 @@ export function form({
     if (problem instanceof Problem && problem.violations.length > 0) {
       const rest = problem.violations.filter(({ field, message }) => {
         const at =
-          shown.find((one) => one.field.name === field) ??
+          shown.find((entry) => entry.field.name === field) ??
           shown.find(
-            (one) => field?.startsWith(`${one.field.name}[`) || field?.startsWith(`${one.field.name}.`),
+            (entry) => field?.startsWith(`${entry.field.name}[`) || field?.startsWith(`${entry.field.name}.`),
           );
         at?.fault(message);
         return !at;
@@ -154,7 +154,7 @@ export function form({
       }
     }
     if (problem instanceof Problem && problem.status === 409 && problem.document.field) {
-      shown.find((one) => one.field.name === problem.document.field)?.fault(problem.detail);
+      shown.find((entry) => entry.field.name === problem.document.field)?.fault(problem.detail);
     }
     notes.replaceChildren(trouble(problem, () => element.requestSubmit()));
     if (element.querySelector("[aria-invalid=true]")) focusFirst();
@@ -168,7 +168,7 @@ function row(field) {
   const { element: control, get, set } = field.control ?? controlOf(field, id);
   const group = field.type === "checks";
   const help = field.help && h("p", { class: "help", id: `${id}-help` }, field.help);
-  const told = h("p", { class: "fault", id: `${id}-fault` });
+  const faultText = h("p", { class: "fault", id: `${id}-fault` });
   const described = [help && `${id}-help`, `${id}-fault`].filter(Boolean).join(" ");
   if (!control.id) control.id = id;
   control.setAttribute("aria-describedby", described);
@@ -176,7 +176,7 @@ function row(field) {
   const needed = field.required ? "needed" : "";
   /** @param {string} message */
   const fault = (message) => {
-    told.textContent = message;
+    faultText.textContent = message;
     if (message) control.setAttribute("aria-invalid", "true");
     else control.removeAttribute("aria-invalid");
   };
@@ -188,7 +188,7 @@ function row(field) {
       { class: "field check" },
       h("label", { for: control.id }, control, " ", field.label),
       help,
-      told,
+      faultText,
     );
   } else if (group || field.control) {
     control.setAttribute("aria-labelledby", `${id}-label`);
@@ -199,7 +199,7 @@ function row(field) {
       h("span", { class: `label ${needed}`, id: `${id}-label` }, field.label),
       help,
       control,
-      told,
+      faultText,
     );
   } else {
     element = h(
@@ -208,7 +208,7 @@ function row(field) {
       h("label", { for: control.id, class: needed }, field.label),
       help,
       control,
-      told,
+      faultText,
     );
   }
   return { field, element, get, set: set ?? (() => {}), fault };
@@ -218,7 +218,7 @@ function row(field) {
 function controlOf(field, id) {
   const { name, type = "text", value, required, readonly, attributes = {} } = field;
   const options = (field.options ?? []).map(
-    (one) => /** @type {[any, string]} */ (Array.isArray(one) ? one : [one, String(one)]),
+    (option) => /** @type {[any, string]} */ (Array.isArray(option) ? option : [option, String(option)]),
   );
   if (type === "checks") {
     const boxes = options.map(([key, text]) => ({
@@ -259,11 +259,11 @@ function controlOf(field, id) {
     const all = required
       ? options
       : /** @type {[any, string][]} */ ([[null, field.unset ?? S.form.notSet], ...options]);
-    const index = (/** @type {any} */ wanted) =>
+    const index = (/** @type {any} */ chosen) =>
       String(
         Math.max(
           0,
-          all.findIndex(([key]) => key === (wanted ?? null)),
+          all.findIndex(([key]) => key === (chosen ?? null)),
         ),
       );
     const select = h(
@@ -331,7 +331,7 @@ export async function merging({ read, write, form: config, pick, saved, editor, 
   let { data, etag } = await read();
   let base = pick(data);
   const made = config(data);
-  const told = (/** @type {string} */ name, /** @type {any} */ value) =>
+  const textOf = (/** @type {string} */ name, /** @type {any} */ value) =>
     text?.(name, value) ?? optionText(made.fields, name, value);
   const element = form({
     ...made,
@@ -368,7 +368,8 @@ export async function merging({ read, write, form: config, pick, saved, editor, 
         changed.filter((name) => same(mine[name], base[name])).map((name) => [name, theirs[name]]),
       ),
     );
-    const label = (/** @type {string} */ name) => made.fields.find((one) => one.name === name)?.label ?? name;
+    const label = (/** @type {string} */ name) =>
+      made.fields.find((field) => field.name === name)?.label ?? name;
     element.notes.replaceChildren(
       h(
         "section",
@@ -403,12 +404,12 @@ export async function merging({ read, write, form: config, pick, saved, editor, 
                             onchange: () => element.fill({ [name]: value }),
                           }),
                           ` ${side === "mine" ? S.form.mine : S.form.theirs}: `,
-                          h("q", null, told(name, value)),
+                          h("q", null, textOf(name, value)),
                         );
                       }),
                     ),
                   )
-                : h("dd", null, `${S.form.theirs}: `, h("q", null, told(name, theirs[name]))),
+                : h("dd", null, `${S.form.theirs}: `, h("q", null, textOf(name, theirs[name]))),
             ),
           ),
         ),
@@ -423,10 +424,10 @@ export async function merging({ read, write, form: config, pick, saved, editor, 
 /** @param {Field[]} fields @param {string} name @param {any} value */
 function optionText(fields, name, value) {
   if (value === null || value === undefined || value === "") return S.form.empty;
-  const options = fields.find((one) => one.name === name)?.options ?? [];
+  const options = fields.find((field) => field.name === name)?.options ?? [];
   const text = (/** @type {any} */ key) => {
-    const found = options.find((one) => (Array.isArray(one) ? one[0] : one) === key);
-    return Array.isArray(found) ? found[1] : String(key);
+    const option = options.find((candidate) => (Array.isArray(candidate) ? candidate[0] : candidate) === key);
+    return Array.isArray(option) ? option[1] : String(key);
   };
   return Array.isArray(value) ? value.map(text).join(", ") : text(value);
 }

@@ -28,11 +28,11 @@ export function lines(load, first, nothing) {
   const list = h("ul", { class: "diff", "aria-label": T.diffCaption });
   const more = h("div", { class: "actions" });
   let number = 1;
-  /** @param {Lines} found */
+  /** @param {Lines} page */
   const put = ({ addedLines, removedLines, truncated }) => {
     list.append(
-      ...(removedLines ?? []).map((line) => one("del", "−", T.removed, line)),
-      ...(addedLines ?? []).map((line) => one("ins", "+", T.added, line)),
+      ...(removedLines ?? []).map((line) => entry("del", "−", T.removed, line)),
+      ...(addedLines ?? []).map((line) => entry("ins", "+", T.added, line)),
     );
     more.replaceChildren(...(truncated ? [h("span", null, T.moreFollow), button(T.nextLines, next)] : []));
   };
@@ -52,7 +52,7 @@ export function lines(load, first, nothing) {
 export const FIRST = { page: 1, size: SIZE };
 
 /** @param {"ins" | "del"} tag @param {string} sign @param {string} word @param {string} line */
-function one(tag, sign, word, line) {
+function entry(tag, sign, word, line) {
   return h(
     "li",
     null,
@@ -81,7 +81,7 @@ export async function access(load) {
   );
   const more = h("div", { class: "actions" });
   let number = 1;
-  /** @param {Access} found */
+  /** @param {Access} page */
   const put = ({ gains, loses, callers }) => {
     const parts = [
       side(S.preview.gains, gains, "good"),
@@ -95,9 +95,9 @@ export async function access(load) {
   };
   const next = async () => {
     try {
-      const found = await load({ page: number + 1, accessSize: ENTRIES });
+      const page = await load({ page: number + 1, accessSize: ENTRIES });
       number += 1;
-      put(found);
+      put(page);
     } catch (problem) {
       more.append(trouble(problem));
     }
@@ -113,7 +113,7 @@ export async function access(load) {
  */
 function merge(shown, part) {
   const there = [...shown.children].find(
-    (one) => one.className === part.className && one.tagName === part.tagName,
+    (child) => child.className === part.className && child.tagName === part.tagName,
   );
   if (!there) shown.append(part);
   else if (part instanceof HTMLDetailsElement)
@@ -123,11 +123,11 @@ function merge(shown, part) {
 
 /** Return for which possible callers requests differ. @param {DifferingRequest[]} callers @param {number} total */
 function possible(callers, total) {
-  const caller = (/** @type {Caller | null} */ found) =>
-    found &&
-    (found.codes.length
-      ? found.codes.map((code) => [h("code", null, code), " "])
-      : badge(found.loggedIn ? T.loginCaller : T.visitorCaller));
+  const caller = (/** @type {Caller | null} */ who) =>
+    who &&
+    (who.codes.length
+      ? who.codes.map((code) => [h("code", null, code), " "])
+      : badge(who.loggedIn ? T.loginCaller : T.visitorCaller));
   return h(
     "details",
     { class: "possible" },

@@ -26,9 +26,9 @@ export function following(page, ask, reload) {
   /** @param {Record<string, any>} query */
   async function read(query) {
     filters = without(query, ["follow", "page", "cursor", "size", "sort"]);
-    const found = await ask(without(query, ["follow"]));
-    end = found.followCursor ?? end;
-    return found;
+    const data = await ask(without(query, ["follow"]));
+    end = data.followCursor ?? end;
+    return data;
   }
 
   async function look() {

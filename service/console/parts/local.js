@@ -12,7 +12,7 @@ export function local(records, filter) {
   return async (/** @type {Record<string, any>} */ query) => {
     const size = Math.min(Math.max(Number(query.size) || 20, 1), 200);
     const page = Math.max(Number(query.page) || 1, 1);
-    const found = records.filter(filter(query));
-    return { items: found.slice((page - 1) * size, page * size), total: found.length, page, size };
+    const matching = records.filter(filter(query));
+    return { items: matching.slice((page - 1) * size, page * size), total: matching.length, page, size };
   };
 }

@@ -3,23 +3,23 @@
 import { badge, h } from "../core/dom.js";
 import { S } from "../strings.js";
 
-/** Return the status of a call, and the code of a refusal. @param {any} one */
-export function outcome(one) {
-  const kind = one.status >= 500 ? "bad" : one.status >= 400 ? "warn" : "good";
-  return [badge(String(one.status), kind), one.error && h("small", { class: "under" }, one.error)];
+/** Return the status of a call, and the code of a refusal. @param {any} entry */
+export function outcome(entry) {
+  const kind = entry.status >= 500 ? "bad" : entry.status >= 400 ? "warn" : "good";
+  return [badge(String(entry.status), kind), entry.error && h("small", { class: "under" }, entry.error)];
 }
 
-/** Return how many refused reads an entry stands for, nothing for that of one call. @param {any} one */
-export function repeated(one) {
-  return one.repetitions !== null && ` ${S.operations.times(one.repetitions)}`;
+/** Return how many refused reads an entry stands for, nothing for that of one call. @param {any} entry */
+export function repeated(entry) {
+  return entry.repetitions !== null && ` ${S.operations.times(entry.repetitions)}`;
 }
 
 /**
  * Return the address of the view that explains the decision of an entry; a refusal is found by its id.
- * @param {any} one
+ * @param {any} entry
  */
-export function explainAddress(one) {
-  const { userName, method, url: path, decision, decisionId, policyRevision: revision } = one;
+export function explainAddress(entry) {
+  const { userName, method, url: path, decision, decisionId, policyRevision: revision } = entry;
   if (decision === "deny") return `/policy/explain?${new URLSearchParams({ decisionId })}`;
   const known = Object.entries({ userName, method, path, decisionId, revision }).filter(
     ([, value]) => value !== null && value !== undefined,
@@ -31,15 +31,15 @@ export function explainAddress(one) {
 export function sessionEvents() {
   const T = S.logins;
   return [
-    { title: T.event, cell: (one) => T.events[one.event] ?? one.event },
+    { title: T.event, cell: (entry) => T.events[entry.event] ?? entry.event },
     {
       title: T.outcome,
-      cell: (one) =>
-        badge(T.outcomes[one.outcome] ?? one.outcome, one.outcome === "success" ? "good" : "bad"),
+      cell: (entry) =>
+        badge(T.outcomes[entry.outcome] ?? entry.outcome, entry.outcome === "success" ? "good" : "bad"),
     },
-    { title: T.reason, cell: (one) => one.reason },
-    { title: T.device, cell: (one) => one.device },
-    { title: T.address, cell: (one) => one.loginIp },
-    { title: T.browser, cell: (one) => [one.browser, one.os].filter(Boolean).join(", ") },
+    { title: T.reason, cell: (entry) => entry.reason },
+    { title: T.device, cell: (entry) => entry.device },
+    { title: T.address, cell: (entry) => entry.loginIp },
+    { title: T.browser, cell: (entry) => [entry.browser, entry.os].filter(Boolean).join(", ") },
   ];
 }

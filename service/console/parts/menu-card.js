@@ -127,12 +127,14 @@ async function resources(page, menu) {
       });
       await page.reload();
     });
-  const shown = data.resources.map((/** @type {Resource} */ one) => [
-    page.may("GET /api/resource/{id}") ? link(`/resources/${one.id}`, one.resourceName) : one.resourceName,
+  const shown = data.resources.map((/** @type {Resource} */ resource) => [
+    page.may("GET /api/resource/{id}")
+      ? link(`/resources/${resource.id}`, resource.resourceName)
+      : resource.resourceName,
     [
-      h("code", null, `${one.method} ${one.path}`),
-      one.service !== OWN && [" ", badge(one.service, "info")],
-      !one.enabled && [" ", badge(T.disabledState, "warn")],
+      h("code", null, `${resource.method} ${resource.path}`),
+      resource.service !== OWN && [" ", badge(resource.service, "info")],
+      !resource.enabled && [" ", badge(T.disabledState, "warn")],
     ],
     ...(binds
       ? [
@@ -140,12 +142,12 @@ async function resources(page, menu) {
             T.unbind,
             () =>
               bind(
-                T.unbindTitle(one.resourceName),
+                T.unbindTitle(resource.resourceName),
                 T.unbind,
-                data.resourceIds.filter((/** @type {number} */ id) => id !== one.id),
-                T.unbound(one.resourceName),
+                data.resourceIds.filter((/** @type {number} */ id) => id !== resource.id),
+                T.unbound(resource.resourceName),
               ),
-            { "aria-label": T.unbindOne(one.resourceName) },
+            { "aria-label": T.unbindOne(resource.resourceName) },
           ),
         ]
       : []),
@@ -162,13 +164,13 @@ async function resources(page, menu) {
         button(
           T.bind,
           async () => {
-            const found = await choose(page, data.resourceIds);
-            if (found)
+            const resource = await choose(page, data.resourceIds);
+            if (resource)
               await bind(
-                T.bindTitle(found.resourceName),
+                T.bindTitle(resource.resourceName),
                 T.bindConfirm,
-                [...data.resourceIds, found.id],
-                T.bound(found.resourceName),
+                [...data.resourceIds, resource.id],
+                T.bound(resource.resourceName),
               );
           },
           { icon: "link" },
@@ -186,27 +188,27 @@ async function resources(page, menu) {
 async function choose(page, bound) {
   const list = h("div", { "aria-live": "polite" });
   let turn = 0;
-  const wanted = h("input", { id: "resource-search", type: "search", oninput: () => find() });
+  const input = h("input", { id: "resource-search", type: "search", oninput: () => find() });
   const find = async () => {
     const mine = ++turn;
     try {
       const { data } = await page.call("GET", "/api/resource/list", {
-        query: { path: wanted.value.trim(), size: MOST_FOUND, sort: "path" },
+        query: { path: input.value.trim(), size: MOST_FOUND, sort: "path" },
       });
       if (mine !== turn) return;
-      const free = data.items.filter((/** @type {Resource} */ one) => !bound.includes(one.id));
+      const free = data.items.filter((/** @type {Resource} */ resource) => !bound.includes(resource.id));
       list.replaceChildren(
         free.length
           ? h(
               "ul",
               { class: "choices" },
-              free.map((/** @type {Resource} */ one) =>
+              free.map((/** @type {Resource} */ resource) =>
                 h(
                   "li",
                   null,
-                  button(`${one.method} ${one.path}`, () => box.close(one), { kind: "quiet" }),
+                  button(`${resource.method} ${resource.path}`, () => box.close(resource), { kind: "quiet" }),
                   " ",
-                  one.resourceName,
+                  resource.resourceName,
                 ),
               ),
             )
@@ -219,7 +221,7 @@ async function choose(page, bound) {
   };
   const box = dialog(
     T.bind,
-    h("div", { class: "field" }, h("label", { for: "resource-search" }, T.findResource), wanted),
+    h("div", { class: "field" }, h("label", { for: "resource-search" }, T.findResource), input),
     list,
   );
   find();

@@ -32,8 +32,8 @@ export class Forest {
       place.parent = (place.menu.parentId !== null && this.places.get(place.menu.parentId)) || null;
       (place.parent?.children ?? this.roots).push(place);
     }
-    for (const list of [this.roots, ...[...this.places.values()].map((one) => one.children)]) {
-      list.sort((one, other) => one.menu.sort - other.menu.sort || one.menu.id - other.menu.id);
+    for (const list of [this.roots, ...[...this.places.values()].map((place) => place.children)]) {
+      list.sort((a, b) => a.menu.sort - b.menu.sort || a.menu.id - b.menu.id);
     }
   }
 
@@ -48,7 +48,9 @@ export class Forest {
    */
   targets(place) {
     const below = new Set(place ? [...within(place)] : []);
-    return [...this.places.values()].filter((one) => one.menu.menuType === "Menu" && !below.has(one));
+    return [...this.places.values()].filter(
+      (candidate) => candidate.menu.menuType === "Menu" && !below.has(candidate),
+    );
   }
 }
 
@@ -102,9 +104,9 @@ export class Choice {
   /** Choose a place with all below it, or none of them. @param {Place} place */
   toggle(place) {
     const chosen = this.state(place) !== true;
-    for (const one of within(place)) {
-      if (!chosen) this.ids.delete(one.menu.id);
-      else if (one === place || !isWildcard(one.menu.authMark)) this.ids.add(one.menu.id);
+    for (const node of within(place)) {
+      if (!chosen) this.ids.delete(node.menu.id);
+      else if (node === place || !isWildcard(node.menu.authMark)) this.ids.add(node.menu.id);
     }
     for (let above = chosen ? place.parent : null; above; above = above.parent) this.ids.add(above.menu.id);
     this.refresh();
@@ -125,7 +127,7 @@ export class Choice {
 /** Return the Buttons of a forest that the code of a place covers. @param {Forest} forest @param {Place} place */
 export function covered(forest, { menu }) {
   return forest.buttons.filter(
-    (one) => one.menu.id !== menu.id && covers(menu.authMark ?? "", one.menu.authMark ?? ""),
+    (button) => button.menu.id !== menu.id && covers(menu.authMark ?? "", button.menu.authMark ?? ""),
   );
 }
 

@@ -70,7 +70,7 @@ function named({ summary, operationId }) {
 function baseOf({ swagger, basePath, servers }) {
   if (swagger) return String(basePath ?? "").replace(/\/+$/, "");
   const bases = new Set((servers ?? []).map(pathOf));
-  if (bases.size > 1 || [...bases].some((one) => one.includes("{")))
+  if (bases.size > 1 || [...bases].some((base) => base.includes("{")))
     throw new Unreadable(T.severalBases([...bases].join(", ")));
   return [...bases][0] ?? "";
 }
@@ -89,11 +89,13 @@ function pathOf(server) {
 function refusal(method, prefix, path, servers) {
   if (method === "HEAD") return T.reasons.head;
   if (!METHODS.has(method)) return T.reasons.method;
-  if ((servers ?? []).some((one) => pathOf(one) !== prefix)) return T.reasons.servers;
+  if ((servers ?? []).some((server) => pathOf(server) !== prefix)) return T.reasons.servers;
   const segments = path.split("/").slice(1);
   if (segments.at(-1) === "") segments.pop();
-  if (segments.some((one) => /[{}]/.test(one) && !/^\{[^{}]*\}$/.test(one))) return T.reasons.whole;
-  return path.startsWith("/") && segments.every((one) => SEGMENT.test(one) && one !== "." && one !== "..")
+  if (segments.some((segment) => /[{}]/.test(segment) && !/^\{[^{}]*\}$/.test(segment)))
+    return T.reasons.whole;
+  return path.startsWith("/") &&
+    segments.every((segment) => SEGMENT.test(segment) && segment !== "." && segment !== "..")
     ? null
     : T.reasons.path;
 }

@@ -27,23 +27,23 @@ export function openings(page, service) {
     columns: [
       {
         title: T.what,
-        cell: (one) => {
-          const text = nameOf(one);
-          return one.resourceId && page.may("GET /api/resource/{id}")
-            ? link(`/resources/${one.resourceId}`, text)
+        cell: (opening) => {
+          const text = nameOf(opening);
+          return opening.resourceId && page.may("GET /api/resource/{id}")
+            ? link(`/resources/${opening.resourceId}`, text)
             : text;
         },
       },
       {
         title: T.whom,
         sort: "code",
-        cell: (one) => badge(T.words[one.code], one.code === "@anyone" ? "warn" : "info"),
+        cell: (opening) => badge(T.words[opening.code], opening.code === "@anyone" ? "warn" : "info"),
       },
-      { title: T.created, cell: (one) => time(one.createTime) },
+      { title: T.created, cell: (opening) => time(opening.createTime) },
     ],
-    buttons: (one) =>
+    buttons: (opening) =>
       page.may("DELETE /api/opening/{id}") &&
-      button(T.close, () => close(page, one), { "aria-label": T.closeOne(nameOf(one)) }),
+      button(T.close, () => close(page, opening), { "aria-label": T.closeOne(nameOf(opening)) }),
     actions: [page.may("POST /api/opening") && button(T.open, () => open(page, service), { icon: "plus" })],
     empty: empty(T.noOpenings),
     load: async (query) =>
@@ -65,7 +65,9 @@ async function open(page, service) {
     const { data } = await page.call("GET", "/api/resource/list", {
       query: { ...asked(text), service, size: 20, sort: "path" },
     });
-    known.replaceChildren(...data.items.map((one) => h("option", { value: `${one.method} ${one.path}` })));
+    known.replaceChildren(
+      ...data.items.map((resource) => h("option", { value: `${resource.method} ${resource.path}` })),
+    );
   };
   const type = (/** @type {Event} */ event) => {
     clearTimeout(timer);
@@ -133,9 +135,9 @@ async function resourceOf(page, service, request) {
     const { data } = await page.call("GET", "/api/resource/list", {
       query: { service, method, path, page: number, size: 200, sort: "path" },
     });
-    const found = data.items.filter((one) => one.path === path);
-    if (found.length === 1) return found[0].id;
-    left = found.length === 0 && number * 200 < data.total;
+    const matches = data.items.filter((resource) => resource.path === path);
+    if (matches.length === 1) return matches[0].id;
+    left = matches.length === 0 && number * 200 < data.total;
   }
   throw new Problem(422, {
     code: "validation_failed",

@@ -83,8 +83,8 @@ class Editor {
         : undefined,
       label: (node) => (node.page ? h("em", null, T.page) : this.label(node)),
     });
-    const search = searching(this.tree, T.search, ({ menu }, wanted) =>
-      Boolean(menu?.title.toLowerCase().includes(wanted) || menu?.authMark?.includes(wanted)),
+    const search = searching(this.tree, T.search, ({ menu }, text) =>
+      Boolean(menu?.title.toLowerCase().includes(text) || menu?.authMark?.includes(text)),
     );
     this.element = h(
       "div",
@@ -95,7 +95,7 @@ class Editor {
       this.summary,
       this.notes,
     );
-    this.told();
+    this.summarize();
   }
 
   /** @param {Place} place */
@@ -119,7 +119,7 @@ class Editor {
   changed(change) {
     change();
     this.tree.redraw();
-    this.told();
+    this.summarize();
   }
 
   /** What is added to and taken from what is stored. */
@@ -129,7 +129,7 @@ class Editor {
     return { added, removed };
   }
 
-  told() {
+  summarize() {
     const { added, removed } = this.difference;
     const dirty = added.length + removed.length > 0;
     unsaved[dirty ? "add" : "delete"](this);
@@ -156,7 +156,7 @@ class Editor {
               }),
             ),
           ),
-      ].filter((one) => one instanceof Node),
+      ].filter((child) => child instanceof Node),
     );
   }
 
@@ -179,7 +179,7 @@ class Editor {
   save() {
     const { roleName } = this.role;
     const title = T.saveTitle(roleName);
-    const menuIds = [...this.choice.ids].sort((one, other) => one - other);
+    const menuIds = [...this.choice.ids].sort((a, b) => a - b);
     return attempt(title, async () => {
       const { added, removed } = this.difference;
       try {
@@ -239,7 +239,7 @@ class Editor {
       ),
     );
     this.tree.redraw();
-    this.told();
+    this.summarize();
     /** @type {HTMLElement} */ (this.notes.firstElementChild).focus();
   }
 }

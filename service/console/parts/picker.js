@@ -27,8 +27,8 @@ export function picker(options, chosen) {
     placeholder: S.action.search,
     oninput: (/** @type {Event} */ event) => {
       event.stopPropagation(); // to look for something changes nothing
-      const wanted = search.value.toLowerCase();
-      for (const row of rows) row.element.hidden = !row.text.includes(wanted);
+      const text = search.value.toLowerCase();
+      for (const row of rows) row.element.hidden = !row.text.includes(text);
     },
   });
   return {

@@ -28,9 +28,9 @@ export function tabs(page, current = page.path) {
     "nav",
     { class: "tabs", "aria-label": T.tabs },
     offered.map(([path, name]) => {
-      const one = link(path, T.tab[name]);
-      if (path === current) one.setAttribute("aria-current", "page");
-      return one;
+      const tab = link(path, T.tab[name]);
+      if (path === current) tab.setAttribute("aria-current", "page");
+      return tab;
     }),
   );
 }
@@ -50,8 +50,8 @@ export function partsOf(line) {
  * @returns {{service?: string, method: string, path: string} | null}
  */
 export function requestOf(object) {
-  const found = /^(?:(\S+) )?(GET|POST|PUT|PATCH|DELETE) (\/\S*)$/.exec(object);
-  return found && { ...(found[1] ? { service: found[1] } : {}), method: found[2], path: found[3] };
+  const parts = /^(?:(\S+) )?(GET|POST|PUT|PATCH|DELETE) (\/\S*)$/.exec(object);
+  return parts && { ...(parts[1] ? { service: parts[1] } : {}), method: parts[2], path: parts[3] };
 }
 
 /** Return the address of an explanation; empty values are left out. @param {Record<string, any>} question */
@@ -68,9 +68,9 @@ export function explaining(question) {
  */
 export function why(page, question, name) {
   if (!page.may("POST /api/policy/explain")) return null;
-  const one = link(explaining(question), T.why);
-  one.setAttribute("aria-label", T.whyOf(name));
-  return one;
+  const anchor = link(explaining(question), T.why);
+  anchor.setAttribute("aria-label", T.whyOf(name));
+  return anchor;
 }
 
 /**
@@ -91,10 +91,10 @@ export function objectOf(page, object) {
 export function passedBy(layer) {
   if (!layer?.line) return null;
   const { code } = partsOf(layer.line);
-  const held = layer.fired.filter((one) => one.code !== code);
+  const held = layer.fired.filter((fired) => fired.code !== code);
   return [
     h("code", null, code),
-    held.length > 0 && [h("small", null, ` ${T.by} `), held.map((one) => h("code", null, one.code))],
+    held.length > 0 && [h("small", null, ` ${T.by} `), held.map((fired) => h("code", null, fired.code))],
   ];
 }
 
@@ -177,9 +177,9 @@ export function answering(page, form, place, work) {
 export function after(first, load) {
   /** @type {T | null} */ let kept = first;
   return async (/** @type {Record<string, any>} */ query) => {
-    const found = kept ?? (await load(query));
+    const data = kept ?? (await load(query));
     kept = null;
-    return found;
+    return data;
   };
 }
 

@@ -20,7 +20,7 @@ const MOST = 200;
  * @param {string} change.title
  * @param {string} change.confirm What the button that saves says.
  * @param {import("../core/dom.js").Child} [change.text] What to say before what is gained and lost.
- * @param {(found: import("../types/api").DryRunAnswer) => import("../core/dom.js").Child} [change.more]
+ * @param {(answer: import("../types/api").DryRunAnswer) => import("../core/dom.js").Child} [change.more]
  *   What else to show of the dry run's answer.
  * @param {boolean} [change.danger]
  * @param {(dryRun: boolean) => Promise<any>} change.write Sends the request, or its dry run.
@@ -122,7 +122,7 @@ export function setEnabled(page, { on, name, texts, etag, write }) {
   });
 }
 
-/** Return what a dry run has answered, for people. @param {import("../types/api").DryRunAnswer} found */
+/** Return what a dry run has answered, for people. @param {import("../types/api").DryRunAnswer} answer */
 export function impact({ gains, loses, keptOut, sessions, warnings }) {
   return h(
     "div",
@@ -149,17 +149,17 @@ export function side(title, changes, kind) {
     "section",
     { class: `side ${kind}` },
     h("h3", null, title),
-    changes.map((one) =>
+    changes.map((change) =>
       folded(
         short,
         h(
           "summary",
           null,
-          one.roleCode === null ? S.preview.noRole : h("code", null, one.roleCode),
+          change.roleCode === null ? S.preview.noRole : h("code", null, change.roleCode),
           " ",
-          S.preview.counts(one.users, one.total ?? one.access.length),
+          S.preview.counts(change.users, change.total ?? change.access.length),
         ),
-        () => requests(one),
+        () => requests(change),
       ),
     ),
   );

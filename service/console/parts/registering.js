@@ -55,7 +55,7 @@ export function registering(page, candidates, { disabled = false } = {}) {
         type: "checkbox",
         checked: true,
         "aria-label": T.registerOne(request),
-        onchange: () => told(),
+        onchange: () => showActions(),
       }),
       inputs: { resourceName: input("resourceName", T.name), resourceCode: input("resourceCode", T.code) },
       outcome: h("td", { "data-label": T.outcome }),
@@ -68,7 +68,7 @@ export function registering(page, candidates, { disabled = false } = {}) {
     if (row.state === "saved") return;
     row.key = newKey();
     mark(row, "open");
-    told();
+    showActions();
   }
 
   /** @param {Row} row @param {string} state @param {import("../core/dom.js").Child} [note] */
@@ -77,16 +77,17 @@ export function registering(page, candidates, { disabled = false } = {}) {
     const kind =
       /** @type {Record<string, string>} */ ({ fits: "info", saved: "good", refused: "bad" })[state] ?? "";
     row.outcome.replaceChildren(badge(T.outcomes[state], kind), ...(note ? [h("div", null, note)] : []));
-    if (state === "saved") for (const one of [row.box, ...Object.values(row.inputs)]) one.disabled = true;
+    if (state === "saved")
+      for (const control of [row.box, ...Object.values(row.inputs)]) control.disabled = true;
   }
 
-  const wanted = (/** @type {string[]} */ ...states) =>
+  const checkedIn = (/** @type {string[]} */ ...states) =>
     rows.filter(({ box, state }) => box.checked && states.includes(state));
 
-  function told() {
+  function showActions() {
     if (busy) return;
-    const unchecked = wanted("open", "refused");
-    const ready = wanted("fits");
+    const unchecked = checkedIn("open", "refused");
+    const ready = checkedIn("fits");
     const focus = actions.contains(document.activeElement);
     actions.replaceChildren(
       ...[
@@ -96,7 +97,7 @@ export function registering(page, candidates, { disabled = false } = {}) {
           }),
         ready.length > 0 &&
           button(T.save(ready.length), () => each(ready, "saving", save), { kind: "primary" }),
-      ].filter((one) => one instanceof Node),
+      ].filter((child) => child instanceof Node),
     );
     if (focus)
       /** @type {HTMLElement | null} */ (
@@ -138,7 +139,7 @@ export function registering(page, candidates, { disabled = false } = {}) {
         : refused
           ? T.refusedSome(refused)
           : "";
-    told();
+    showActions();
   }
 
   /** @param {Row} row */
@@ -167,7 +168,7 @@ export function registering(page, candidates, { disabled = false } = {}) {
   }
 
   for (const row of rows) mark(row, "open");
-  told();
+  showActions();
   return h(
     "div",
     { class: "listing" },

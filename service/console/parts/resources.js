@@ -58,7 +58,7 @@ export function glance({ routes, unroutedTotal }) {
         "ul",
         { class: "counts" },
         Object.entries(words).map(([value, text]) => {
-          const n = routes.filter((one) => key(one) === value).length;
+          const n = routes.filter((route) => key(route) === value).length;
           return (
             n > 0 &&
             h(
@@ -73,7 +73,7 @@ export function glance({ routes, unroutedTotal }) {
   return h(
     "div",
     { class: "cards" },
-    group(T.endpointLayer, "guard", T.guards, (one) => one.guard),
+    group(T.endpointLayer, "guard", T.guards, (route) => route.guard),
     h(
       "div",
       null,

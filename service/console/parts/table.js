@@ -146,7 +146,9 @@ export function listing(page, config) {
       /** @type {HTMLInputElement | HTMLSelectElement} */ let control;
       let read = () => control.value.trim();
       if (filter.type === "select") {
-        const options = (filter.options ?? []).map((one) => (Array.isArray(one) ? one : [one, one]));
+        const options = (filter.options ?? []).map((option) =>
+          Array.isArray(option) ? option : [option, option],
+        );
         control = h(
           "select",
           { name: filter.name, onchange: apply, value },
@@ -186,7 +188,7 @@ export function listing(page, config) {
       return h("label", { class: "filter" }, h("span", null, label), control);
     });
     const more = controls.filter((_, place) => filters[place].more);
-    const opened = filters.some((one) => one.more && page.query.has(one.name));
+    const opened = filters.some((filter) => filter.more && page.query.has(filter.name));
     const narrow = matchMedia("(width < 40rem)").matches && !filtered();
     return h(
       "details",
@@ -203,7 +205,7 @@ export function listing(page, config) {
             refresh();
           },
         },
-        controls.filter((one) => !more.includes(one)),
+        controls.filter((control) => !more.includes(control)),
         more.length > 0 &&
           h(
             "details",
@@ -262,7 +264,7 @@ export function listing(page, config) {
       if (index === 0 && box)
         box.setAttribute(
           "aria-label",
-          content.map((one) => (typeof one === "string" ? one : one.textContent)).join(" "),
+          content.map((piece) => (typeof piece === "string" ? piece : piece.textContent)).join(" "),
         );
       const shown = index === 0 && href ? link(href, content) : content;
       // On a narrow screen a cell is a grid: what it holds is one item of it.
@@ -281,27 +283,27 @@ export function listing(page, config) {
     );
   }
 
-  /** @param {any} found */
-  function pages(found) {
-    const at = found.page ?? 1;
-    const long = found.size ?? size;
-    const total = found.total ?? undefined; // null: a page by cursor counts nothing
+  /** @param {any} loaded */
+  function pages(loaded) {
+    const at = loaded.page ?? 1;
+    const long = loaded.size ?? size;
+    const total = loaded.total ?? undefined; // null: a page by cursor counts nothing
     const cursor = page.query.get("cursor");
-    const more = cursor || total === undefined ? Boolean(found.nextCursor) : at * long < total;
+    const more = cursor || total === undefined ? Boolean(loaded.nextCursor) : at * long < total;
     const text =
       total === undefined || cursor
-        ? S.table.rows(found.items.length)
+        ? S.table.rows(loaded.items.length)
         : S.table.range(
             Math.min(total, (at - 1) * long + 1),
             Math.min(total, at * long),
-            found.totalIsExact === false ? S.table.atLeast(total) : total.toLocaleString(),
+            loaded.totalIsExact === false ? S.table.atLeast(total) : total.toLocaleString(),
           );
     status.textContent = text;
     const next = () => {
-      if (!((cursor || total === undefined || at * long >= 10_000) && found.nextCursor))
+      if (!((cursor || total === undefined || at * long >= 10_000) && loaded.nextCursor))
         return turnTo({ page: at + 1 });
-      before.set(found.nextCursor, { page: page.query.get("page"), cursor });
-      return turnTo({ cursor: found.nextCursor });
+      before.set(loaded.nextCursor, { page: page.query.get("page"), cursor });
+      return turnTo({ cursor: loaded.nextCursor });
     };
     const back = () => turnTo(cursor ? (before.get(cursor) ?? {}) : { page: at > 2 ? at - 1 : null });
     pager.replaceChildren(
@@ -346,12 +348,12 @@ export function listing(page, config) {
   async function refresh() {
     const mine = ++turn;
     place.setAttribute("aria-busy", "true");
-    const { sort, ...wanted } = { sort: config.sort, size, ...Object.fromEntries(page.query) };
-    if (Number(wanted.size) > most) wanted.size = most;
+    const { sort, ...query } = { sort: config.sort, size, ...Object.fromEntries(page.query) };
+    if (Number(query.size) > most) query.size = most;
     try {
-      const found = await load(sort ? { ...wanted, sort } : wanted);
+      const loaded = await load(sort ? { ...query, sort } : query);
       if (mine !== turn || page.signal.aborted) return;
-      rows = found.items;
+      rows = loaded.items;
       heads();
       body.replaceChildren(...rows.map(line));
       clear.hidden = !filtered();
@@ -364,7 +366,7 @@ export function listing(page, config) {
               ? config.empty
               : empty(String(config.empty || S.table.none)),
       );
-      pages(found);
+      pages(loaded);
     } catch (problem) {
       if (mine === turn && !page.signal.aborted) place.replaceChildren(trouble(problem, refresh));
     } finally {

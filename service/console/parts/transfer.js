@@ -107,7 +107,7 @@ export function importing(page, { template, help, back }) {
   return [help, h("div", { class: "field" }, h("label", { for: "table" }, T.file), chosen), result];
 }
 
-/** @param {import("../types/api").ImportReport} found @param {() => any} saved */
+/** @param {import("../types/api").ImportReport} imported @param {() => any} saved */
 function report({ created, updated, unchanged, rows }, saved) {
   return h(
     "div",
@@ -117,11 +117,11 @@ function report({ created, updated, unchanged, rows }, saved) {
       table(
         T.rowsCaption,
         [T.row, T.name, T.outcome, T.changes],
-        rows.map((one) => [
-          String(one.row),
-          one.name,
-          badge(T.outcomes[one.outcome], one.outcome === "created" ? "good" : "info"),
-          [one.changes.join(", "), one.note && h("p", null, one.note)],
+        rows.map((row) => [
+          String(row.row),
+          row.name,
+          badge(T.outcomes[row.outcome], row.outcome === "created" ? "good" : "info"),
+          [row.changes.join(", "), row.note && h("p", null, row.note)],
         ]),
       ),
     rows.length > 0 &&
@@ -131,7 +131,11 @@ function report({ created, updated, unchanged, rows }, saved) {
 
 /** @param {unknown} problem @param {() => any} again */
 function refusal(problem, again) {
-  if (!(problem instanceof Problem) || problem.status !== 422 || !problem.violations.some((one) => one.row))
+  if (
+    !(problem instanceof Problem) ||
+    problem.status !== 422 ||
+    !problem.violations.some((violation) => violation.row)
+  )
     return trouble(problem, again);
   const all = problem.document.errorCount ?? problem.violations.length;
   return h(
@@ -142,10 +146,10 @@ function refusal(problem, again) {
     table(
       T.faultsCaption,
       [T.row, T.field, T.fault],
-      problem.violations.map((one) => [
-        String(one.row ?? ""),
-        h("code", null, one.field),
-        [one.message, lacking(one)],
+      problem.violations.map((violation) => [
+        String(violation.row ?? ""),
+        h("code", null, violation.field),
+        [violation.message, lacking(violation)],
       ]),
     ),
     h("p", null, T.again),

@@ -110,17 +110,17 @@ export function tree(config) {
         h(
           "ul",
           { role: "group" },
-          below.map((one) => item(one, level + 1)),
+          below.map((child) => item(child, level + 1)),
         ),
     );
     nodes.set(element, node);
     return element;
   }
 
-  /** @param {any} node @param {boolean} [wanted] */
-  function toggle(node, wanted) {
+  /** @param {any} node @param {boolean} [opens] */
+  function toggle(node, opens) {
     const key = keyOf(node);
-    if (wanted ?? !open.has(key)) open.add(key);
+    if (opens ?? !open.has(key)) open.add(key);
     else open.delete(key);
     redraw();
   }
@@ -141,7 +141,7 @@ export function tree(config) {
     const focused = element.contains(document.activeElement);
     nodes = new Map();
     [drawn, cut] = [0, false];
-    element.replaceChildren(...pieces(config.roots.map((one) => item(one, 1))));
+    element.replaceChildren(...pieces(config.roots.map((root) => item(root, 1))));
     const at = find(active) ?? /** @type {HTMLElement | null} */ (element.querySelector("[role=treeitem]"));
     at?.setAttribute("tabindex", "0");
     if (focused) at?.focus();
@@ -197,8 +197,11 @@ export function tree(config) {
     else if (event.key.length === 1 && event.key !== "?" && event.key !== "/") {
       const from = [...visible.slice(index + 1), ...visible.slice(0, index + 1)];
       go(
-        from.find((one) =>
-          one.querySelector(".tree-label")?.textContent?.toLowerCase().startsWith(event.key.toLowerCase()),
+        from.find((candidate) =>
+          candidate
+            .querySelector(".tree-label")
+            ?.textContent?.toLowerCase()
+            .startsWith(event.key.toLowerCase()),
         ),
       );
       return event.stopPropagation();
@@ -226,7 +229,7 @@ export function tree(config) {
  * Return a field that searches a tree: what fits is shown, with what is above it.
  * @param {ReturnType<typeof tree>} shown
  * @param {string} label
- * @param {(node: any, wanted: string) => boolean} fits Is told what is wanted in small letters.
+ * @param {(node: any, text: string) => boolean} fits Gets the typed text in lower case.
  */
 export function searching(shown, label, fits) {
   const note = h("p", { class: "help", role: "status" });
@@ -236,8 +239,8 @@ export function searching(shown, label, fits) {
     placeholder: label,
     oninput: (/** @type {Event} */ event) => {
       event.stopPropagation(); // to look for something changes nothing
-      const wanted = field.value.trim().toLowerCase();
-      const more = shown.redraw({ shows: wanted ? (node) => fits(node, wanted) : undefined });
+      const text = field.value.trim().toLowerCase();
+      const more = shown.redraw({ shows: text ? (node) => fits(node, text) : undefined });
       note.textContent = more ? S.tree.cut(MOST) : "";
     },
   });

@@ -16,9 +16,9 @@ export function trouble(problem, retry) {
     return box("bad", S.trouble.inConsole, [h("p", null, String(problem))]);
   }
   const { status, code, document, detail } = problem;
-  const told = /** @type {Record<string | number, any>} */ (S.trouble);
-  const key = [code, status].find((one) => Array.isArray(told[one])) ?? "other";
-  const [title, text] = told[key];
+  const texts = /** @type {Record<string | number, any>} */ (S.trouble);
+  const key = [code, status].find((candidate) => Array.isArray(texts[candidate])) ?? "other";
+  const [title, text] = texts[key];
   const repeat = code === "outdated" ? () => location.reload() : retry;
   const codes = (document.required ?? []).join(", ");
   const again = status === 0 || status === 429 || status >= 500;
@@ -31,12 +31,12 @@ export function trouble(problem, retry) {
       h(
         "ul",
         null,
-        problem.violations.map((one) =>
+        problem.violations.map((violation) =>
           h("li", null, [
-            one.row && `${one.row}: `,
-            one.field && h("strong", null, one.field),
+            violation.row && `${violation.row}: `,
+            violation.field && h("strong", null, violation.field),
             " ",
-            one.message,
+            violation.message,
           ]),
         ),
       ),
@@ -95,11 +95,11 @@ function conflicts(document) {
       ),
     );
   const broken = (document.brokenInvariants ?? []).map(
-    (/** @type {{name: string, reason: string, finding: string}} */ one) =>
-      h("p", null, h("strong", null, one.name), ": ", one.finding, " (", one.reason, ")"),
+    (/** @type {{name: string, reason: string, finding: string}} */ invariant) =>
+      h("p", null, h("strong", null, invariant.name), ": ", invariant.finding, " (", invariant.reason, ")"),
   );
-  const lost = (document.cannotReturn ?? []).map((/** @type {{name: string, reason: string}} */ one) =>
-    h("li", null, h("strong", null, one.name), ": ", one.reason),
+  const lost = (document.cannotReturn ?? []).map((/** @type {{name: string, reason: string}} */ record) =>
+    h("li", null, h("strong", null, record.name), ": ", record.reason),
   );
   return [lists, broken, lost.length > 0 && h("ul", null, lost)];
 }

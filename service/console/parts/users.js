@@ -29,7 +29,7 @@ export async function roleOptions(page) {
   });
   return data.total > MOST_OPTIONS
     ? null
-    : data.items.map((/** @type {import("../types/api").Role} */ one) => [one.roleCode, one.roleName]);
+    : data.items.map((/** @type {import("../types/api").Role} */ role) => [role.roleCode, role.roleName]);
 }
 
 /**
@@ -38,13 +38,13 @@ export async function roleOptions(page) {
  * @returns {Promise<import("../types/api").Role[]>}
  */
 export async function allRoles(page) {
-  const found = [];
-  for (let number = 1, total = 1; found.length < total; number += 1) {
+  const roles = [];
+  for (let number = 1, total = 1; roles.length < total; number += 1) {
     const { data } = await page.call("GET", "/api/role/list", {
       query: { page: number, size: 200, sort: "roleName" },
     });
     total = data.items.length ? data.total : 0;
-    found.push(...data.items);
+    roles.push(...data.items);
   }
-  return found;
+  return roles;
 }

@@ -51,17 +51,17 @@ async function difference(page, from, to) {
     (await page.call("GET", "/api/policy/diff", { query: { from, to, ...part } })).data;
   const first = await read(FIRST);
   const impact = h("div", { "aria-live": "polite" });
-  const told = async () => {
+  const showImpact = async () => {
     const part = async (/** @type {any} */ query) =>
       /** @type {import("../types/api").Access} */ ((await read({ ...query, size: 1, access: true })).access);
     try {
       impact.replaceChildren(await access(part));
     } catch (problem) {
-      if (!page.signal.aborted) impact.replaceChildren(trouble(problem, told));
+      if (!page.signal.aborted) impact.replaceChildren(trouble(problem, showImpact));
     }
   };
-  if (page.query.get("access") === "true") await told();
-  else impact.append(button(T.showImpact, told));
+  if (page.query.get("access") === "true") await showImpact();
+  else impact.append(button(T.showImpact, showImpact));
   return [
     card(T.changesTitle, lines(read, first, T.sameLines)),
     card(T.impactTitle, h("p", null, T.impactText), impact),

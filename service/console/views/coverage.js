@@ -40,51 +40,51 @@ export async function show(page) {
         { name: "path", label: T.request },
       ],
       columns: [
-        { title: T.request, cell: (one) => h("code", null, `${one.method} ${one.path}`) },
+        { title: T.request, cell: (route) => h("code", null, `${route.method} ${route.path}`) },
         {
           title: T.guard,
-          cell: (one) =>
+          cell: (route) =>
             badges(
               badge(
-                T.guards[one.guard],
-                one.guard === "permission" ? "good" : one.guard === "login" ? "info" : "warn",
+                T.guards[route.guard],
+                route.guard === "permission" ? "good" : route.guard === "login" ? "info" : "warn",
               ),
-              one.guard === "permission" &&
-                one.required.map((/** @type {string} */ code) => h("code", null, code)),
+              route.guard === "permission" &&
+                route.required.map((/** @type {string} */ code) => h("code", null, code)),
             ),
         },
         {
           title: T.binding,
-          cell: (one) =>
+          cell: (route) =>
             badges(
               badge(
-                T.bindings[bindingOf(one)],
-                bindingOf(one) === "bound" ? "good" : bindingOf(one) === "closed" ? "bad" : "",
+                T.bindings[bindingOf(route)],
+                bindingOf(route) === "bound" ? "good" : bindingOf(route) === "closed" ? "bad" : "",
               ),
-              bindingOf(one) === "bound" &&
-                one.resourceCodes.map((/** @type {string} */ code) => h("code", null, code)),
-              one.resource &&
-                !one.resource.startsWith("@") &&
-                one.resource !== `${one.method} ${one.path}` &&
-                h("small", null, `${T.decides} `, h("code", null, one.resource)),
+              bindingOf(route) === "bound" &&
+                route.resourceCodes.map((/** @type {string} */ code) => h("code", null, code)),
+              route.resource &&
+                !route.resource.startsWith("@") &&
+                route.resource !== `${route.method} ${route.path}` &&
+                h("small", null, `${T.decides} `, h("code", null, route.resource)),
             ),
         },
       ],
-      buttons: (one) => [
+      buttons: (route) => [
         page.may("GET /api/policy/who") &&
-          one.guard !== "outside" &&
-          link(`/policy/who?${new URLSearchParams({ method: one.method, path: one.path })}`, T.who),
+          route.guard !== "outside" &&
+          link(`/policy/who?${new URLSearchParams({ method: route.method, path: route.path })}`, T.who),
         registers &&
-          free(one) && [
+          free(route) && [
             " ",
             linkButton(
-              `/resources/new?${new URLSearchParams({ method: one.method, path: one.path })}`,
+              `/resources/new?${new URLSearchParams({ method: route.method, path: route.path })}`,
               T.register,
               { kind: "quiet" },
             ),
           ],
       ],
-      select: registers ? (one) => (free(one) ? `${one.method} ${one.path}` : null) : undefined,
+      select: registers ? (route) => (free(route) ? `${route.method} ${route.path}` : null) : undefined,
       chosen: (chosen) => {
         keys = chosen;
         register.disabled = keys.size === 0;
@@ -93,10 +93,10 @@ export async function show(page) {
       load: local(
         data.routes,
         ({ guard, binding, path = "" }) =>
-          (/** @type {RouteGuard} */ one) =>
-            (!guard || one.guard === guard) &&
-            (!binding || bindingOf(one) === binding) &&
-            `${one.method} ${one.path}`.toLowerCase().includes(path.toLowerCase()),
+          (/** @type {RouteGuard} */ route) =>
+            (!guard || route.guard === guard) &&
+            (!binding || bindingOf(route) === binding) &&
+            `${route.method} ${route.path}`.toLowerCase().includes(path.toLowerCase()),
       ),
     }),
     data.unroutedTotal > 0 &&
@@ -106,7 +106,7 @@ export async function show(page) {
         table(
           T.lost,
           [T.request, ""],
-          data.unrouted.map((/** @type {string} */ one) => [h("code", null, one), resource(one)]),
+          data.unrouted.map((/** @type {string} */ request) => [h("code", null, request), resource(request)]),
         ),
         data.unroutedTotal > FIRST && link("/resources/coverage?show=lost", T.allLost(data.unroutedTotal)),
       ),

@@ -17,24 +17,27 @@ export async function show(page) {
     columns: [
       {
         title: T.device,
-        cell: (one) => badges(one.device, one.current && badge(T.current, "info")),
+        cell: (login) => badges(login.device, login.current && badge(T.current, "info")),
       },
-      { title: T.browser, cell: (one) => [one.browser, one.os].filter(Boolean).join(", ") },
-      { title: T.address, cell: (one) => one.loginIp },
-      { title: T.login, cell: (one) => time(one.loginTime) },
-      { title: T.refresh, cell: (one) => time(one.lastRefreshTime, { ago: true }) },
+      { title: T.browser, cell: (login) => [login.browser, login.os].filter(Boolean).join(", ") },
+      { title: T.address, cell: (login) => login.loginIp },
+      { title: T.login, cell: (login) => time(login.loginTime) },
+      { title: T.refresh, cell: (login) => time(login.lastRefreshTime, { ago: true }) },
     ],
     load: async () => {
       const { data: items } = await page.call("GET", "/api/auth/sessions");
       return { items, total: items.length, size: Math.max(items.length, 1) };
     },
-    buttons: (one) =>
-      button(T.end, () => end(one), { "aria-label": `${T.end}: ${one.device}`, "data-key": one.device }),
+    buttons: (login) =>
+      button(T.end, () => end(login), {
+        "aria-label": `${T.end}: ${login.device}`,
+        "data-key": login.device,
+      }),
     empty: h("p", { class: "empty" }, T.none),
   });
   page.put(list);
 
-  /** @param {any} one */
+  /** @param {any} login */
   async function end({ device, current }) {
     const ended = await ask({
       title: T.endTitle(device),

@@ -111,24 +111,24 @@ function question(page, services) {
     save: (values) => {
       if (values.decisionId && TYPED.every((name) => !values[name]))
         return asking(page, { decisionId: values.decisionId });
-      const wanted = [
+      const names = [
         "decisionId",
         values.subject,
         ...(ABOUT[String(values.about)] ?? [values.about]),
         "revision",
       ];
-      const found = Object.fromEntries(
-        NAMES.filter((name) => wanted.includes(name)).map((name) => [name, values[name]]),
+      const asked = Object.fromEntries(
+        NAMES.filter((name) => names.includes(name)).map((name) => [name, values[name]]),
       );
       const missing = ["userName", "roleCode", "path", "grant", "permission", "object"].filter(
-        (name) => name in found && !found[name],
+        (name) => name in asked && !asked[name],
       );
       if (missing.length)
         throw new Problem(422, { errors: missing.map((field) => ({ field, message: S.form.missing })) });
-      if (found.service === OWN) delete found.service;
+      if (asked.service === OWN) delete asked.service;
       // A holder of no code at all is not a visitor.
-      if (found.permissions === null) found.permissions = " ";
-      return asking(page, found);
+      if (asked.permissions === null) asked.permissions = " ";
+      return asking(page, asked);
     },
   });
   const fit = () => {
@@ -152,15 +152,19 @@ function question(page, services) {
   return made;
 }
 
-/** @param {Page} page @param {Explained} found */
-function path(page, found) {
+/** @param {Page} page @param {Explained} explained */
+function path(page, explained) {
   const { query } = page;
-  const layers = [found.resource, found.endpoint, found.grant, found.permission, found.asked].filter(
-    (one) => one !== null,
-  );
-  const refused = found.resource && !found.resource.allowed && found.endpoint;
-  const service = found.refusal?.service ?? query.get("service") ?? OWN;
-  const allowed = found.allowed && !found.keptOut;
+  const layers = [
+    explained.resource,
+    explained.endpoint,
+    explained.grant,
+    explained.permission,
+    explained.asked,
+  ].filter((layer) => layer !== null);
+  const refused = explained.resource && !explained.resource.allowed && explained.endpoint;
+  const service = explained.refusal?.service ?? query.get("service") ?? OWN;
+  const allowed = explained.allowed && !explained.keptOut;
   return h(
     "section",
     { class: "card explained", "aria-label": T.answer },
@@ -169,25 +173,25 @@ function path(page, found) {
       null,
       badge(allowed ? T.allowed : T.denied, allowed ? "good" : "bad"),
       " ",
-      h("span", null, `${T.revision} ${found.revision}`),
+      h("span", null, `${T.revision} ${explained.revision}`),
     ),
-    found.refusal && refusalOf(page, found.refusal),
-    found.decisionMatches !== null &&
-      !(found.refusal && found.decisionMatches) &&
+    explained.refusal && refusalOf(page, explained.refusal),
+    explained.decisionMatches !== null &&
+      !(explained.refusal && explained.decisionMatches) &&
       h(
         "p",
-        { class: `note ${found.decisionMatches ? "" : "warn"}` },
-        found.decisionMatches ? T.matches : found.refusal ? T.heldOthers : T.matchesNot,
+        { class: `note ${explained.decisionMatches ? "" : "warn"}` },
+        explained.decisionMatches ? T.matches : explained.refusal ? T.heldOthers : T.matchesNot,
       ),
-    found.keptOut && h("p", { class: "note bad" }, T.keptOut),
-    found.public && h("p", { class: "note" }, T.public),
+    explained.keptOut && h("p", { class: "note bad" }, T.keptOut),
+    explained.public && h("p", { class: "note" }, T.public),
     h(
       "ol",
       { class: "path", "aria-label": T.steps },
-      subjectStep(query, found),
+      subjectStep(query, explained),
       layers.map((layer) => layerStep(page, layer, layer.layer === "endpoint" && refused ? T.next : null)),
-      found.resource &&
-        !found.endpoint &&
+      explained.resource &&
+        !explained.endpoint &&
         service === OWN &&
         h("li", { class: "bad" }, h("h3", null, T.layers.endpoint), h("p", null, T.noRoute)),
       h("li", { class: allowed ? "good" : "bad" }, h("h3", null, allowed ? T.allowed : T.denied)),

@@ -44,17 +44,17 @@ export async function show(page) {
   const list = listing(page, {
     caption: T.caption,
     columns: [
-      { title: T.name, cell: (one) => one.name, sort: "name" },
+      { title: T.name, cell: (file) => file.name, sort: "name" },
       {
         title: T.size,
-        cell: (one) => h("span", { class: "tight", title: `${one.size}` }, size(one.size)),
+        cell: (file) => h("span", { class: "tight", title: `${file.size}` }, size(file.size)),
         sort: "size",
         kind: "number",
       },
-      { title: T.type, cell: (one) => one.contentType, sort: "contentType" },
-      { title: T.owner, cell: (one) => one.ownerName },
-      { title: T.created, cell: (one) => time(one.createTime, { ago: true }), sort: "createTime" },
-      { title: T.link, cell: (one) => one.linkExpireTime && [T.until, time(one.linkExpireTime)] },
+      { title: T.type, cell: (file) => file.contentType, sort: "contentType" },
+      { title: T.owner, cell: (file) => file.ownerName },
+      { title: T.created, cell: (file) => time(file.createTime, { ago: true }), sort: "createTime" },
+      { title: T.link, cell: (file) => file.linkExpireTime && [T.until, time(file.linkExpireTime)] },
     ],
     filters: [
       { name: "name", label: T.name },
@@ -62,24 +62,24 @@ export async function show(page) {
     ],
     load: async (query) => (await page.call("GET", "/api/file/list", { query })).data,
     sort: "-createTime",
-    buttons: (one) => [
+    buttons: (file) => [
       page.may("GET /api/file/{id}") &&
-        button(T.download, () => download(one), {
+        button(T.download, () => download(file), {
           icon: "download",
           label: true,
-          "aria-label": `${T.download}: ${one.name}`,
+          "aria-label": `${T.download}: ${file.name}`,
         }),
       page.may("POST /api/file/{id}/public-link") &&
-        button(T.share, () => share(one), { "aria-label": `${T.share}: ${one.name}` }),
-      one.linkExpireTime &&
+        button(T.share, () => share(file), { "aria-label": `${T.share}: ${file.name}` }),
+      file.linkExpireTime &&
         page.may("DELETE /api/file/{id}/public-link") &&
-        button(T.unshare, () => unshare(one), { "aria-label": `${T.unshare}: ${one.name}` }),
+        button(T.unshare, () => unshare(file), { "aria-label": `${T.unshare}: ${file.name}` }),
       page.may("DELETE /api/file/{id}") &&
-        button(S.action.delete, () => remove(one), {
+        button(S.action.delete, () => remove(file), {
           icon: "trash",
           label: true,
           kind: "quiet",
-          "aria-label": `${S.action.delete}: ${one.name}`,
+          "aria-label": `${S.action.delete}: ${file.name}`,
         }),
     ],
     empty: h("p", { class: "empty" }, T.none),

@@ -35,25 +35,25 @@ export async function show(page) {
  */
 function rights(page) {
   /** @type {(list: any[]) => any[]} */ const flat = (list) =>
-    list.flatMap((one) => [one, ...flat(one.children)]);
-  const areas = flat(menus).filter((one) => one.buttons.length > 0);
+    list.flatMap((menu) => [menu, ...flat(menu.children)]);
+  const areas = flat(menus).filter((area) => area.buttons.length > 0);
   if (areas.length === 0 && page.me.permissions.length === 0) return h("p", null, S.home.mayNothing);
   return h(
     "ul",
     { class: "areas" },
-    areas.map((one) => {
-      const view = viewOf(one);
-      const words = one.buttons.map(word);
+    areas.map((area) => {
+      const view = viewOf(area);
+      const words = area.buttons.map(word);
       return h(
         "li",
         null,
-        icon(one.icon ?? "file"),
+        icon(area.icon ?? "file"),
         h(
           "span",
           null,
           view && page.may(view.operation ?? "")
-            ? link(view.pattern, one.title)
-            : h("strong", null, one.title),
+            ? link(view.pattern, area.title)
+            : h("strong", null, area.title),
           h("small", null, words.join(", ")),
         ),
       );

@@ -22,12 +22,12 @@ export async function show(page) {
     button(S.action.reload, () => page.reload(), { icon: "refresh" }),
   );
   const { data } = await page.call("GET", "/api/jobs");
-  page.put(data.items.map((one) => job(page, one)));
+  page.put(data.items.map((jobState) => job(page, jobState)));
 }
 
-/** @param {import("../core/page.js").Page} page @param {import("../types/api").JobState} one */
-function job(page, one) {
-  const { name } = one;
+/** @param {import("../core/page.js").Page} page @param {import("../types/api").JobState} jobState */
+function job(page, jobState) {
+  const { name } = jobState;
   const notes = h("div", { class: "notes" });
   /** @param {() => Promise<any>} work @param {string} done */
   const attempt = async (work, done) => {
@@ -39,28 +39,28 @@ function job(page, one) {
       notes.replaceChildren(trouble(problem));
     }
   };
-  const state = one.failing
+  const state = jobState.failing
     ? badge(T.failing, "bad")
-    : one.paused
+    : jobState.paused
       ? badge(T.paused, "warn")
       : badge(T.fine, "good");
   return card(
-    one.title,
+    jobState.title,
     definition([
       [T.name, h("code", null, name)],
       [T.state, state],
-      [T.interval, one.interval === null ? T.onDemand : T.every(one.interval)],
+      [T.interval, jobState.interval === null ? T.onDemand : T.every(jobState.interval)],
       [
         T.due,
-        one.dueTime &&
+        jobState.dueTime &&
           h(
             "span",
             null,
-            time(one.dueTime, { ago: true }),
-            one.requestedBy && ` ${T.askedBy(one.requestedBy)}`,
+            time(jobState.dueTime, { ago: true }),
+            jobState.requestedBy && ` ${T.askedBy(jobState.requestedBy)}`,
           ),
       ],
-      [T.success, time(one.successTime, { ago: true })],
+      [T.success, time(jobState.successTime, { ago: true })],
     ]),
     notes,
     h(
@@ -74,20 +74,20 @@ function job(page, one) {
         ),
       page.may("PUT /api/jobs/{name}/paused") &&
         button(
-          one.paused ? T.resume : T.pause,
+          jobState.paused ? T.resume : T.pause,
           () =>
             attempt(
               () =>
                 page.call("PUT", "/api/jobs/{name}/paused", {
                   path: { name },
-                  body: { paused: !one.paused },
+                  body: { paused: !jobState.paused },
                 }),
-              one.paused ? T.resumed(name) : T.isPaused(name),
+              jobState.paused ? T.resumed(name) : T.isPaused(name),
             ),
-          { "aria-label": `${one.paused ? T.resume : T.pause}: ${name}`, "data-key": `pause-${name}` },
+          { "aria-label": `${jobState.paused ? T.resume : T.pause}: ${name}`, "data-key": `pause-${name}` },
         ),
     ),
-    one.runs.length > 0 &&
+    jobState.runs.length > 0 &&
       h(
         "details",
         null,
@@ -95,7 +95,7 @@ function job(page, one) {
         table(
           `${T.runs}: ${name}`,
           [T.begun, T.ended, T.outcome, T.detail, T.by],
-          one.runs.map((run) => [
+          jobState.runs.map((run) => [
             time(run.beginTime),
             time(run.endTime),
             badge(T.outcomes[run.outcome] ?? run.outcome, KINDS[run.outcome]),

@@ -23,18 +23,22 @@ export async function show(page) {
   const list = listing(page, {
     caption: T.caption,
     columns: [
-      { title: T.name, cell: (one) => one.name },
-      { title: T.prefix, cell: (one) => h("code", null, one.prefix) },
-      { title: T.scopes, cell: (one) => (one.scopes ? one.scopes.join(", ") : T.everything) },
+      { title: T.name, cell: (apiKey) => apiKey.name },
+      { title: T.prefix, cell: (apiKey) => h("code", null, apiKey.prefix) },
+      { title: T.scopes, cell: (apiKey) => (apiKey.scopes ? apiKey.scopes.join(", ") : T.everything) },
       {
         title: T.expires,
-        cell: (one) =>
-          one.expireTime
-            ? [time(one.expireTime), " ", Date.parse(one.expireTime) < Date.now() && badge(T.expired, "bad")]
+        cell: (apiKey) =>
+          apiKey.expireTime
+            ? [
+                time(apiKey.expireTime),
+                " ",
+                Date.parse(apiKey.expireTime) < Date.now() && badge(T.expired, "bad"),
+              ]
             : T.never,
       },
-      { title: T.used, cell: (one) => time(one.lastUseTime, { ago: true }) ?? T.unused },
-      { title: T.created, cell: (one) => time(one.createTime) },
+      { title: T.used, cell: (apiKey) => time(apiKey.lastUseTime, { ago: true }) ?? T.unused },
+      { title: T.created, cell: (apiKey) => time(apiKey.createTime) },
     ],
     load: async () => {
       const {
@@ -42,9 +46,9 @@ export async function show(page) {
       } = await page.call("GET", "/api/user/{id}/keys", { path: { id } });
       return { items, total: items.length, size: Math.max(items.length, 1) };
     },
-    buttons: (one) =>
+    buttons: (apiKey) =>
       page.may("DELETE /api/user/{id}/keys/{keyId}") &&
-      button(T.delete, () => remove(one), { "aria-label": `${T.delete}: ${one.name}` }),
+      button(T.delete, () => remove(apiKey), { "aria-label": `${T.delete}: ${apiKey.name}` }),
     empty: h("p", { class: "empty" }, T.none),
   });
   page.put(list);

@@ -22,13 +22,13 @@ export async function show(page) {
   const list = listing(page, {
     caption: L.logins,
     columns: [
-      { title: T.time, cell: (one) => time(one.createTime) },
+      { title: T.time, cell: (entry) => time(entry.createTime) },
       {
         title: L.user,
-        cell: (one) =>
-          one.userId !== null && mayRead
-            ? link(`/users/${one.userId}`, one.userName ?? one.userId)
-            : (one.userName ?? L.nobody),
+        cell: (entry) =>
+          entry.userId !== null && mayRead
+            ? link(`/users/${entry.userId}`, entry.userName ?? entry.userId)
+            : (entry.userName ?? L.nobody),
       },
       ...sessionEvents(),
     ],

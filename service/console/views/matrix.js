@@ -22,7 +22,7 @@ const NAMED = 200;
 /** @param {import("../core/page.js").Page} page */
 export async function show(page) {
   const all = page.may("GET /api/role/list")
-    ? (await allRoles(page)).map((one) => ({ code: one.roleCode, name: one.roleName }))
+    ? (await allRoles(page)).map((role) => ({ code: role.roleCode, name: role.roleName }))
     : await passing(page);
   const asked = (page.query.get("roles") ?? "").split(",").filter(Boolean);
   const roles = asked.length ? all.filter(({ code }) => asked.includes(code)) : all.slice(0, FIRST);
@@ -46,10 +46,10 @@ export async function show(page) {
     filters: [{ name: "object", label: T.part }],
     actions: [h("span", { class: "soft" }, T.rolesOf(roles.length, all.length)), choose],
     columns: [
-      { title: S.resources.request, cell: (one) => objectOf(page, one.object) },
+      { title: S.resources.request, cell: (row) => objectOf(page, row.object) },
       ...roles.map(({ code }) => ({
         title: code,
-        cell: (/** @type {MatrixRequest} */ one) => cell(page, one, code),
+        cell: (/** @type {MatrixRequest} */ row) => cell(page, row, code),
       })),
     ],
     load: async ({ page: number, size, object }) => {
@@ -71,19 +71,19 @@ export async function show(page) {
 async function passing(page) {
   const { data } = await page.call("GET", "/api/policy/matrix", { query: { size: 200 } });
   const codes = new Set(
-    data.items.flatMap((/** @type {MatrixRequest} */ one) => one.roles.map(({ roleCode }) => roleCode)),
+    data.items.flatMap((/** @type {MatrixRequest} */ row) => row.roles.map(({ roleCode }) => roleCode)),
   );
   return [...codes].sort().map((code) => ({ code, name: code }));
 }
 
-/** @param {import("../core/page.js").Page} page @param {MatrixRequest} one @param {string} roleCode */
+/** @param {import("../core/page.js").Page} page @param {MatrixRequest} row @param {string} roleCode */
 function cell(page, { object, visitors, roles }, roleCode) {
-  const found = roles.find((role) => role.roleCode === roleCode);
+  const match = roles.find((role) => role.roleCode === roleCode);
   const request = requestOf(object);
-  const shown = !found
+  const shown = !match
     ? h("span", { class: "soft" }, T.no)
-    : found.by.length
-      ? found.by.map((code) => h("code", null, code))
+    : match.by.length
+      ? match.by.map((code) => h("code", null, code))
       : badge(visitors ? T.anyone : T.login, visitors ? "warn" : "info");
   return request && page.may("POST /api/policy/explain")
     ? link(explaining({ ...request, roleCode }), shown)

@@ -47,14 +47,14 @@ function create(page, forest) {
 /** @param {Page} page @param {Forest} forest */
 async function edit(page, forest) {
   const path = { id: page.params.id };
-  const names = (/** @type {any} */ menu) => ["parentId", ...fields(menu).map((one) => one.name)];
+  const names = (/** @type {any} */ menu) => ["parentId", ...fields(menu).map((field) => field.name)];
   const pick = (/** @type {any} */ menu) => Object.fromEntries(names(menu).map((name) => [name, menu[name]]));
   /** @type {Record<string, any>} */ let stored = {};
   const made = await merging({
     read: async () => {
-      const found = await page.call("GET", ONE, { path });
-      stored = pick(found.data);
-      return found;
+      const answer = await page.call("GET", ONE, { path });
+      stored = pick(answer.data);
+      return answer;
     },
     pick,
     form: (menu) => ({
@@ -84,8 +84,10 @@ async function edit(page, forest) {
  */
 function parent(forest, id, value) {
   const targets = forest.targets(id === null ? null : (forest.places.get(id) ?? null));
-  const options = targets.map((one) => /** @type {[any, string]} */ ([one.menu.id, pathOf(one).join(" › ")]));
-  options.sort((one, other) => one[1].localeCompare(other[1]));
+  const options = targets.map(
+    (place) => /** @type {[any, string]} */ ([place.menu.id, pathOf(place).join(" › ")]),
+  );
+  options.sort((a, b) => a[1].localeCompare(b[1]));
   return { name: "parentId", label: T.below, type: "select", unset: T.top, value, options };
 }
 

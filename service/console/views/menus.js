@@ -28,7 +28,7 @@ export async function show(page) {
   );
   if (!forest.roots.length) return page.put(empty(T.none));
   const moving = new Moving(page, forest);
-  const open = new Set(forest.roots.map((one) => one.menu.id));
+  const open = new Set(forest.roots.map((root) => root.menu.id));
   for (let above = chosen?.parent; above; above = above.parent) open.add(above.menu.id);
   const shown = tree({
     name: T.tree,
@@ -51,8 +51,7 @@ export async function show(page) {
   const search = searching(
     shown,
     T.search,
-    ({ menu }, wanted) =>
-      menu.title.toLowerCase().includes(wanted) || Boolean(menu.authMark?.includes(wanted)),
+    ({ menu }, text) => menu.title.toLowerCase().includes(text) || Boolean(menu.authMark?.includes(text)),
   );
   page.put(
     h(
@@ -149,7 +148,7 @@ class Moving {
 
   /** @param {Place} place @param {Place} other @param {boolean} after */
   beside(place, other, after) {
-    const siblings = this.children(other.parent).filter((one) => one !== place);
+    const siblings = this.children(other.parent).filter((sibling) => sibling !== place);
     return this.move(place, other.parent, siblings.indexOf(other) + (after ? 1 : 0));
   }
 
@@ -157,8 +156,8 @@ class Moving {
   async ask(place) {
     const targets = this.forest
       .targets(place)
-      .map((one) => /** @type {[any, string]} */ ([one.menu.id, pathOf(one).join(" › ")]))
-      .sort((one, other) => one[1].localeCompare(other[1]));
+      .map((target) => /** @type {[any, string]} */ ([target.menu.id, pathOf(target).join(" › ")]))
+      .sort((a, b) => a[1].localeCompare(b[1]));
     const parents = h(
       "select",
       { id: "move-parent", onchange: () => fill() },
@@ -167,11 +166,15 @@ class Moving {
     );
     const places = h("select", { id: "move-place" });
     const siblings = () =>
-      this.children(this.forest.places.get(Number(parents.value)) ?? null).filter((one) => one !== place);
+      this.children(this.forest.places.get(Number(parents.value)) ?? null).filter(
+        (sibling) => sibling !== place,
+      );
     const fill = () =>
       places.replaceChildren(
         h("option", { value: "0" }, T.first),
-        ...siblings().map((one, index) => h("option", { value: index + 1 }, T.behind(one.menu.title))),
+        ...siblings().map((sibling, index) =>
+          h("option", { value: index + 1 }, T.behind(sibling.menu.title)),
+        ),
       );
     parents.value = String(place.menu.parentId ?? "");
     fill();
@@ -197,7 +200,7 @@ class Moving {
       const edits = moves(
         place,
         parent,
-        this.children(parent).filter((one) => one !== place),
+        this.children(parent).filter((sibling) => sibling !== place),
         index,
       );
       const before = edits.map(

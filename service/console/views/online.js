@@ -21,16 +21,16 @@ export async function show(page) {
     columns: [
       {
         title: T.user,
-        cell: (one) =>
+        cell: (login) =>
           badges(
-            page.may("GET /api/user/{id}") ? link(`/users/${one.loginId}`, one.userName) : one.userName,
-            own(one) && badge(T.you, "info"),
+            page.may("GET /api/user/{id}") ? link(`/users/${login.loginId}`, login.userName) : login.userName,
+            own(login) && badge(T.you, "info"),
           ),
       },
-      { title: T.device, cell: (one) => one.device },
-      { title: T.browser, cell: (one) => [one.browser, one.os].filter(Boolean).join(", ") },
-      { title: T.address, cell: (one) => one.loginIp },
-      { title: T.login, cell: (one) => time(one.loginTime, { ago: true }) },
+      { title: T.device, cell: (login) => login.device },
+      { title: T.browser, cell: (login) => [login.browser, login.os].filter(Boolean).join(", ") },
+      { title: T.address, cell: (login) => login.loginIp },
+      { title: T.login, cell: (login) => time(login.loginTime, { ago: true }) },
     ],
     filters: [
       { name: "userName", label: T.user },
@@ -38,27 +38,27 @@ export async function show(page) {
       { name: "loginIp", label: T.address },
     ],
     load: async (query) => (await page.call("GET", "/api/online/list", { query })).data,
-    buttons: (one) => [
+    buttons: (login) => [
       page.may("DELETE /api/online/{loginId}/{device}") &&
-        button(T.end, () => end(one), { "aria-label": `${T.end}: ${one.userName}, ${one.device}` }),
+        button(T.end, () => end(login), { "aria-label": `${T.end}: ${login.userName}, ${login.device}` }),
       page.may("DELETE /api/online/{loginId}") &&
-        button(T.endAll, () => endAll(one), { "aria-label": `${T.endAll}: ${one.userName}` }),
+        button(T.endAll, () => endAll(login), { "aria-label": `${T.endAll}: ${login.userName}` }),
       page.may("POST /api/online/{loginId}/ban") &&
-        !own(one) &&
-        button(T.ban, () => keepOut(one), { kind: "quiet", "aria-label": `${T.ban}: ${one.userName}` }),
+        !own(login) &&
+        button(T.ban, () => keepOut(login), { kind: "quiet", "aria-label": `${T.ban}: ${login.userName}` }),
     ],
     empty: h("p", { class: "empty" }, T.none),
   });
   page.put(list);
 
-  /** @param {import("../types/api").OnlineUser} one */
+  /** @param {import("../types/api").OnlineUser} login */
   function own({ loginId }) {
     return String(loginId) === String(page.me.id);
   }
 
-  /** @param {import("../types/api").OnlineUser} one */
-  async function end(one) {
-    const { loginId, device, userName } = one;
+  /** @param {import("../types/api").OnlineUser} login */
+  async function end(login) {
+    const { loginId, device, userName } = login;
     const path = { loginId, device };
     if (
       !(await ask({
@@ -70,14 +70,14 @@ export async function show(page) {
       }))
     )
       return;
-    if (own(one) && device === session.device()) return session.end();
+    if (own(login) && device === session.device()) return session.end();
     tell(T.ended);
     await list.reload();
   }
 
-  /** @param {import("../types/api").OnlineUser} one */
-  async function endAll(one) {
-    const path = { loginId: one.loginId };
+  /** @param {import("../types/api").OnlineUser} login */
+  async function endAll(login) {
+    const path = { loginId: login.loginId };
     let ended = 0;
     const act = async () => {
       ({
@@ -86,7 +86,7 @@ export async function show(page) {
     };
     if (
       !(await ask({
-        title: T.allTitle(one.userName),
+        title: T.allTitle(login.userName),
         text: T.allText,
         confirm: T.allConfirm,
         danger: true,
@@ -94,12 +94,12 @@ export async function show(page) {
       }))
     )
       return;
-    if (own(one)) return session.end();
+    if (own(login)) return session.end();
     tell(T.allEnded(ended));
     await list.reload();
   }
 
-  /** @param {import("../types/api").OnlineUser} one */
+  /** @param {import("../types/api").OnlineUser} login */
   async function keepOut({ loginId, userName }) {
     if (await ban(page, loginId, userName)) await list.reload();
   }

@@ -17,18 +17,18 @@ export async function show(page) {
       caption: T.openingsCaption,
       size: 50,
       columns: [
-        { title: S.resources.request, cell: (one) => objectOf(page, one.object) },
+        { title: S.resources.request, cell: (item) => objectOf(page, item.object) },
         {
           title: T.needs,
-          cell: (one) => badge(T.need[one.needs], one.needs === "nothing" ? "warn" : "info"),
+          cell: (item) => badge(T.need[item.needs], item.needs === "nothing" ? "warn" : "info"),
         },
-        { title: T.resourceLine, cell: (one) => passedBy(one.resource) },
-        { title: T.endpointLine, cell: (one) => passedBy(one.endpoint) },
+        { title: T.resourceLine, cell: (item) => passedBy(item.resource) },
+        { title: T.endpointLine, cell: (item) => passedBy(item.endpoint) },
       ],
-      buttons: (one) => {
-        const request = requestOf(one.object);
+      buttons: (item) => {
+        const request = requestOf(item.object);
         return (
-          request && why(page, { ...request, permissions: one.needs === "login" ? " " : null }, one.object)
+          request && why(page, { ...request, permissions: item.needs === "login" ? " " : null }, item.object)
         );
       },
       load: async ({ page: number, size }) =>

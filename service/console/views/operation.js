@@ -9,11 +9,11 @@ const T = S.operations;
 
 /** @param {import("../core/page.js").Page} page */
 export async function show(page) {
-  const { data: one } = await page.call("GET", "/api/operation-log/{id}", { path: { id: page.params.id } });
+  const { data: entry } = await page.call("GET", "/api/operation-log/{id}", { path: { id: page.params.id } });
   page.crumbs(["/logs/operations", T.title]);
-  page.title(`${one.module} ${one.action}`);
-  const user = one.userName ?? T.nobody;
-  const count = one.changeCount ?? 0;
+  page.title(`${entry.module} ${entry.action}`);
+  const user = entry.userName ?? T.nobody;
+  const count = entry.changeCount ?? 0;
   page.put(
     h(
       "div",
@@ -23,31 +23,33 @@ export async function show(page) {
         definition([
           [
             T.user,
-            one.userId !== null && page.may("GET /api/user/{id}") ? link(`/users/${one.userId}`, user) : user,
+            entry.userId !== null && page.may("GET /api/user/{id}")
+              ? link(`/users/${entry.userId}`, user)
+              : user,
           ],
-          [T.device, one.device],
-          [T.address, one.clientIp],
-          [T.agent, one.userAgent],
+          [T.device, entry.device],
+          [T.address, entry.clientIp],
+          [T.agent, entry.userAgent],
         ]),
       ),
       card(
         T.what,
         definition([
-          [T.time, time(one.createTime)],
-          [T.call, h("code", null, `${one.method} ${one.url}${one.query ? `?${one.query}` : ""}`)],
-          [T.preview, one.dryRun ? T.nothingSaved : null],
-          [T.repetitions, one.repetitions !== null ? T.ofRepetitions(one.repetitions) : null],
-          [T.outcome, outcome(one)],
-          [T.elapsed, T.milliseconds(one.elapsedMs)],
-          [T.request, one.requestId && h("code", null, one.requestId)],
-          [T.trace, one.traceId && h("code", null, one.traceId)],
+          [T.time, time(entry.createTime)],
+          [T.call, h("code", null, `${entry.method} ${entry.url}${entry.query ? `?${entry.query}` : ""}`)],
+          [T.preview, entry.dryRun ? T.nothingSaved : null],
+          [T.repetitions, entry.repetitions !== null ? T.ofRepetitions(entry.repetitions) : null],
+          [T.outcome, outcome(entry)],
+          [T.elapsed, T.milliseconds(entry.elapsedMs)],
+          [T.request, entry.requestId && h("code", null, entry.requestId)],
+          [T.trace, entry.traceId && h("code", null, entry.traceId)],
           [
             T.targets,
-            one.targets &&
+            entry.targets &&
               h(
                 "ul",
                 { class: "plain" },
-                one.targets.map((/** @type {string} */ target) =>
+                entry.targets.map((/** @type {string} */ target) =>
                   h(
                     "li",
                     null,
@@ -60,28 +62,31 @@ export async function show(page) {
           ],
         ]),
       ),
-      one.decision &&
+      entry.decision &&
         card(
           T.decision,
           definition([
             [
               T.decision,
-              badge(T.decisions[one.decision] ?? one.decision, one.decision === "deny" ? "bad" : "good"),
+              badge(
+                T.decisions[entry.decision] ?? entry.decision,
+                entry.decision === "deny" ? "bad" : "good",
+              ),
             ],
-            [T.decisionId, one.decisionId && h("code", null, one.decisionId)],
-            [T.revision, one.policyRevision],
+            [T.decisionId, entry.decisionId && h("code", null, entry.decisionId)],
+            [T.revision, entry.policyRevision],
           ]),
-          page.may("POST /api/policy/explain") && h("p", null, link(explainAddress(one), T.explain)),
+          page.may("POST /api/policy/explain") && h("p", null, link(explainAddress(entry), T.explain)),
         ),
     ),
-    one.changes &&
+    entry.changes &&
       card(
         T.changes,
-        saved(one.changes),
-        count > one.changes.length && h("p", null, T.cut(count - one.changes.length)),
+        saved(entry.changes),
+        count > entry.changes.length && h("p", null, T.cut(count - entry.changes.length)),
       ),
-    one.params !== null && card(T.params, json(one.params)),
-    one.response !== null && card(T.response, json(one.response)),
+    entry.params !== null && card(T.params, json(entry.params)),
+    entry.response !== null && card(T.response, json(entry.response)),
   );
 }
 
@@ -106,14 +111,14 @@ function saved(changes) {
       h(
         "tbody",
         null,
-        changes.map((one) =>
+        changes.map((change) =>
           h(
             "tr",
             null,
-            h("th", { scope: "row", "data-label": T.target }, one.target),
-            h("td", { "data-label": S.changes.member }, one.field),
-            h("td", { "data-label": S.changes.before }, value(one.before, "del", one.removed)),
-            h("td", { "data-label": S.changes.after }, value(one.after, "ins", one.added)),
+            h("th", { scope: "row", "data-label": T.target }, change.target),
+            h("td", { "data-label": S.changes.member }, change.field),
+            h("td", { "data-label": S.changes.before }, value(change.before, "del", change.removed)),
+            h("td", { "data-label": S.changes.after }, value(change.after, "ins", change.added)),
           ),
         ),
       ),
@@ -128,8 +133,8 @@ function saved(changes) {
  */
 function value(given, tag, all) {
   if (given === null || given === undefined || (Array.isArray(given) && given.length === 0)) return "–";
-  const texts = (Array.isArray(given) ? given : [given]).map((one) =>
-    typeof one === "object" ? JSON.stringify(one) : String(one),
+  const texts = (Array.isArray(given) ? given : [given]).map((item) =>
+    typeof item === "object" ? JSON.stringify(item) : String(item),
   );
   return [
     h(tag, null, texts.join(", ")),

@@ -19,28 +19,28 @@ export async function show(page) {
   const list = listing(page, {
     caption: T.caption,
     columns: [
-      { title: T.time, cell: (one) => time(one.createTime) },
-      { title: T.user, cell: (one) => one.userName ?? T.nobody },
+      { title: T.time, cell: (entry) => time(entry.createTime) },
+      { title: T.user, cell: (entry) => entry.userName ?? T.nobody },
       {
         title: T.what,
-        cell: (one) =>
+        cell: (entry) =>
           h(
             "span",
             null,
-            `${one.module} ${one.action}`,
-            repeated(one),
-            one.dryRun && [" ", badge(T.preview)],
-            h("small", { class: "under" }, `${one.method} ${one.url}`),
+            `${entry.module} ${entry.action}`,
+            repeated(entry),
+            entry.dryRun && [" ", badge(T.preview)],
+            h("small", { class: "under" }, `${entry.method} ${entry.url}`),
           ),
       },
-      { title: T.targets, cell: (one) => one.targets?.slice(0, 3).join(", ") },
+      { title: T.targets, cell: (entry) => entry.targets?.slice(0, 3).join(", ") },
       { title: T.outcome, cell: outcome },
-      { title: T.changes, kind: "number", cell: (one) => one.changeCount },
+      { title: T.changes, kind: "number", cell: (entry) => entry.changeCount },
       {
         title: T.decision,
-        cell: (one) =>
-          one.decision &&
-          badge(T.decisions[one.decision] ?? one.decision, one.decision === "deny" ? "bad" : "good"),
+        cell: (entry) =>
+          entry.decision &&
+          badge(T.decisions[entry.decision] ?? entry.decision, entry.decision === "deny" ? "bad" : "good"),
       },
     ],
     filters: [
@@ -64,11 +64,11 @@ export async function show(page) {
       { name: "to", label: T.to, type: "date", more: true },
     ],
     load: async (query) => {
-      const found = await live.read(query);
+      const data = await live.read(query);
       previews.tell(live.filters());
-      return found;
+      return data;
     },
-    row: (one) => (page.may("GET /api/operation-log/{id}") ? `/logs/operations/${one.id}` : null),
+    row: (entry) => (page.may("GET /api/operation-log/{id}") ? `/logs/operations/${entry.id}` : null),
     empty: T.none,
   });
   page.title(
@@ -115,7 +115,7 @@ function leftOut(page, ask) {
   }
 
   /** @param {Record<string, any>} filters */
-  async function said(filters) {
+  async function previewsText(filters) {
     if (!hides(filters)) return "";
     try {
       const all = await counted(filters);
@@ -129,7 +129,7 @@ function leftOut(page, ask) {
     line,
     tell: async (/** @type {Record<string, any>} */ filters) => {
       const mine = ++turn;
-      const text = await said(filters);
+      const text = await previewsText(filters);
       if (mine !== turn || page.signal.aborted) return;
       const shown = new URLSearchParams(page.query);
       for (const name of ["page", "cursor"]) shown.delete(name);

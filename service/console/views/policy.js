@@ -34,11 +34,11 @@ export async function show(page) {
         table(
           T.workers,
           [T.worker, T.revision, T.fault, T.seen],
-          data.workers.map((/** @type {import("../types/api").Worker} */ one) => [
-            h("code", null, one.worker),
-            String(one.revision),
-            one.fault ?? T.noFault,
-            time(one.seenTime),
+          data.workers.map((/** @type {import("../types/api").Worker} */ worker) => [
+            h("code", null, worker.worker),
+            String(worker.revision),
+            worker.fault ?? T.noFault,
+            time(worker.seenTime),
           ]),
         ),
       ),
@@ -71,15 +71,15 @@ export async function show(page) {
         { name: "layer", label: T.layer, type: "select", options: Object.entries(T.layers) },
       ],
       columns: [
-        { title: T.layer, cell: (one) => one.layer },
+        { title: T.layer, cell: (rule) => rule.layer },
         {
           title: T.object,
-          cell: (one) =>
-            one.layer === "resource" || one.layer === "endpoint"
-              ? objectOf(page, one.object)
-              : h("code", null, one.object),
+          cell: (rule) =>
+            rule.layer === "resource" || rule.layer === "endpoint"
+              ? objectOf(page, rule.object)
+              : h("code", null, rule.object),
         },
-        { title: T.code, cell: (one) => h("code", null, one.code) },
+        { title: T.code, cell: (rule) => h("code", null, rule.code) },
       ],
       load: async ({ page: number, size, line, layer }) => {
         const {

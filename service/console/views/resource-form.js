@@ -25,12 +25,12 @@ export async function show(page) {
 async function create(page) {
   const services = await serviceOptions(page);
   const { method = "GET", path = "", service = OWN } = Object.fromEntries(page.query);
-  const found = { method, path, enabled: true, ...(path ? suggested(service, method, path) : {}) };
+  const resource = { method, path, enabled: true, ...(path ? suggested(service, method, path) : {}) };
   page.title(T.newTitle);
   page.put(
     form({
       fields: [
-        ...fields(found),
+        ...fields(resource),
         {
           name: "service",
           label: T.service,
@@ -62,23 +62,24 @@ async function create(page) {
 /** @param {Page} page */
 async function edit(page) {
   const path = { id: page.params.id };
-  const pick = (/** @type {any} */ one) => Object.fromEntries(NAMES.map((name) => [name, one[name]]));
+  const pick = (/** @type {any} */ resource) =>
+    Object.fromEntries(NAMES.map((name) => [name, resource[name]]));
   /** @type {Record<string, any>} */ let stored = {};
   const made = await merging({
     read: async () => {
-      const found = await page.call("GET", ONE, { path });
-      stored = pick(found.data);
-      return found;
+      const answer = await page.call("GET", ONE, { path });
+      stored = pick(answer.data);
+      return answer;
     },
     pick,
-    form: (one) => ({ fields: fields(one), cancel: () => page.go(`/resources/${one.id}`) }),
+    form: (resource) => ({ fields: fields(resource), cancel: () => page.go(`/resources/${resource.id}`) }),
     write: async (body, { etag }) => {
       const write = (/** @type {boolean} */ dryRun) =>
         page.call("PATCH", ONE, { path, body, ifMatch: etag, dryRun });
       if (RIGHTS.every((name) => body[name] === stored[name])) return write(false);
       return agreed({ title: T.saveTitle(stored.resourceName), confirm: S.action.save, write });
     },
-    editor: (one) => one.updatedBy ?? null,
+    editor: (resource) => resource.updatedBy ?? null,
     saved: ({ data }) => {
       tell(T.saved(data.resourceName));
       page.go(`/resources/${data.id}`);
@@ -88,14 +89,14 @@ async function edit(page) {
   page.put(made);
 }
 
-/** @param {any} one @returns {import("../parts/form.js").Field[]} */
-function fields(one) {
+/** @param {any} resource @returns {import("../parts/form.js").Field[]} */
+function fields(resource) {
   return [
     {
       name: "resourceName",
       label: T.name,
       required: true,
-      value: one.resourceName,
+      value: resource.resourceName,
       help: T.nameHelp,
       attributes: { maxlength: 128 },
     },
@@ -103,7 +104,7 @@ function fields(one) {
       name: "resourceCode",
       label: T.code,
       required: true,
-      value: one.resourceCode,
+      value: resource.resourceCode,
       help: T.codeHelp,
       attributes: { maxlength: 64, spellcheck: "false" },
     },
@@ -112,14 +113,14 @@ function fields(one) {
       label: T.method,
       type: "select",
       required: true,
-      value: one.method,
+      value: resource.method,
       options: ["GET", "POST", "PUT", "PATCH", "DELETE"],
     },
     {
       name: "path",
       label: T.path,
       required: true,
-      value: one.path,
+      value: resource.path,
       help: T.pathHelp,
       attributes: { spellcheck: "false" },
     },
@@ -127,9 +128,9 @@ function fields(one) {
       name: "description",
       label: T.description,
       type: "textarea",
-      value: one.description,
+      value: resource.description,
       attributes: { maxlength: 1000 },
     },
-    { name: "enabled", label: T.enabledState, type: "check", value: one.enabled, help: T.enabledHelp },
+    { name: "enabled", label: T.enabledState, type: "check", value: resource.enabled, help: T.enabledHelp },
   ];
 }

@@ -50,7 +50,7 @@ export async function show(page) {
             const known = await registered(page, service);
             const fresh = operations.filter(({ method, path }) => !known.has(`${method} ${shapeOf(path)}`));
             result.replaceChildren(
-              h("p", null, T.found(fresh.length, operations.length - fresh.length, unusable.length)),
+              h("p", null, T.summary(fresh.length, operations.length - fresh.length, unusable.length)),
             );
             if (fresh.length) result.append(registering(page, fresh, { disabled: true }));
             if (unusable.length)
@@ -87,13 +87,13 @@ function parsed(text) {
 
 /** Return method and shape of what is registered for a service. @param {Page} page @param {string} service */
 async function registered(page, service) {
-  const found = new Set();
+  const requests = new Set();
   for (let number = 1, left = 1; left > 0; number += 1) {
     const { data } = await page.call("GET", "/api/resource/list", {
       query: { service, page: number, size: 200 },
     });
-    for (const one of data.items) found.add(`${one.method} ${shapeOf(one.path)}`);
+    for (const resource of data.items) requests.add(`${resource.method} ${shapeOf(resource.path)}`);
     left = data.items.length ? data.total - number * data.size : 0;
   }
-  return found;
+  return requests;
 }

@@ -13,7 +13,7 @@ export async function show(page) {
   page.title(T.registerTitle);
   const requests = (page.query.get("requests") ?? "")
     .split("\n")
-    .map((one) => one.split(" "))
+    .map((request) => request.split(" "))
     .filter(([, path]) => path);
   if (!requests.length)
     return page.put(

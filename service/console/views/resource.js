@@ -24,61 +24,63 @@ const BOUND = "/api/resource/{id}/buttons";
 /** @param {Page} page */
 export async function show(page) {
   const path = { id: page.params.id };
-  const [{ data: one, etag }, { data: bound, etag: boundTag }] = await Promise.all([
+  const [{ data: resource, etag }, { data: bound, etag: boundTag }] = await Promise.all([
     page.call("GET", ONE, { path }),
     page.call("GET", BOUND, { path }),
   ]);
   const asked = new URLSearchParams({
-    method: one.method,
-    path: one.path,
-    ...(one.service === OWN ? {} : { service: one.service }),
+    method: resource.method,
+    path: resource.path,
+    ...(resource.service === OWN ? {} : { service: resource.service }),
   });
   page.crumbs(["/resources", T.title]);
   page.title(
-    one.resourceName,
+    resource.resourceName,
     page.may("PATCH /api/resource/{id}") &&
-      linkButton(`/resources/${one.id}/edit`, S.action.edit, { icon: "edit" }),
+      linkButton(`/resources/${resource.id}/edit`, S.action.edit, { icon: "edit" }),
     page.may("PUT /api/resource/{id}/enabled") &&
-      button(one.enabled ? T.disable : T.enable, () => toggle(page, one, etag)),
+      button(resource.enabled ? T.disable : T.enable, () => toggle(page, resource, etag)),
     page.may("DELETE /api/resource/{id}") &&
-      button(S.action.delete, () => deleteResource(page, one, etag), { kind: "danger", icon: "trash" }),
+      button(S.action.delete, () => deleteResource(page, resource, etag), { kind: "danger", icon: "trash" }),
   );
   page.put(
     card(
       T.facts,
       definition([
-        [T.request, h("code", null, `${one.method} ${one.path}`)],
+        [T.request, h("code", null, `${resource.method} ${resource.path}`)],
         [
           T.service,
-          one.service !== OWN && page.may("GET /api/service/list")
-            ? link(`/services?name=${one.service}`, one.service)
-            : one.service,
+          resource.service !== OWN && page.may("GET /api/service/list")
+            ? link(`/services?name=${resource.service}`, resource.service)
+            : resource.service,
         ],
-        [T.code, h("code", null, one.resourceCode)],
-        [T.state, stateOf(one)],
-        [T.description, one.description],
-        [T.created, time(one.createTime)],
-        [T.updated, edited(one)],
+        [T.code, h("code", null, resource.resourceCode)],
+        [T.state, stateOf(resource)],
+        [T.description, resource.description],
+        [T.created, time(resource.createTime)],
+        [T.updated, edited(resource)],
       ]),
       related(
         page,
         ["GET /api/policy/who", `/policy/who?${asked}`, T.who, "user"],
         ["POST /api/policy/explain", `/policy/explain?${asked}`, T.explain, "help"],
-        entries(`resource:${one.service === OWN ? "" : `${one.service} `}${one.method} ${one.path}`),
+        entries(
+          `resource:${resource.service === OWN ? "" : `${resource.service} `}${resource.method} ${resource.path}`,
+        ),
       ),
     ),
-    card(T.buttons, bindings(page, one, bound.buttons, boundTag)),
+    card(T.buttons, bindings(page, resource, bound.buttons, boundTag)),
   );
 }
 
-/** @param {Page} page @param {Resource} one @param {BoundButton[]} bound @param {string | null} etag */
-function bindings(page, one, bound, etag) {
-  const path = { id: one.id };
+/** @param {Page} page @param {Resource} resource @param {BoundButton[]} bound @param {string | null} etag */
+function bindings(page, resource, bound, etag) {
+  const path = { id: resource.id };
   const ids = bound.map(({ id }) => id);
   const binds = page.may("PUT /api/resource/{id}/buttons");
   /** @param {number[]} menuIds @param {(id: number) => string} name */
   const bind = (menuIds, name) =>
-    attempt(T.bindTitle(one.resourceName), async () => {
+    attempt(T.bindTitle(resource.resourceName), async () => {
       const added = menuIds.filter((id) => !ids.includes(id));
       const removed = ids.filter((id) => !menuIds.includes(id));
       if (!added.length && !removed.length) return tell(T.unchanged);
@@ -92,14 +94,14 @@ function bindings(page, one, bound, etag) {
           list.map((id) => [badge(name(id), kind), " "]),
         );
       const done = await previewed({
-        title: T.bindTitle(one.resourceName),
+        title: T.bindTitle(resource.resourceName),
         confirm: T.bindConfirm,
         danger: menuIds.length === 0,
         text: [names(T.adds, added, "good"), names(T.takes, removed, "bad")],
         write: (dryRun) => page.call("PUT", BOUND, { path, body: { menuIds }, ifMatch: etag, dryRun }),
       });
       if (!done) return undefined;
-      tell(T.bound(one.resourceName), {
+      tell(T.bound(resource.resourceName), {
         undo: undoing(page, ["PUT", BOUND, { path, body: { menuIds: ids }, ifMatch: done.etag }]),
       });
       return page.reload();
@@ -127,7 +129,7 @@ function bindings(page, one, bound, etag) {
               ),
           ]),
         )
-      : empty(one.service === OWN ? T.unbound : T.unboundElsewhere),
+      : empty(resource.service === OWN ? T.unbound : T.unboundElsewhere),
     bound.length > 0 && bound.every(({ enabled }) => !enabled) && h("p", { class: "note warn" }, T.closed),
     binds &&
       page.may("GET /api/menu/list") &&

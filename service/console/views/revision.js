@@ -20,21 +20,21 @@ export async function show(page) {
   const path = /** @type {{revision: any}} */ ({ revision: page.params.revision });
   const read = async (/** @type {any} */ query) =>
     await page.call("GET", "/api/policy/revisions/{revision}", { path, query });
-  const { data: found, headers } = await read(FIRST);
+  const { data, headers } = await read(FIRST);
   const newest = Number(headers.get("X-Policy-Revision"));
-  const isNewest = found.revision >= newest;
+  const isNewest = data.revision >= newest;
   const compares = page.may("GET /api/policy/diff");
   page.crumbs(["/policy/revisions", T.tab.revisions]);
   page.title(
-    T.revisionTitle(found.revision),
-    found.revision > 1 &&
-      linkButton(`/policy/revisions/${found.revision - 1}`, T.previous, { icon: "left", kind: "quiet" }),
+    T.revisionTitle(data.revision),
+    data.revision > 1 &&
+      linkButton(`/policy/revisions/${data.revision - 1}`, T.previous, { icon: "left", kind: "quiet" }),
     !isNewest &&
-      linkButton(`/policy/revisions/${found.revision + 1}`, T.following, { icon: "right", kind: "quiet" }),
-    compares && !isNewest && linkButton(`/policy/compare?from=${found.revision}&to=${newest}`, T.compareNow),
+      linkButton(`/policy/revisions/${data.revision + 1}`, T.following, { icon: "right", kind: "quiet" }),
+    compares && !isNewest && linkButton(`/policy/compare?from=${data.revision}&to=${newest}`, T.compareNow),
     !isNewest &&
       page.may("POST /api/policy/revisions/{revision}/restore") &&
-      button(T.restore, () => restore(page, found.revision), { icon: "refresh" }),
+      button(T.restore, () => restore(page, data.revision), { icon: "refresh" }),
   );
   const logs = page.may("GET /api/operation-log/list");
   page.put(
@@ -42,38 +42,38 @@ export async function show(page) {
     card(
       "",
       definition([
-        [T.time, time(found.createTime)],
-        [T.by_, found.userName ?? T.byNobody],
-        [T.cause, found.cause],
-        [T.delta, delta(found)],
+        [T.time, time(data.createTime)],
+        [T.by_, data.userName ?? T.byNobody],
+        [T.cause, data.cause],
+        [T.delta, delta(data)],
         [
           T.requestId,
-          found.requestId &&
+          data.requestId &&
             (logs
               ? link(
-                  `/logs/operations?requestId=${encodeURIComponent(found.requestId)}`,
-                  h("code", null, found.requestId),
+                  `/logs/operations?requestId=${encodeURIComponent(data.requestId)}`,
+                  h("code", null, data.requestId),
                 )
-              : h("code", null, found.requestId)),
+              : h("code", null, data.requestId)),
         ],
-        ["", found.tampered > 0 && T.tampered(found.tampered)],
+        ["", data.tampered > 0 && T.tampered(data.tampered)],
       ]),
       compares &&
-        found.revision > 1 &&
+        data.revision > 1 &&
         h(
           "div",
           { class: "actions" },
           linkButton(
-            `/policy/compare?from=${found.revision - 1}&to=${found.revision}&access=true`,
+            `/policy/compare?from=${data.revision - 1}&to=${data.revision}&access=true`,
             T.impactTitle,
           ),
         ),
     ),
     card(
       T.changesTitle,
-      found.distrust
-        ? h("p", null, T.distrusted(found.distrust))
-        : lines(async (query) => (await read(query)).data, found, T.noChanges),
+      data.distrust
+        ? h("p", null, T.distrusted(data.distrust))
+        : lines(async (query) => (await read(query)).data, data, T.noChanges),
     ),
   );
 }
@@ -98,12 +98,12 @@ function restore(page, revision) {
           ? table(
               T.edits,
               [T.editName, T.editChanges],
-              edits.map((/** @type {any} */ one) => [
-                [h("code", null, one.name), h("small", null, ` ${one.request}`)],
+              edits.map((/** @type {any} */ edit) => [
+                [h("code", null, edit.name), h("small", null, ` ${edit.request}`)],
                 h(
                   "ul",
                   { class: "changes" },
-                  one.changes.map((/** @type {any} */ each) =>
+                  edit.changes.map((/** @type {any} */ each) =>
                     h(
                       "li",
                       null,

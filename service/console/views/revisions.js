@@ -29,21 +29,21 @@ export async function show(page) {
         { name: "to", label: T.toTime, type: "date" },
       ],
       columns: [
-        { title: T.revision, cell: (one) => String(one.revision) },
-        { title: T.time, cell: (one) => time(one.createTime) },
-        { title: T.by_, cell: (one) => one.userName ?? h("span", { class: "soft" }, T.byNobody) },
+        { title: T.revision, cell: (revision) => String(revision.revision) },
+        { title: T.time, cell: (revision) => time(revision.createTime) },
+        { title: T.by_, cell: (revision) => revision.userName ?? h("span", { class: "soft" }, T.byNobody) },
         {
           title: T.cause,
-          cell: (one) => [
-            one.cause,
-            one.tampered > 0 && [" ", badge(T.tampered(one.tampered), "bad")],
-            one.distrust && [" ", badge(T.distrusted(one.distrust), "bad")],
+          cell: (revision) => [
+            revision.cause,
+            revision.tampered > 0 && [" ", badge(T.tampered(revision.tampered), "bad")],
+            revision.distrust && [" ", badge(T.distrusted(revision.distrust), "bad")],
           ],
         },
         { title: T.delta, cell: delta },
       ],
-      row: (one) => `/policy/revisions/${one.revision}`,
-      select: compares ? (one) => one.revision : undefined,
+      row: (revision) => `/policy/revisions/${revision.revision}`,
+      select: compares ? (revision) => revision.revision : undefined,
       chosen: (keys) => {
         chosen = [...keys];
         compare.disabled = chosen.length !== 2;

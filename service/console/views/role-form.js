@@ -62,9 +62,9 @@ async function edit(page) {
   let stored = { roleName: "", description: null, enabled: true };
   const made = await merging({
     read: async () => {
-      const found = await page.call("GET", ONE, { path });
-      stored = pick(found.data);
-      return found;
+      const answer = await page.call("GET", ONE, { path });
+      stored = pick(answer.data);
+      return answer;
     },
     pick,
     form: (role) => ({ fields: fields(role, false), cancel: () => page.go(`/roles/${role.id}`) }),

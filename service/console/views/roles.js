@@ -33,13 +33,13 @@ export async function show(page) {
         },
       ],
       columns: [
-        { title: T.name, sort: "roleName", cell: (one) => one.roleName },
-        { title: T.code, sort: "roleCode", cell: (one) => h("code", null, one.roleCode) },
-        { title: T.description, cell: (one) => one.description },
+        { title: T.name, sort: "roleName", cell: (role) => role.roleName },
+        { title: T.code, sort: "roleCode", cell: (role) => h("code", null, role.roleCode) },
+        { title: T.description, cell: (role) => role.description },
         { title: T.state, sort: "enabled", cell: stateOf },
-        { title: T.updated, sort: "updateTime", cell: (one) => time(one.updateTime) },
+        { title: T.updated, sort: "updateTime", cell: (role) => time(role.updateTime) },
       ],
-      row: (one) => (page.may("GET /api/role/{id}") ? `/roles/${one.id}` : null),
+      row: (role) => (page.may("GET /api/role/{id}") ? `/roles/${role.id}` : null),
       load: async (query) => (await page.call("GET", "/api/role/list", { query })).data,
     }),
   );

@@ -49,17 +49,17 @@ function create(page) {
 /** @param {Page} page */
 async function edit(page) {
   const path = { id: page.params.id };
-  const pick = (/** @type {any} */ one) =>
-    Object.fromEntries(["description", ...RIGHTS].map((name) => [name, one[name]]));
+  const pick = (/** @type {any} */ service) =>
+    Object.fromEntries(["description", ...RIGHTS].map((name) => [name, service[name]]));
   /** @type {any} */ let stored;
   const made = await merging({
     read: async () => {
-      const found = await page.call("GET", ONE, { path });
-      stored = found.data;
-      return found;
+      const answer = await page.call("GET", ONE, { path });
+      stored = answer.data;
+      return answer;
     },
     pick,
-    form: (one) => ({ fields: fields(one), cancel: () => page.go(`/services/${one.id}`) }),
+    form: (service) => ({ fields: fields(service), cancel: () => page.go(`/services/${service.id}`) }),
     write: async (body, { etag }) => {
       const write = (/** @type {boolean} */ dryRun) =>
         page.call("PATCH", ONE, { path, body, ifMatch: etag, dryRun });

@@ -13,7 +13,7 @@ export async function show(page) {
   page.put(
     listing(page, {
       caption: T.caption,
-      columns: [{ title: T.time, cell: (one) => time(one.createTime) }, ...sessionEvents()],
+      columns: [{ title: T.time, cell: (entry) => time(entry.createTime) }, ...sessionEvents()],
       filters: [
         { name: "event", label: T.event, type: "select", options: Object.entries(T.events) },
         { name: "outcome", label: T.outcome, type: "select", options: Object.entries(T.outcomes) },

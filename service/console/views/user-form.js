@@ -72,10 +72,10 @@ async function edit(page, roles) {
   let name = "";
   const made = await merging({
     read: async () => {
-      const found = await page.call("GET", ONE, { path });
-      base = picked(found.data);
-      name = found.data.userName;
-      return found;
+      const answer = await page.call("GET", ONE, { path });
+      base = picked(answer.data);
+      name = answer.data.userName;
+      return answer;
     },
     pick: picked,
     form: (user) => ({
@@ -117,7 +117,7 @@ function changed(values, base) {
 
 /** @param {import("../parts/users.js").User} user @returns {Record<string, any>} */
 function picked({ userName, nickName, email, phone, gender, avatar, service, kind, roles }) {
-  const roleIds = roles.map((role) => role.id).sort((one, other) => one - other);
+  const roleIds = roles.map((role) => role.id).sort((a, b) => a - b);
   return {
     userName,
     nickName,
@@ -173,7 +173,7 @@ function fields(user, roles) {
       label: T.roles,
       type: "custom",
       options: roles.map(({ id, roleName }) => /** @type {[any, string]} */ ([id, roleName])),
-      control: { ...chosen, get: () => chosen.get().sort((one, other) => one - other) },
+      control: { ...chosen, get: () => chosen.get().sort((a, b) => a - b) },
     },
   ];
 }

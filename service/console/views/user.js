@@ -105,20 +105,24 @@ async function sessions(page, user) {
   const { data } = await page.call("GET", "/api/online/list", {
     query: { userName: user.userName, size: 200 },
   });
-  const open = data.items.filter((/** @type {any} */ one) => one.loginId === String(user.id));
+  const open = data.items.filter((/** @type {any} */ login) => login.loginId === String(user.id));
   if (!open.length) return empty(T.noSessions);
   const kicks = page.may("DELETE /api/online/{loginId}/{device}");
   return [
     table(
       T.sessions,
       [T.device, T.browser, T.address, T.loggedIn, ...(kicks ? [""] : [])],
-      open.map((/** @type {any} */ one) => [
-        one.device,
-        `${one.browser}, ${one.os}`,
-        one.loginIp,
-        time(one.loginTime),
+      open.map((/** @type {any} */ login) => [
+        login.device,
+        `${login.browser}, ${login.os}`,
+        login.loginIp,
+        time(login.loginTime),
         ...(kicks
-          ? [button(T.kick, () => kick(page, user, one.device), { "aria-label": T.kickDevice(one.device) })]
+          ? [
+              button(T.kick, () => kick(page, user, login.device), {
+                "aria-label": T.kickDevice(login.device),
+              }),
+            ]
           : []),
       ]),
     ),

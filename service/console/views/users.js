@@ -42,17 +42,17 @@ export async function show(page) {
         { name: "createTimeTo", label: T.to, type: "date", more: true },
       ],
       columns: [
-        { title: T.userName, sort: "userName", cell: (one) => one.userName },
-        { title: T.nickName, sort: "nickName", cell: (one) => one.nickName },
-        { title: T.email, sort: "email", cell: (one) => one.email ?? "" },
+        { title: T.userName, sort: "userName", cell: (user) => user.userName },
+        { title: T.nickName, sort: "nickName", cell: (user) => user.nickName },
+        { title: T.email, sort: "email", cell: (user) => user.email ?? "" },
         {
           title: T.roles,
-          cell: (one) => badges(one.roles.map((/** @type {any} */ role) => badge(role.roleName))),
+          cell: (user) => badges(user.roles.map((/** @type {any} */ role) => badge(role.roleName))),
         },
         { title: T.status, sort: "status", cell: stateOf },
-        { title: T.created, sort: "createTime", cell: (one) => time(one.createTime) },
+        { title: T.created, sort: "createTime", cell: (user) => time(user.createTime) },
       ],
-      row: (one) => (page.may("GET /api/user/{id}") ? `/users/${one.id}` : null),
+      row: (user) => (page.may("GET /api/user/{id}") ? `/users/${user.id}` : null),
       load: async (query) => (await page.call("GET", "/api/user/list", { query })).data,
     }),
   );

@@ -32,8 +32,8 @@ export async function show(page) {
   const shown = question(page);
   const answer = h("div", { class: "body" });
   page.put(tabs(page), h("p", null, T.whatText), card("", shown), answer);
-  const name = SUBJECTS.find((one) => page.query.has(one));
-  if (name) answering(page, shown, answer, () => found(page, name));
+  const name = SUBJECTS.find((subject) => page.query.has(subject));
+  if (name) answering(page, shown, answer, () => answerTo(page, name));
 }
 
 /** @param {Page} page */
@@ -46,7 +46,7 @@ function question(page) {
         label: T.subject,
         type: "select",
         required: true,
-        value: SUBJECTS.find((one) => page.query.has(one)) ?? "userName",
+        value: SUBJECTS.find((subject) => page.query.has(subject)) ?? "userName",
         options: [
           ["userName", T.userName],
           ["roleCode", T.roleCode],
@@ -82,7 +82,7 @@ function question(page) {
 }
 
 /** @param {Page} page @param {string} name */
-async function found(page, name) {
+async function answerTo(page, name) {
   const value = page.query.get(name) ?? "";
   // Empty members are left out of an address: a comma stands for no code at all.
   const subject = { [name]: name === "codes" ? codesIn(value).join(",") || "," : value };
@@ -113,15 +113,16 @@ async function found(page, name) {
       columns: [
         {
           title: T.what,
-          cell: (one) => (one.kind === "request" ? objectOf(page, one.object) : h("code", null, one.object)),
+          cell: (item) =>
+            item.kind === "request" ? objectOf(page, item.object) : h("code", null, item.object),
         },
-        { title: T.kind, cell: (one) => T.kinds[one.kind] },
-        { title: T.resourceLine, cell: (one) => passedBy(one.resource) },
-        { title: T.endpointLine, cell: (one) => passedBy(one.endpoint ?? one.grant) },
+        { title: T.kind, cell: (item) => T.kinds[item.kind] },
+        { title: T.resourceLine, cell: (item) => passedBy(item.resource) },
+        { title: T.endpointLine, cell: (item) => passedBy(item.endpoint ?? item.grant) },
       ],
-      buttons: (one) => {
-        const asked = one.kind === "grant" ? { grant: one.object } : requestOf(one.object);
-        return asked && why(page, { ...asker, ...asked }, one.object);
+      buttons: (item) => {
+        const asked = item.kind === "grant" ? { grant: item.object } : requestOf(item.object);
+        return asked && why(page, { ...asker, ...asked }, item.object);
       },
       empty: empty(T.whatNothing),
       load: after(data, read),

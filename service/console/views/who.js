@@ -91,9 +91,9 @@ async function passing(page) {
   if (!data.endpoint && !asked.service) return card(T.answer, h("p", { class: "note warn" }, T.noRoute));
   const filters = new URLSearchParams([...query].filter(([name]) => !["by", "page", "size"].includes(name)));
   const choice = (/** @type {string} */ by, /** @type {string} */ text, /** @type {boolean} */ on) => {
-    const one = link(`/policy/who?${filters}&by=${by}`, text);
-    if (on) one.setAttribute("aria-current", "true");
-    return one;
+    const anchor = link(`/policy/who?${filters}&by=${by}`, text);
+    if (on) anchor.setAttribute("aria-current", "true");
+    return anchor;
   };
   return [
     card(
@@ -116,8 +116,8 @@ async function passing(page) {
             ? h(
                 "ul",
                 null,
-                data.together.map((/** @type {import("../types/api").PassingTogether} */ one) =>
-                  h("li", null, one.roles.join(" + "), `: ${one.users}`),
+                data.together.map((/** @type {import("../types/api").PassingTogether} */ group) =>
+                  h("li", null, group.roles.join(" + "), `: ${group.users}`),
                 ),
               )
             : null,
@@ -128,7 +128,7 @@ async function passing(page) {
             ? h(
                 "ul",
                 null,
-                data.others.map((/** @type {string} */ one) => h("li", null, h("code", null, one))),
+                data.others.map((/** @type {string} */ other) => h("li", null, h("code", null, other))),
               )
             : null,
         ],
@@ -144,14 +144,14 @@ async function passing(page) {
       ? listing(page, {
           caption: T.whoUsers,
           columns: [
-            { title: T.userName, cell: (one) => one.userName },
+            { title: T.userName, cell: (user) => user.userName },
             {
               title: T.roles,
-              cell: (one) => badges(one.roles.map((/** @type {string} */ role) => badge(role))),
+              cell: (user) => badges(user.roles.map((/** @type {string} */ role) => badge(role))),
             },
           ],
-          row: (one) => (page.may("GET /api/user/{id}") ? `/users/${one.id}` : null),
-          buttons: (one) => why(page, { userName: one.userName, ...asked }, one.userName),
+          row: (user) => (page.may("GET /api/user/{id}") ? `/users/${user.id}` : null),
+          buttons: (user) => why(page, { userName: user.userName, ...asked }, user.userName),
           empty: empty(T.noUser),
           load: async ({ page: number, size }) =>
             (await page.call("GET", "/api/policy/who/users", { query: { ...asked, page: number, size } }))
@@ -160,14 +160,14 @@ async function passing(page) {
       : listing(page, {
           caption: T.whoRoles,
           columns: [
-            { title: T.roleCode, cell: (one) => one.roleCode },
-            { title: T.users, cell: (one) => one.users.toLocaleString(), kind: "number" },
-            { title: T.resourceLine, cell: (one) => passedBy(one.resource) },
-            { title: T.endpointLine, cell: (one) => passedBy(one.endpoint) },
+            { title: T.roleCode, cell: (role) => role.roleCode },
+            { title: T.users, cell: (role) => role.users.toLocaleString(), kind: "number" },
+            { title: T.resourceLine, cell: (role) => passedBy(role.resource) },
+            { title: T.endpointLine, cell: (role) => passedBy(role.endpoint) },
           ],
-          row: (one) =>
-            page.may("GET /api/role/list") ? `/roles?roleCode=${encodeURIComponent(one.roleCode)}` : null,
-          buttons: (one) => why(page, { roleCode: one.roleCode, ...asked }, one.roleCode),
+          row: (role) =>
+            page.may("GET /api/role/list") ? `/roles?roleCode=${encodeURIComponent(role.roleCode)}` : null,
+          buttons: (role) => why(page, { roleCode: role.roleCode, ...asked }, role.roleCode),
           empty: empty(T.noRole),
           load: after(data, read),
         }),
@@ -181,15 +181,15 @@ async function passing(page) {
  */
 async function givers(page, permission) {
   const { data } = await page.call("POST", "/api/policy/explain", { body: { permission } });
-  const found = data.permission?.wouldOpen;
+  const wouldOpen = data.permission?.wouldOpen;
   if (!data.permission?.lines.length) return empty(T.unknownCode);
   return card(
     T.givers,
-    found?.roles.length
+    wouldOpen?.roles.length
       ? table(
           T.givers,
           [T.roleCode, ""],
-          found.roles.map((/** @type {string} */ role) => [
+          wouldOpen.roles.map((/** @type {string} */ role) => [
             page.may("GET /api/role/list") ? link(`/roles?roleCode=${encodeURIComponent(role)}`, role) : role,
             [
               page.may("GET /api/user/list") &&

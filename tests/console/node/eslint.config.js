@@ -11,12 +11,16 @@ const RULES = [
   "no-useless-return", "no-var", "object-shorthand", "prefer-const", "prefer-template", "use-isnan",
 ];
 
+// Words that fit every value, and so name none: say `user`, `rows`, `expected`, `message` instead.
+const DENIED_NAMES = ["one", "found", "wanted", "told", "said"];
+
 export default [
   {
     files: ["service/console/**/*.js"],
     rules: {
       ...Object.fromEntries(RULES.map((name) => [name, "error"])),
       eqeqeq: ["error", "always", { null: "ignore" }],
+      "id-denylist": ["error", ...DENIED_NAMES],
       "max-len": ["error", 120],
       "no-console": ["error", { allow: ["warn"] }],
       "no-unused-expressions": ["error", { allowShortCircuit: true, allowTernary: true }],
