@@ -30,6 +30,6 @@ class OpeningChanges:
 
     async def delete(self, caller: Caller, opening_id: int) -> Policy:
         """Delete an opening."""
-        async with self._units.publishing(caller, f"opening {opening_id} deleted") as unit:
+        async with self._units.publishing(caller, f"rule {opening_id} of public access deleted") as unit:
             await service_edits.close(unit, opening_id)
         return unit.policy

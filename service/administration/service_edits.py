@@ -88,7 +88,7 @@ async def open_up(unit: UnitOfWork, service: str, resource_id: int | None, code:
     ``ValidationFailed`` for an unknown service or resource, and ``Conflict`` if it is open already.
     """
     if service == PORTCULLIS:
-        raise ValidationFailed(("service", "This service has no openings but those of its files"))
+        raise ValidationFailed(("service", "Public access to this service is given by its files only"))
     await router_of(unit.connection, service)
     unit.check.require_service("open", service)
     if resource_id is not None:

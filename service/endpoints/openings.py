@@ -1,4 +1,4 @@
-"""What is open in other services without a permission code: ``/api/opening``."""
+"""Public access to other services, without a permission code: ``/api/opening``."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ OpenTo = Annotated[
 
 
 class ServiceOpening(Schema):
-    """An opening: `object` is a resource of the service, or what is not registered there."""
+    """A rule of public access: `object` is a resource of the service, or what is not registered there."""
 
     id: Id
     service: ServiceName
@@ -58,13 +58,13 @@ class ServiceOpening(Schema):
 
 
 class SavedServiceOpening(ServiceOpening):
-    """The saved opening, and the policy revision from which it is in force."""
+    """The saved rule of public access, and the policy revision from which it is in force."""
 
     policy_revision: Revision
 
 
 class OpeningBody(Schema, kw_only=True):
-    """What to open: a resource of the service, or, without `resourceId`, what is not registered there."""
+    """What to give public access to: a resource, or, without `resourceId`, what is not registered there."""
 
     service: ServiceName
     resource_id: Id | None = None
@@ -72,7 +72,7 @@ class OpeningBody(Schema, kw_only=True):
 
 
 class OpeningQuery(PageQuery):
-    """Filters and order of openings."""
+    """Filters and order of rules of public access."""
 
     service: ServiceName | None = None
     code: Annotated[list[OpenTo], SEVERAL] | None = None
@@ -80,7 +80,7 @@ class OpeningQuery(PageQuery):
 
 
 def opened(context: RequestContext, saved: openings.Opening, policy: Policy) -> SavedServiceOpening:
-    """Return a saved opening and the policy that follows."""
+    """Return a saved rule of public access and the policy that follows."""
     context.policy = policy
     return SavedServiceOpening(
         saved.id,
@@ -103,7 +103,7 @@ class OpeningList:
     @needs("system:resource:list", "system:service:resources")
     @named("listServiceOpenings")
     async def on_get(self, context: RequestContext, query: OpeningQuery) -> Page[ServiceOpening]:
-        """List openings of the services that the caller may administer; those of disabled resources too."""
+        """List rules of public access to services that the caller may administer; disabled resources too."""
         shown = shown_services(context, self._live)
         criteria = replace(query.filter(openings.OpeningFilter), services=shown)
         async with self._database.snapshot() as connection:
@@ -129,7 +129,7 @@ class Openings:
     @example_body({"service": "orders", "code": "@login"})
     @named("createServiceOpening")
     async def on_post(self, context: RequestContext, body: OpeningBody) -> SavedServiceOpening:
-        """Open a resource of another service, or what is not registered there, without a permission code.
+        """Give public access to a resource of another service, or to what is not registered there.
 
         Callers must hold one code of a bound resource.
         """
@@ -149,7 +149,7 @@ class OneOpening:
     @refuses(NotFound)
     @named("getServiceOpening")
     async def on_get(self, context: RequestContext, id: int) -> ServiceOpening:
-        """Read an opening."""
+        """Read a rule of public access."""
         async with self._database.transaction() as connection:
             opening = await openings.read(connection, id)
         require_shown(context, self._live, opening.service)
@@ -162,6 +162,6 @@ class OneOpening:
     @refuses(NotFound)
     @named("deleteServiceOpening")
     async def on_delete(self, context: RequestContext, id: int) -> Published:
-        """Delete an opening: from then on bound Buttons decide, or nobody passes."""
+        """Delete a rule of public access: from then on bound Buttons decide, or nobody passes."""
         context.policy = await self._changes.delete(context.user, id)
         return Published(policy_revision=context.policy.revision)

@@ -327,7 +327,7 @@ class Openings:
     @needs("system:policy:read")
     @named("listOpenings")
     async def on_get(self, context: RequestContext, query: PageQuery) -> Page[OpenRequest]:
-        """List the requests that need no role: those open to everybody, and those open to every login."""
+        """List the requests with public access: those open to everybody, and those open to every login."""
         context.policy = policy = self._live.current
         async with self._concurrency.turn():
             return await self._concurrency.computed(openings_answer, policy, query)

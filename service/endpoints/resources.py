@@ -157,8 +157,8 @@ class Resources:
         """Register a resource.
 
         From then on its own bindings decide; without any, it is open to everybody who is logged in, or
-        closed if it is of another service, until there is an opening. Callers can't take requests from a
-        more general resource without holding one of its codes.
+        closed if it is of another service, until public access to it is given. Callers can't take requests
+        from a more general resource without holding one of its codes.
         """
         saved, policy = await self._changes.create(context.user, resources.ResourceValues(**_given(body)))
         return answer(context, saved, policy)

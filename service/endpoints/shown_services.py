@@ -1,4 +1,4 @@
-"""Of which services a caller may see resources and openings: the layer ``service`` decides."""
+"""Of which services a caller may see resources and public access: the layer ``service`` decides."""
 
 from __future__ import annotations
 

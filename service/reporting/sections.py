@@ -25,7 +25,7 @@ from service.reporting.wording import by, demand
 from service.web.messages.schema import moment
 
 _LAYERS = {
-    RESOURCE: "Layer resource: what administrators registered and bound, and the openings",
+    RESOURCE: "Layer resource: what administrators registered and bound, and public access",
     ENDPOINT: "Layer endpoint: what the code of the service requires",
     GRANT: "Layer grant: codes that their holders may hand out, take away and bind",
     PERMISSION: "Layer permission: codes that other services may ask about",
@@ -39,7 +39,7 @@ def document(reported: Reported) -> Document:
     sections = [
         Section("summary", "Summary", [*_summary(reported)]),
         Section("model", "The model", [*_model(reported)]),
-        Section("openings", "What needs no role", [*_openings(reported)]),
+        Section("openings", "Public access", [*_openings(reported)]),
         Section("lines", "The policy lines", [*_lines(reported)]),
         Section("roles", "Roles and requests", [*matrix.blocks(reported)]),
         Section("findings", "Findings", [*_findings(reported)]),

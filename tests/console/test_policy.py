@@ -200,7 +200,7 @@ def test_the_matrix_is_searched_and_walked_by_keys(visit: Visit, house: House) -
     narrow(page)
     page.keyboard.press("Enter")
     expect(page.get_by_role("region", name="Answer")).to_contain_text("The role ")
-    button_ = page.get_by_role("link", name="Openings")
+    button_ = page.get_by_role("link", name="Public access")
     button_.click()
     expect(page.get_by_role("row", name="POST /api/auth/login")).to_contain_text("Nothing")
     visit.axe()

@@ -1,4 +1,4 @@
-"""The views of other services and their openings, as an administrator uses them."""
+"""The views of other services and public access to them, as an administrator uses them."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_service_is_opened_and_closed_again(visit: Visit, house: House) -> Non
     resource = house.api.post("/api/resource", json=made | {"service": "orders-eu"}).json()["data"]["id"]
     page = visit.page
     visit.sign_in(address=f"/services/{number}")
-    expect(page.get_by_text("Nothing is open")).to_be_visible()
+    expect(page.get_by_text("There is no public access")).to_be_visible()
     button(page, "Open").click()
     page.get_by_label("Request").fill("GET /ducks")
     button(page, "Preview").click()

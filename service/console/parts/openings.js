@@ -1,5 +1,5 @@
 // @ts-check
-/** What is open in another service without a Button: listed, opened and closed again. */
+/** Public access to another service, which needs no Button: listed, given and taken back. */
 import { Problem, newKey } from "../core/api.js";
 import { badge, button, empty, h, link } from "../core/dom.js";
 import { S } from "../strings.js";
@@ -16,7 +16,7 @@ const ONE = "/api/opening/{id}";
 /** @typedef {import("../types/api").ServiceOpening} Opening */
 
 /**
- * Return the openings of a service, with what the caller may do about them.
+ * Return the rules of public access to a service, with what the caller may do about them.
  * @param {Page} page
  * @param {string} service
  */

@@ -611,7 +611,7 @@ export interface Opening {
   disabledButtons: string[];
 }
 
-/** What to open: a resource of the service, or, without `resourceId`, what is not registered there. */
+/** What to give public access to: a resource, or, without `resourceId`, what is not registered there. */
 export interface OpeningBody {
   service: string;
   resourceId?: number | null;
@@ -1140,7 +1140,7 @@ export interface SavedService {
   policyRevision: number;
 }
 
-/** The saved opening, and the policy revision from which it is in force. */
+/** The saved rule of public access, and the policy revision from which it is in force. */
 export interface SavedServiceOpening {
   id: number;
   service: string;
@@ -1165,7 +1165,7 @@ export interface Service {
   updatedBy: string | null;
 }
 
-/** An opening: `object` is a resource of the service, or what is not registered there. */
+/** A rule of public access: `object` is a resource of the service, or what is not registered there. */
 export interface ServiceOpening {
   id: number;
   service: string;

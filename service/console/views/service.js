@@ -1,5 +1,5 @@
 // @ts-check
-/** One other service: what is stored, its openings, and the way to its resources. */
+/** One other service: what is stored, its public access, and the way to its resources. */
 import { button, card, definition, linkButton } from "../core/dom.js";
 import { openings } from "../parts/openings.js";
 import { remove } from "../parts/preview.js";
