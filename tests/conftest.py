@@ -27,6 +27,7 @@ from tests.support.store_numbers import session_store
 
 pytest_plugins = [
     "tests.support.seeded",
+    "tests.support.inside_fixtures",
     "tests.support.spare",
     "tests.support.cache_sizes",
     "tests.support.shifted",

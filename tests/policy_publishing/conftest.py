@@ -1,4 +1,4 @@
-"""A service in the test's own process, and one of four workers in processes of its own."""
+"""A service of four workers in processes of its own."""
 
 from __future__ import annotations
 
@@ -16,11 +16,8 @@ from service.__main__ import main
 from service.embedded import EmbeddedStores
 from tests.support.databases import database
 from tests.support.inside import Inside
-from tests.support.inside_fixtures import service, shared
 from tests.support.running import Running, portcullis, running
 from tests.support.store_numbers import session_store
-
-__all__ = ["service", "shared"]
 
 PASSWORD = "portals, hinges & bolts"
 

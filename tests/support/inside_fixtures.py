@@ -1,4 +1,4 @@
-"""A service in the test's own process, for the tests of endpoints."""
+"""A service in the test's own process, of the test alone or shared by those of a module."""
 
 from __future__ import annotations
 

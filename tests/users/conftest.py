@@ -1,4 +1,4 @@
-"""Services in the test's own process, and the parts of login on real stores."""
+"""The parts of login on real stores."""
 
 from __future__ import annotations
 
@@ -8,20 +8,9 @@ from service.administration.delegation import Delegation
 from service.audit.chain.revision_seals import RevisionSeals
 from service.authz.publishing.live import LivePolicy
 from tests.authn.conftest import Container, auth, own_database, parts, permission_map, shared_database_url
-from tests.support.inside_fixtures import house, seeded_rows, service, shared
 from tests.support.shipped import SHIPPED
 
-__all__ = [
-    "auth",
-    "house",
-    "own_database",
-    "parts",
-    "permission_map",
-    "seeded_rows",
-    "service",
-    "shared",
-    "shared_database_url",
-]
+__all__ = ["auth", "own_database", "parts", "permission_map", "shared_database_url"]
 
 
 @pytest.fixture
