@@ -161,9 +161,10 @@ def trial(changed: tuple[Path, list[Path]], stores: EmbeddedStores) -> dict[str,
         (root / "policies" / "broken" / name).write_text(
             text.replace("system:role:users", "system:role:list")
         )
-    pages = [f"tests/docs/test_{name}_page.py" for name in ("errors", "settings", "permissions")]
     with database(stores) as url:
-        outcomes: dict[str, Any] = json.loads(run(root, "-c", _TRIAL, url, *pages))
+        outcomes: dict[str, Any] = json.loads(
+            run(root, "-c", _TRIAL, url, "tests/docs/test_reference_pages.py")
+        )
     return outcomes
 
 
