@@ -1,19 +1,30 @@
+"""Announcements of revisions: before, with and after the change, and which workers have followed."""
+
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from typing import cast
 
 import pytest
+from sqlalchemy import text
 
 from service.audit.chain.revision_seals import RevisionSeals
+from service.authz.publishing.acknowledged import Acknowledgements
 from service.authz.publishing.announced import AnnouncedRevision
+from service.authz.publishing.changes import PolicyChanges
+from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.publisher import publish_if_changed
 from service.authz.publishing.shipped import read_shipped
+from service.authz.publishing.watch import PolicyWatch
 from service.errors import Unavailable
 from service.kernel.restore_epoch import CurrentRestoreEpoch
 from service.keyspace import RevisionKey, SessionStore
 from service.records import policy_revisions
 from service.records.database.transactions import Database
 from service.records.policy_revisions import NewRevision
+from service.records.policy_workers import PolicyWorker
 from service.settings import Auth, Redis
 
 pytestmark = pytest.mark.anyio
@@ -101,3 +112,108 @@ async def test_without_the_store_nothing_can_be_announced(database: Database) ->
     with pytest.raises(Unavailable):
         await keep(away.revision_key, database, 1)
     await away.close()
+
+
+ADD = text("INSERT INTO sys.menu (menu_type, title, auth_mark) VALUES ('Button', 'New', 'report:list')")
+
+
+async def newest(database: Database) -> int:
+    async with database.transaction() as connection:
+        latest = await policy_revisions.latest(connection)
+    assert latest is not None
+    return latest.revision
+
+
+async def test_a_revision_is_announced_before_anybody_can_see_it(database: Database) -> None:
+    seen: list[tuple[int, int]] = []
+
+    async def announce(revision: int) -> None:
+        seen.append((revision, await newest(database)))
+
+    live = LivePolicy(SHIPPED, RevisionSeals())
+    await live.load(database)
+    changes = PolicyChanges(database, live, SHIPPED, lambda: SHIPPED, announce)
+    async with changes.begin("test") as change:
+        await change.connection.execute(ADD)
+
+    assert seen == [(2, 1)]
+    assert change.policy.revision == live.current.revision == await newest(database) == 2
+
+
+async def test_a_change_that_publishes_nothing_announces_nothing(database: Database) -> None:
+    async def announce(revision: int) -> None:
+        raise AssertionError(revision)
+
+    live = LivePolicy(SHIPPED, RevisionSeals())
+    await live.load(database)
+    async with PolicyChanges(database, live, SHIPPED, lambda: SHIPPED, announce).begin("test"):
+        pass
+    assert live.current.revision == 1
+
+
+async def test_a_change_that_can_not_be_announced_is_not_saved(database: Database) -> None:
+    async def announce(revision: int) -> None:
+        raise Unavailable(f"no store for {revision}")
+
+    live = LivePolicy(SHIPPED, RevisionSeals())
+    await live.load(database)
+    changes = PolicyChanges(database, live, SHIPPED, lambda: SHIPPED, announce)
+    with pytest.raises(Unavailable, match="no store for 2"):
+        async with changes.begin("test") as change:
+            await change.connection.execute(ADD)
+
+    assert live.current.revision == await newest(database) == 1
+    async with database.transaction() as connection:
+        selected = await connection.execute(text("SELECT 1 FROM sys.menu WHERE auth_mark = 'report:list'"))
+        assert selected.first() is None
+
+
+class Reports:
+    """What the workers report: a revision each, and a fault."""
+
+    def __init__(self, *reports: tuple[int, str | None]) -> None:
+        self.reports = list(reports)
+        self.asked = asyncio.Event()
+
+    async def workers(self) -> list[PolicyWorker]:
+        self.asked.set()
+        return [
+            PolicyWorker(
+                worker=f"a:{number}",
+                revision=revision,
+                fault=fault,
+                seen_time=datetime.now(UTC),
+                own_digest="x",
+            )
+            for number, (revision, fault) in enumerate(self.reports)
+        ]
+
+
+def counted(reports: Reports) -> Acknowledgements:
+    return Acknowledgements(cast(PolicyWatch, reports))
+
+
+async def test_workers_that_are_late_are_waited_for() -> None:
+    reports = Reports((8, None), (7, None), (9, None))
+    waiting = asyncio.create_task(counted(reports).by(8))
+    await reports.asked.wait()
+    await asyncio.sleep(0)
+    assert not waiting.done()
+
+    reports.reports[1] = (8, None)
+
+    assert await waiting == (3, 3)
+
+
+async def test_workers_that_can_not_load_the_revision_are_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("service.authz.publishing.acknowledged.PATIENCE", 3600)
+    reports = Reports((8, None), (7, "it can't be loaded"))
+    async with asyncio.timeout(60):
+        assert await counted(reports).by(8) == (1, 2)
+
+
+async def test_the_wait_ends_though_a_worker_stays_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("service.authz.publishing.acknowledged.PATIENCE", 0.05)
+    assert await counted(Reports((8, None), (7, None))).by(8) == (1, 2)

@@ -1,4 +1,4 @@
-"""A running service whose database gets another restore epoch under it."""
+"""A running service whose database gets another restore epoch, and the versions of restored records."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from service.audit.chain.revision_seals import RevisionSeals
 from service.authz.publishing.publisher import publish_if_changed
 from service.authz.publishing.shipped import configured
 from service.operator.errors import UnpreparedError
+from service.records import recovery_points
 from service.records.database.transactions import Database, engine
 from service.records.migrate import migrate
 from service.records.migrations.versions import v0020_timelines
@@ -19,6 +20,9 @@ from service.server.prepare import publish_policy
 from service.settings import Policy, load
 from tests.support.inside import Inside
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
+
+pytestmark = pytest.mark.anyio
+
 
 SECRET = {"JWT_SECRET": secrets.token_urlsafe(48)}
 BEGIN = text("INSERT INTO sys.timeline (number, name) SELECT max(number) + 1, :name FROM sys.timeline")
@@ -87,3 +91,23 @@ def test_a_start_refuses_a_database_whose_restore_was_not_completed(seeded_datab
         connection.execute(text("DELETE FROM sys.timeline"))
     with pytest.raises(UnpreparedError, match="has no timeline"):
         publish_policy(chosen, configured(chosen.policy))
+
+
+async def test_versions_rise_with_the_time_since_the_backup_and_stay_integers(
+    seeded_database_url: str,
+) -> None:
+    versions = text("SELECT version FROM sys.role WHERE role_code IN ('user', 'auditor') ORDER BY version")
+    high = text("UPDATE sys.role SET version = 2147483000 WHERE role_code = 'auditor'")
+    database = Database(seeded_database_url, pool_size=1)
+    async with database.transaction(within=30) as connection:
+        await connection.execute(high)
+        await recovery_points.raise_versions(connection, 60.0)
+        least = 1 + recovery_points.LEAST_EDITS + 60 * recovery_points.EDITS_A_SECOND
+        assert (await connection.execute(versions)).scalars().all() == [
+            least,
+            2147483000 + 647 // recovery_points.SHARE,
+        ]
+        for _ in range(40):
+            await recovery_points.raise_versions(connection, 1e9)
+        assert max((await connection.execute(versions)).scalars()) < 2**31
+    await database.close()

@@ -8,7 +8,7 @@ from urllib.parse import quote
 from playwright.sync_api import Page, expect
 
 from tests.console.house import House
-from tests.console.test_texts import UNSAFE
+from tests.console.test_every_view import UNSAFE
 from tests.console.test_users import button, headed
 from tests.console.visits import Visit, settled
 

@@ -10,8 +10,8 @@ from playwright.sync_api import expect
 from service.administration.openapi import operations_of
 from service.kernel.services import Service
 from tests.console.house import House
+from tests.console.test_every_view import UNSAFE
 from tests.console.test_policy import narrow
-from tests.console.test_texts import UNSAFE
 from tests.console.test_users import button, headed
 from tests.console.visits import Visit
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from playwright.sync_api import expect
 
 from tests.console.house import House
-from tests.console.test_texts import UNSAFE
+from tests.console.test_every_view import UNSAFE
 from tests.console.test_users import button, headed
 from tests.console.visits import Visit
 

@@ -1,9 +1,15 @@
+"""Intervals and ids that follow the clock."""
+
 from __future__ import annotations
+
+import time
+from uuid import RFC_4122
 
 import pytest
 
 from service.kernel import clock
 from service.kernel.clock import AtMostEvery
+from service.kernel.event_ids import new_event_id
 
 
 def test_it_is_due_at_once_and_again_when_the_time_has_passed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -20,3 +26,14 @@ def test_it_is_due_at_once_and_again_when_the_time_has_passed(monkeypatch: pytes
 def test_each_has_a_time_of_its_own() -> None:
     first, other = AtMostEvery(60.0), AtMostEvery(60.0)
     assert [first.due(), other.due(), first.due(), other.due()] == [True, True, False, False]
+
+
+def test_ids_are_version_7_differ_and_follow_the_clock() -> None:
+    before = time.time_ns() // 1_000_000
+    made = [new_event_id() for _ in range(1000)]
+    after = time.time_ns() // 1_000_000
+    assert {(event_id.version, event_id.variant) for event_id in made} == {(7, RFC_4122)}
+    assert len(set(made)) == 1000
+    stamps = [event_id.int >> 80 for event_id in made]
+    assert stamps == sorted(stamps)
+    assert before <= stamps[0] <= stamps[-1] <= after

@@ -1,10 +1,17 @@
+"""Workers and connections that listen to one another over the database."""
+
 from __future__ import annotations
 
+import asyncio
+
+import psycopg
 import pytest
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from service.errors import Unavailable
 from service.records import policy_workers
+from service.records.database.announcements import announcements
 
 pytestmark = pytest.mark.anyio
 
@@ -59,3 +66,53 @@ async def test_a_report_from_while_the_clock_was_ahead_counts_as_made_now(
     assert await reported(connection) == [("a:1", 3, None)]
     rows = await connection.execute(text("SELECT seen_time <= now() FROM sys.policy_worker"))
     assert list(rows.scalars()) == [True]
+
+
+async def test_what_is_announced_is_heard_in_order_once_listening_has_begun(empty_database_url: str) -> None:
+    async with await psycopg.AsyncConnection.connect(empty_database_url, autocommit=True) as speaker:
+        heard = announcements(empty_database_url, 'a "channel"')
+        assert await anext(heard) == ""
+        for word in ("1", "2"):
+            await speaker.execute("SELECT pg_notify(%s, %s)", ('a "channel"', word))
+            assert await anext(heard) == word
+        await heard.aclose()
+
+
+async def test_a_connection_that_ends_is_unavailable(empty_database_url: str) -> None:
+    heard = announcements(empty_database_url, "policy")
+    await anext(heard)
+    async with await psycopg.AsyncConnection.connect(empty_database_url, autocommit=True) as other:
+        await other.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+
+    with pytest.raises(Unavailable):
+        await anext(heard)
+
+
+async def test_a_database_that_can_not_be_reached_is_unavailable() -> None:
+    with pytest.raises(Unavailable):
+        await anext(announcements("postgresql://nobody@127.0.0.1:1/none", "policy"))
+
+
+async def test_a_listener_that_is_cancelled_leaves_no_connection(empty_database_url: str) -> None:
+    began = asyncio.Event()
+
+    async def listen() -> None:
+        async for _ in announcements(empty_database_url, "policy"):
+            began.set()
+
+    listener = asyncio.create_task(listen())
+    await began.wait()
+    listener.cancel()
+    await asyncio.gather(listener, return_exceptions=True)
+
+    async with await psycopg.AsyncConnection.connect(empty_database_url, autocommit=True) as other:
+        count = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+        for _ in range(1000):
+            row = await (await other.execute(count)).fetchone()
+            if row == (1,):
+                break
+            await asyncio.sleep(0.02)
+        assert row == (1,)

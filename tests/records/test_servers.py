@@ -1,3 +1,5 @@
+"""Several database servers: which one is written, and which standby may be read."""
+
 from __future__ import annotations
 
 import asyncio
@@ -16,10 +18,12 @@ from service.embedded import EmbeddedStores
 from service.errors import Unavailable
 from service.records.database.announcements import announcements
 from service.records.database.connection import DatabaseUrlError
+from service.records.database.replica import FreshSnapshots
 from service.records.database.servers import Servers
 from service.records.database.transactions import Database
 from service.records.migrate import migrate
 from service.records.schema_revision import SchemaError, require_current
+from tests.support.replicated import ReplicatedPostgres
 
 pytestmark = pytest.mark.anyio
 
@@ -199,3 +203,52 @@ async def test_ports_that_do_not_fit_the_hosts_are_refused_without_repeating_the
     with pytest.raises(DatabaseUrlError, match="one port, or one for each host") as caught:
         Servers("postgresql://u:pa55@h1,h2,h3/d?port=1,2")
     assert "pa55" not in str(caught.value)
+
+
+@pytest.fixture
+def pair() -> Iterator[ReplicatedPostgres]:
+    with (
+        tempfile.TemporaryDirectory(prefix="pc-") as folder,
+        ReplicatedPostgres(Path(folder), synchronous=False) as both,
+    ):
+        yield both
+
+
+async def seen(snapshots: FreshSnapshots) -> tuple[int, bool]:
+    """Return how many rows a snapshot shows, and whether a standby shows them."""
+    async with snapshots.snapshot() as connection:
+        query = "SELECT count(*), pg_is_in_recovery() FROM written"
+        count, standby = (await connection.execute(text(query))).one()
+    return count, standby
+
+
+async def test_a_replica_is_read_once_it_has_what_was_written_before_and_else_the_primary(
+    pair: ReplicatedPostgres,
+) -> None:
+    async def write(statement: str) -> None:
+        async with primary.transaction() as connection:
+            await connection.execute(text(statement))
+
+    primary = Database(pair.url, timeout=10)
+    snapshots = FreshSnapshots(primary, Database(pair.replica_url, timeout=10, writes=False))
+    await write("CREATE TABLE written (number integer)")
+    readings = [await seen(snapshots)]
+    for number in range(3):
+        await write(f"INSERT INTO written VALUES ({number})")
+        readings.append(await seen(snapshots))
+    with psycopg.connect(pair.standby_url, autocommit=True) as standby:
+        standby.execute("SELECT pg_wal_replay_pause()")
+        await write("INSERT INTO written VALUES (3)")
+        behind = await seen(snapshots)
+        standby.execute("SELECT pg_wal_replay_resume()")
+    again = await seen(snapshots)
+    pair.stop_standby()
+    without = await seen(snapshots)
+    await snapshots.close()
+    await primary.close()
+
+    assert [count for count, _ in readings] == [0, 1, 2, 3]
+    assert any(is_standby for _, is_standby in readings)
+    assert behind == (4, False)
+    assert again == (4, True)
+    assert without == (4, False)

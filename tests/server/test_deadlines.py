@@ -1,8 +1,14 @@
-"""How long a connection may take, by a clock that the tests turn."""
+"""How long a connection and a stop may take, by a clock that the tests turn."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+
 from service.server.http.deadlines import Deadlines, Limits, Overdue, Phase
+from service.server.stop_times import GRACE, with_stop_grace
+from service.settings import Database, Redis, Server, Settings
 
 LIMITS = Limits(head=10, body=10, write=10, keep_alive=60, rate=100)
 
@@ -95,3 +101,24 @@ def test_a_reader_who_is_given_more_has_taken_something() -> None:
 
 def test_a_reader_that_has_taken_all_begins_anew() -> None:
     assert unsent(*[5000] * 9, 0, *[5000] * 10) == []
+
+
+DATABASE, STORE = Database(url="postgresql://h/d"), Redis(url="redis://h")
+
+
+@pytest.mark.parametrize(
+    ("settings", "grace"),
+    [
+        (Settings(), 0.0),
+        (Settings(database=DATABASE), GRACE),
+        (Settings(redis=STORE), GRACE),
+        (Settings(database=DATABASE, redis=STORE), GRACE),
+    ],
+)
+def test_without_a_setting_only_nodes_beside_which_others_may_run_have_a_grace(
+    settings: Settings, grace: float
+) -> None:
+    assert with_stop_grace(settings).server.stop_grace == grace
+    for chosen in (0.0, 7.0):
+        given = replace(settings, server=Server(stop_grace=chosen))
+        assert with_stop_grace(given) == given

@@ -1,4 +1,4 @@
-"""The metrics of a running service, as a scraper sees them."""
+"""Metrics and rest of a running service: any worker tells what all count, and idle ones hardly wake."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import re
 import signal
 from pathlib import Path
+from time import sleep
 
 import httpx
 
@@ -76,3 +77,29 @@ def check(service: Running) -> None:
 
     assert eventually(replaced)
     assert series(scrape()) == series(before)
+
+
+WORKERS = 2
+WINDOW = 1.5  # seconds
+MOST = 40  # times a second: it is about 25, and was 60 while libraries and logs were polled
+
+
+def wakes(pid: int) -> int:
+    """Return how often the main thread of a process has waited for something."""
+    match = re.search(
+        r"^voluntary_ctxt_switches:\t(\d+)$", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE
+    )
+    assert match is not None
+    return int(match[1])
+
+
+def test_a_worker_without_requests_wakes_only_to_follow_the_stores(service: Running) -> None:
+    assert eventually(lambda: len(service.workers) == WORKERS)  # the banner comes first
+    quietest = dict.fromkeys(service.workers, 10_000)
+    for _ in range(3):  # now and then a worker has more to do, such as looking for files that nobody needs
+        before = {pid: wakes(pid) for pid in quietest}
+        sleep(WINDOW)
+        quietest = {pid: min(least, wakes(pid) - before[pid]) for pid, least in quietest.items()}
+        if max(quietest.values()) < MOST * WINDOW:
+            break
+    assert max(quietest.values()) < MOST * WINDOW, quietest

@@ -21,7 +21,7 @@ _FOLDERS: Final = (SESSIONS, CONSOLE)
 _BUNDLES: Final = {
     SHARED: (
         "accounts admin bad_bodies behind_a_proxy docs endless_requests first_request framing log paths"
-        " repeated_requests unsent_bodies users"
+        " repeated_requests"
     ),
     WORKERS: "acknowledged fuzz raw_paths rights under_load",
 }

@@ -1,3 +1,5 @@
+"""Who is let in by the guard, and what a denial tells that a responder meets."""
+
 from __future__ import annotations
 
 import asyncio
@@ -10,20 +12,27 @@ from service.audit.chain.revision_seals import RevisionSeals
 from service.authn.authenticate import Authenticator
 from service.authn.verified import Authenticated
 from service.authz.engine.policy import Policy
-from service.authz.engine.rules import Rule
+from service.authz.engine.rules import GRANT, Rule
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.revisions import PublishedRevisions
 from service.authz.publishing.shipped import read_shipped
-from service.errors import RefreshRequired, TokenInvalid, Unavailable
+from service.errors import PermissionDenied, RefreshRequired, TokenInvalid, Unavailable
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
+from service.kernel.metrics import Sample
 from service.kernel.permission_map import PermissionMap
+from service.web.messages.context import RequestContext
+from service.web.messages.operation_metadata import public
+from service.web.observability.traffic import Traffic
+from service.web.requests.application import Application
 from service.web.requests.cors import CrossOrigin
 from service.web.requests.credentials import HeaderToken
 from service.web.requests.guard import AuthorizationGuard
 from service.web.requests.middleware import RequestMiddleware
+from service.web.requests.routes import Routes
+from tests.policies.stock import MODEL
 from tests.web.driver import JSON, Answer, ask
-from tests.web.example_service import example
+from tests.web.example_service import OpenGate, example
 
 pytestmark = pytest.mark.anyio
 
@@ -372,3 +381,29 @@ async def test_before_the_first_policy_is_loaded_nobody_is_refused_for_lack_of_p
     answer = await get(path, "all", over(LivePolicy(read_shipped(), RevisionSeals())))
 
     assert (answer.status, answer.code) == (503, "unavailable")
+
+
+POLICY = Policy(MODEL.read_text("utf-8"), [Rule(GRANT, "a:b", "a:b")], revision=7)
+DENIAL = POLICY.judge(GRANT, "a:b", HeldCodes(["a:c"]))
+
+
+class Role:
+    """Changes nothing."""
+
+    @public
+    async def on_get(self, _context: RequestContext) -> dict[str, str]:
+        """Refuse."""
+        raise PermissionDenied("Not yours", DENIAL, required=["a:b", "a:d"], needed="all")
+
+
+async def test_a_denied_grant_is_answered_counted_and_logged_with_its_layer_and_decision() -> None:
+    app, traffic = Application(), Traffic()
+    Routes(app, OpenGate()).add("/api/role", Role())
+    with capture_logs() as lines:
+        answer = await ask(RequestMiddleware(app, count=traffic.count), "GET", "/api/role")
+
+    assert (answer.status, answer.json["layer"], answer.json["needed"]) == (403, "grant", "all")
+    assert (answer.json["required"], answer.json["decisionId"]) == (["a:b", "a:d"], DENIAL.id)
+    assert Sample("portcullis_denials_total", 1, {"layer": "grant"}) in list(traffic.samples())
+    (line,) = lines
+    assert (line["denied"], line["decision"]) == ("grant", DENIAL.id)

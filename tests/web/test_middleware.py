@@ -1,9 +1,13 @@
+"""What every request gets, and what a worker releases at its end."""
+
 from __future__ import annotations
 
 import pytest
 
+from service.app import Lifespan
 from service.web.messages.context import MAX_USER_AGENT
 from service.web.requests.answer import Message
+from tests.support.unstarted import unstarted
 from tests.web.driver import ask
 from tests.web.example_service import example
 
@@ -117,3 +121,44 @@ async def test_a_websocket_is_turned_away() -> None:
 
     await APP({"type": "websocket"}, receive, send)
     assert sent == [{"type": "websocket.close"}]
+
+
+class Broken(Exception):  # noqa: N818 - of no kind that the service knows
+    pass
+
+
+async def broken() -> None:
+    raise Broken
+
+
+async def test_a_part_that_can_not_end_keeps_no_other_one_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    with unstarted() as container:
+        ended: list[str] = []
+
+        async def store() -> None:
+            ended.append("store")
+
+        async def database() -> None:
+            ended.append("database")
+
+        monkeypatch.setattr(container.trail.journal, "finish", broken)
+        monkeypatch.setattr(container.trail.exporter, "finish", broken)
+        monkeypatch.setattr(container.stores.sessions, "close", store)
+        monkeypatch.setattr(container.stores.database, "close", database)
+        with pytest.raises(Broken):
+            await container.close()
+        assert ended == ["store", "database"]
+
+
+async def test_a_start_that_fails_releases_what_it_has_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    with unstarted() as container:
+        closed: list[bool] = []
+
+        async def close() -> None:
+            closed.append(True)
+
+        monkeypatch.setattr(container.stores.clock_watch, "look", broken)
+        monkeypatch.setattr(container, "close", close)
+        with pytest.raises(Broken):
+            await Lifespan(container).process_startup({}, {})
+        assert closed == [True]

@@ -1,3 +1,5 @@
+"""Entity tags: reads that answer none of what the client has, and writes that name a version."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -7,8 +9,17 @@ import pytest
 
 from service.errors import BadRequest, PreconditionFailed
 from service.web.messages.context import RequestContext
+from service.web.messages.operation_metadata import named, needs, tagged
 from service.web.messages.preconditions import answer_tag, content_tag, require_match, version_tag
 from service.web.messages.request import Request
+from service.web.messages.schema import Schema
+from service.web.requests.application import Application
+from service.web.requests.middleware import RequestMiddleware
+from service.web.requests.routes import Routes
+from tests.web.driver import ask
+from tests.web.example_service import OpenGate
+
+pytestmark = pytest.mark.anyio
 
 
 def call_with(*if_match: str) -> RequestContext:
@@ -57,3 +68,39 @@ def test_a_tag_is_answered_as_etag() -> None:
     context = call_with()
     answer_tag(context, version_tag(7))
     assert context.headers == [(b"etag", b'"7"')]
+
+
+class Thing(Schema):
+    """A thing."""
+
+    name: str
+
+
+class Forgetful:
+    """A conditional read that adds no tag."""
+
+    def __init__(self) -> None:
+        self.name = "winch"
+
+    @needs("thing:read")
+    @tagged
+    @named("readThing")
+    async def on_get(self, _context: RequestContext) -> Thing:
+        """Read a thing."""
+        return Thing(self.name)
+
+
+async def test_a_conditional_read_that_adds_no_tag_has_that_of_its_content() -> None:
+    app, thing = Application(), Forgetful()
+    Routes(app, OpenGate()).add("/api/thing", thing)
+    service = RequestMiddleware(app)
+
+    first = await ask(service, "GET", "/api/thing")
+    tag = first.header("etag")
+    again = await ask(service, "GET", "/api/thing", ("If-None-Match", str(tag)))
+    thing.name = "chain"
+    changed = await ask(service, "GET", "/api/thing", ("If-None-Match", str(tag)))
+
+    assert (first.status, first.json) == (200, {"data": {"name": "winch"}})
+    assert (again.status, again.header("etag")) == (304, tag)
+    assert (changed.status, changed.json) == (200, {"data": {"name": "chain"}})

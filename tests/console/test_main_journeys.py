@@ -1,4 +1,4 @@
-"""Files, online users and API keys: the main journey of each view."""
+"""Files, online users, API keys, checks and jobs: the main journey of each view."""
 
 from __future__ import annotations
 
@@ -153,3 +153,33 @@ def test_a_key_is_made_shown_once_works_and_is_deleted(visit: Visit, house: Hous
     page.get_by_role("dialog").get_by_role("button", name="Delete", exact=True).click()
     expect(row).to_have_count(0)
     assert httpx.get(info, headers=headers, trust_env=False).status_code == 401
+
+
+def test_findings_are_shown_to_those_who_may_see_them_and_a_job_is_run_and_paused(
+    visit: Visit, house: House
+) -> None:
+    house.member("operator", "system:doctor:read", "system:job:list", "system:job:run", "system:job:update")
+    visit.sign_in("operator")
+    page = visit.page
+    checks = page.get_by_role("link", name="All checks")
+    expect(checks).to_be_visible()
+    visit.picture("home")
+    checks.click()
+    expect(page.get_by_role("heading", name="Checks of the installation")).to_be_visible()
+    expect(page.get_by_role("listitem").filter(has_text="session store")).not_to_have_count(0)
+    visit.axe()
+    visit.picture("doctor")
+    page.evaluate("location.hash = '/jobs'")
+    page.get_by_role("button", name="Pause: file-sweep").click()
+    expect(page.get_by_role("button", name="Resume: file-sweep")).to_be_focused()
+    page.get_by_role("button", name="Run now: file-sweep").click()
+    expect(page.get_by_role("status").get_by_text("file-sweep runs now")).to_be_visible()
+    visit.axe()
+    visit.picture("jobs")
+    (job,) = [
+        entry for entry in house.api.get("/api/jobs").json()["data"]["items"] if entry["name"] == "file-sweep"
+    ]
+    assert job["paused"]
+    assert job["requestedBy"] == "operator" or job["runs"][0]["userName"] == "operator"
+    page.get_by_role("button", name="Resume: file-sweep").click()
+    expect(page.get_by_role("button", name="Pause: file-sweep")).to_be_visible()

@@ -1,9 +1,12 @@
-"""A worker that has more connections than another leaves it the next one."""
+"""How a worker shares, bounds and names its connections with the other processes of a service."""
 
 from __future__ import annotations
 
 import asyncio
 import socket
+import subprocess
+import sys
+import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -13,9 +16,11 @@ import uvicorn
 
 from service.server import acceptor
 from service.server.acceptor import Acceptor
+from service.server.children import use_short_sockets
 from service.server.http import HttpProtocol, Limits, WorkerState
 from service.server.shared_numbers import SharedNumbers
 from service.server.shares import CLOSED, Share
+from tests.support.running import ROOT
 from tests.support.waiting import eventually_here
 
 pytestmark = pytest.mark.anyio
@@ -114,3 +119,47 @@ async def test_a_connection_that_nobody_else_takes_is_accepted_all_the_same(othe
         for expected in (2, 3):
             await worker.connect()
             assert await worker.has(expected)
+
+
+PROGRAM = """
+import resource, sys
+soft, hard, wanted = map(int, sys.argv[1:])
+resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+from service.server.shares import most_connections, raise_file_limit
+from service.settings import load
+settings = load({"PORTCULLIS_CONFIG": "", "PORTCULLIS_SERVER__MAX_CONNECTIONS": str(wanted)})
+print(raise_file_limit(), resource.getrlimit(resource.RLIMIT_NOFILE)[0], most_connections(settings))
+"""
+
+
+def figures(soft: int, hard: int, requested: int) -> list[int]:
+    """Return the limit that was raised to, the one in force, and the connections, in a process of its own."""
+    words = [sys.executable, "-c", PROGRAM, str(soft), str(hard), str(requested)]
+    done = subprocess.run(
+        words, cwd=ROOT, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=True
+    )
+    return [int(word) for word in done.stdout.split()]
+
+
+@pytest.mark.parametrize(
+    ("soft", "hard", "requested", "most"),
+    [
+        (256, 512, 0, 363),
+        (256, 512, 100, 100),
+        (256, 512, 5000, 363),
+        (256, 18_000, 0, 10_000),
+        (64, 64, 0, 1),
+    ],
+)
+def test_connections_stay_below_the_limit_for_files(soft: int, hard: int, requested: int, most: int) -> None:
+    assert figures(soft, hard, requested) == [hard, hard, most]
+
+
+@pytest.mark.parametrize(("length", "moved"), [(75, False), (76, True), (300, True)])
+def test_a_temporary_folder_that_is_too_long_for_a_socket_is_not_used(
+    length: int, moved: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual = "/" + "x" * (length - 1)
+    monkeypatch.setattr(tempfile, "tempdir", usual)
+    use_short_sockets()
+    assert tempfile.gettempdir() == ("/tmp" if moved else usual)
