@@ -230,7 +230,9 @@ def test_a_login_that_is_enough_to_change_something_is_found(run: Run, folder: P
 def test_a_case_about_a_mistyped_object_is_found(run: Run, folder: Path) -> None:
     cases = folder / "policies" / "cases" / "openings.yaml"
     edit(
-        cases, "    required: []\n    reason: no_line\n\n  # Public access", "    required: []\n\n  # Public access"
+        cases,
+        "    required: []\n    reason: no_line\n\n  # Public access",
+        "    required: []\n\n  # Public access",
     )
 
     status, reported = run(policy_lint)
