@@ -6,15 +6,15 @@ and again after it: older tokens are revoked even if this process is killed in b
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from typing import Any
 
 from service.administration import change_log, user_edits
 from service.administration import user_edits as account_rules
 from service.administration.delegation import Delegation, DelegationCheck
-from service.administration.unit_of_work import unconditionally
-from service.administration.user_edits import AccountValues, Edit, NewUser
+from service.administration.unit_of_work import Saved, unconditionally
+from service.administration.user_edits import Edit, NewUser
 from service.administration.value_check import check_values
 from service.authn.password_rules import PasswordRules
 from service.authn.passwords import Passwords
@@ -50,17 +50,22 @@ class Accounts:
         self._passwords = passwords
         self._rules = rules
 
-    async def create(self, caller: Caller, new: NewUser) -> User:
-        """Create a user; raises ``ValidationFailed`` also for the password."""
-        new = replace(new, values=user_edits.created_by(caller.service, new.values))
+    async def create(self, caller: Caller, given: Mapping[str, Any]) -> Saved[User]:
+        """Create a user of the given values, ``password`` and ``role_ids``.
+
+        Raises ``ValidationFailed`` also for the password.
+        """
+        values = dict(given)
+        password, role_ids = values.pop("password", None), values.pop("role_ids", None)
+        new = NewUser(user_edits.created_by(caller.service, values), password, role_ids or ())
         password_hash = await self.hash_of(new)
         async with self._database.transaction() as connection, self._delegation.changing(connection):
             check = await self._delegation.check(connection, caller)
             made = await user_edits.add(connection, check, new, password_hash)
-            await keyed_write.made(made)
+            await keyed_write.made(Saved(made))
         target = change_log.user_target(made.user_name)
         change_log.saved(field_changes(target, {}, change_log.user_fields(made)))
-        return made
+        return Saved(made)
 
     async def hash_of(self, new: NewUser) -> str | None:
         """Return the hash of the password of ``new``, None for a service account.
@@ -81,18 +86,15 @@ class Accounts:
         return await self._passwords.hash(new.password)
 
     async def update(
-        self,
-        caller: Caller,
-        user_id: int,
-        values: AccountValues,
-        role_ids: Collection[int] | None = None,
-        match: Match = unconditionally,
-    ) -> User:
-        """Store ``values`` and, unless None, the roles; absent values are unchanged.
+        self, caller: Caller, user_id: int, given: Mapping[str, Any], match: Match = unconditionally
+    ) -> Saved[User]:
+        """Store the given values and ``role_ids``; absent values are unchanged.
 
         Raises ``NotFound``, ``PermissionDenied`` if the user holds a code that the caller lacks, and
         ``Conflict`` if no administrator would remain, also with concurrent changes.
         """
+        values = dict(given)
+        role_ids = values.pop("role_ids", None)
         check_values(UserValues, values)
         async with self._database.transaction() as connection:
             async with self._touching(connection, caller, user_id, "edit", match) as (check, target, user):
@@ -102,7 +104,7 @@ class Accounts:
         changes = change_log.edited_user(edit.before, edit.after)
         change_log.saved(changes, change_log.user_target(edit.after.user_name))
         await self._follow(edit)
-        return edit.after
+        return Saved(edit.after)
 
     async def set_status(
         self, caller: Caller, user_id: int, status: Status, match: Match = unconditionally
@@ -127,13 +129,7 @@ class Accounts:
             await self._follow_status(target, user.user_name, status)
         return saved
 
-    async def edit_profile(
-        self, caller: Caller, values: AccountValues, match: Match = unconditionally
-    ) -> User:
-        """Store the caller's own profile; ``values`` has no user name and no status."""
-        return await self.update(caller, caller.user_id, values, match=match)
-
-    async def delete(self, caller: Caller, user_id: int, match: Match = unconditionally) -> None:
+    async def delete(self, caller: Caller, user_id: int, match: Match = unconditionally) -> Saved[None]:
         """Delete a user and end all sessions; raises the refusals of ``update``.
 
         The id is never used again, so its tokens are not valid for a later user with the same name.
@@ -146,6 +142,7 @@ class Accounts:
         change_log.saved(field_changes(name, change_log.user_fields(user), {}))
         await self._revocations.settle(target)  # a ban without an end would stay in the store for ever
         await self._revocations.end_sessions(target)
+        return Saved(None)
 
     async def _follow(self, edit: Edit) -> None:
         if edit.before.status != edit.after.status:

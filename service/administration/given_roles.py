@@ -27,7 +27,6 @@ class Given:
         return self.menu_ids is not None or self.permissions is not None
 
 
-NOTHING_SAID: Final = Given()
 NO_BUTTON: Final = "There is no such Button"
 
 

@@ -26,12 +26,14 @@ Known = Mapping[int, Menu]
 _NOT_HELD: Final = "The Button carries a permission that you do not hold"
 
 
-async def create(unit: UnitOfWork, menu_type: MenuType, values: MenuValues) -> Menu:
-    """Create a menu.
+async def create(unit: UnitOfWork, given: Mapping[str, Any]) -> Menu:
+    """Create a menu of the ``menu_type`` and with the fields of ``MenuValues`` that are given.
 
     Raises ``ValidationFailed``, ``Conflict`` for a code that another Button has, and ``RateLimited`` while
     too many bit positions wait.
     """
+    menu_type, fields = _parts(given)
+    values = MenuValues(**fields)
     check_record(values)
     _check_type(menu_type, values)
     await _require(unit, values.auth_mark)
@@ -39,29 +41,25 @@ async def create(unit: UnitOfWork, menu_type: MenuType, values: MenuValues) -> M
     known = await _check_place(unit.connection, None, values.parent_id)
     parent = _title(known, values.parent_id)
     saved = await menu_writes.create(unit.connection, menu_type, values, _asking(unit))
-    fields = change_log.menu_fields(saved, parent)
-    unit.changes += field_changes(change_log.menu_target(saved), {}, fields)
+    unit.changes += field_changes(change_log.menu_target(saved), {}, change_log.menu_fields(saved, parent))
     return saved
 
 
 async def update(
-    unit: UnitOfWork,
-    menu_id: int,
-    menu_type: MenuType | None,
-    given: Mapping[str, Any],
-    match: Callable[[Menu], None],
+    unit: UnitOfWork, menu_id: int, given: Mapping[str, Any], match: Callable[[Menu], None]
 ) -> Menu:
     """Store the given fields of ``MenuValues``; absent fields are unchanged.
 
-    ``menu_type`` is the current one, or None. The rules are those of the menu as it will be.
+    A ``menu_type`` that is given must be the current one. The rules are those of the menu as it will be.
     Raises ``NotFound``, ``ValidationFailed``, ``Conflict`` for a code of another Button, and ``RateLimited``
     like ``create``.
     """
-    check_values(MenuValues, given)
+    menu_type, changed = _parts(given)
+    check_values(MenuValues, changed)
     before = await _for_change(unit, menu_id, match)
     if menu_type not in (None, before.menu_type):
         raise ValidationFailed(("menuType", "The type of a menu can't change"))
-    values = merged(MenuValues, before, given)
+    values = merged(MenuValues, before, changed)
     _check_type(before.menu_type, values)
     await _require(unit, values.auth_mark)
     known: Known = {}
@@ -86,6 +84,12 @@ async def delete(unit: UnitOfWork, menu_id: int, match: Callable[[Menu], None]) 
         raise _in_use(uses)
     await menu_writes.delete(unit.connection, before, _asking(unit))
     unit.changes += field_changes(change_log.menu_target(before), change_log.menu_fields(before), {})
+
+
+def _parts(given: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Return the type, None if it is not given, and the fields of ``MenuValues``."""
+    fields = dict(given)
+    return fields.pop("menu_type", None), fields
 
 
 async def _for_change(unit: UnitOfWork, menu_id: int, match: Callable[[Menu], None]) -> Menu:

@@ -30,11 +30,13 @@ Match = Callable[[Resource], None]
 """Raises ``PreconditionFailed`` if the resource has changed since the caller read it."""
 
 
-async def create(unit: UnitOfWork, values: ResourceValues) -> Resource:
-    """Register a resource; raises ``Conflict`` if another one has the same requests.
+async def create(unit: UnitOfWork, given: Mapping[str, Any]) -> Resource:
+    """Register a resource with the given fields of ``ResourceValues``.
 
-    ``ValidationFailed`` for an unknown service, and for a path that resources of the service can't have.
+    Raises ``Conflict`` if another one has the same requests, and ``ValidationFailed`` for an unknown service
+    and for a path that resources of the service can't have.
     """
+    values = ResourceValues(**given)
     check_record(values)
     router = await router_of(unit.connection, values.service)
     unit.check.require_service("create", router.name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from service.administration import resource_edits
 from service.administration.openapi import Imported, Operations
@@ -85,7 +85,7 @@ class ResourceImport:
                 values = ResourceValues(
                     operation.name, code, operation.method, operation.path, None, False, service
                 )
-                await resource_edits.create(unit, values)
+                await resource_edits.create(unit, asdict(values))
         return plan, unit.policy
 
 

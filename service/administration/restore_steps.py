@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal, Protocol
 
 from service.administration import menu_edits, resource_edits, service_edits
@@ -75,7 +75,7 @@ class CreateButton:
 
     async def make(self, unit: UnitOfWork, record_id: int) -> int | None:  # noqa: ARG002 - there is none yet
         """Make it; raises as ``edits.create``."""
-        return (await menu_edits.create(unit, "Button", self.values)).id
+        return (await menu_edits.create(unit, {"menu_type": "Button", **asdict(self.values)})).id
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +96,8 @@ class UpdateButton:
 
     async def make(self, unit: UnitOfWork, record_id: int) -> int | None:
         """Make it; raises as ``edits.update``."""
-        given = {"auth_mark": self.code, "enabled": self.enabled}
-        await menu_edits.update(unit, record_id, "Button", given, unconditionally)
+        given = {"menu_type": "Button", "auth_mark": self.code, "enabled": self.enabled}
+        await menu_edits.update(unit, record_id, given, unconditionally)
         return None
 
 
@@ -132,7 +132,7 @@ class CreateResource:
 
     async def make(self, unit: UnitOfWork, record_id: int) -> int | None:  # noqa: ARG002 - there is none yet
         """Make it; raises as ``edits.create``."""
-        return (await resource_edits.create(unit, self.values)).id
+        return (await resource_edits.create(unit, asdict(self.values))).id
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +217,7 @@ class CreateService:
 
     async def make(self, unit: UnitOfWork, record_id: int) -> int | None:  # noqa: ARG002 - there is none yet
         """Make it; raises as ``edits.create``."""
-        return (await service_edits.create(unit, self.name, self.values)).id
+        return (await service_edits.create(unit, {"name": self.name, **asdict(self.values)})).id
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,7 +273,8 @@ class OpenUp:
 
     async def make(self, unit: UnitOfWork, record_id: int) -> int | None:
         """Make it; raises as ``edits.open_up``."""
-        await service_edits.open_up(unit, split_object(self.name)[0], record_id or None, self.code)
+        given = {"service": split_object(self.name)[0], "resource_id": record_id or None, "code": self.code}
+        await service_edits.open_up(unit, given)
         return None
 
 
@@ -290,7 +291,7 @@ class Close:
 
     async def make(self, unit: UnitOfWork, record_id: int) -> int | None:
         """Make it; raises as ``edits.close``."""
-        await service_edits.close(unit, record_id)
+        await service_edits.close(unit, record_id, unconditionally)
         return None
 
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from service.administration import change_log
-from service.administration.given_roles import NOTHING_SAID, Given, menus_of
+from service.administration.given_roles import Given, menus_of
 from service.administration.unit_of_work import UnitOfWork, unconditionally
 from service.administration.value_check import check_record, check_values
-from service.errors import Conflict
+from service.errors import Conflict, ValidationFailed
 from service.kernel.change_record import FieldChange, field_changes, values_change
 from service.kernel.keyed_write import authorized
 from service.records import role_rights, roles
@@ -21,16 +21,20 @@ NAMED: Final = 5
 """The number of users of a role that a refusal lists."""
 
 
-async def create(unit: UnitOfWork, role_code: str, values: RoleValues, given: Given = NOTHING_SAID) -> Role:
-    """Create a role, which gives what is ``given``, and nothing otherwise.
+async def create(unit: UnitOfWork, given: Mapping[str, Any]) -> Role:
+    """Create a role with the ``role_code`` and the fields of ``RoleValues`` that are given.
 
-    Raises ``ValidationFailed``, and ``Conflict`` for a taken name or code.
+    It gives the ``menu_ids`` and ``permissions``, and nothing without them. Raises ``ValidationFailed``, and
+    ``Conflict`` for a taken name or code.
     """
+    fields, gives = _parts(given)
+    role_code = fields.pop("role_code")
+    values = RoleValues(**fields)
     check_record(values)
     menu_ids: Sequence[int] = ()
-    if given:
+    if gives:
         unit.require_request("PUT", _GIVING, 0)  # the id comes with the role
-        menu_ids = await menus_of(unit.connection, given, ())
+        menu_ids = await menus_of(unit.connection, gives, ())
         await unit.check.require_menus(unit.connection, menu_ids)
     authorized()
     made = await roles.create(unit.connection, role_code, values)
@@ -43,26 +47,27 @@ async def create(unit: UnitOfWork, role_code: str, values: RoleValues, given: Gi
 
 
 async def update(
-    unit: UnitOfWork,
-    role_id: int,
-    values: Mapping[str, Any],
-    match: Callable[[Role], None],
-    given: Given = NOTHING_SAID,
+    unit: UnitOfWork, role_id: int, given: Mapping[str, Any], match: Callable[[Role], None]
 ) -> Role:
-    """Store the given fields of ``RoleValues``, and what is ``given``; all else is unchanged.
+    """Store the given fields of ``RoleValues``, ``menu_ids`` and ``permissions``; all else is unchanged.
 
-    Raises ``NotFound``, ``ValidationFailed``, and ``Conflict`` for a taken name.
+    A ``role_code`` that is given must be the current one. Raises ``NotFound``, ``ValidationFailed``, and
+    ``Conflict`` for a taken name.
     """
+    values, gives = _parts(given)
+    role_code = values.pop("role_code", None)
     check_values(RoleValues, values)
     before, _ = await _for_change(unit, role_id, match)
+    if role_code not in (None, before.role_code):
+        raise ValidationFailed(("roleCode", "The code of a role can't be changed"))
     saved = await roles.update(unit.connection, role_id, values)
     fields = (change_log.role_fields(role) for role in (before, saved))
     unit.changes += field_changes(change_log.role_target(saved.role_code), *fields)
     if saved.enabled != before.enabled:
         unit.refreshing.update(await role_rights.in_role(unit.connection, role_id))
-    if given:
+    if gives:
         unit.require_request("PUT", _GIVING, role_id)
-        await set_menus(unit, role_id, given, unconditionally)
+        await set_menus(unit, role_id, gives, unconditionally)
     return saved
 
 
@@ -97,6 +102,12 @@ async def set_menus(
         unit.refreshing.update(await role_rights.in_role(unit.connection, role_id))
         unit.changes += _given_changes(target, before, saved)
     return saved
+
+
+def _parts(given: Mapping[str, Any]) -> tuple[dict[str, Any], Given]:
+    """Return the fields of the role itself, and what it is to give."""
+    fields = dict(given)
+    return fields, Given(fields.pop("menu_ids", None), fields.pop("permissions", None))
 
 
 async def _for_change(unit: UnitOfWork, role_id: int, match: Callable[[Role], None]) -> tuple[Role, set[str]]:

@@ -16,18 +16,21 @@ from service.kernel.keyed_write import authorized
 from service.kernel.services import PORTCULLIS, is_other_service
 from service.records import openings, resources, services
 from service.records.database.row_mapper import merged
-from service.records.openings import Opening, OpenTo
+from service.records.openings import Opening
 from service.records.services import ServiceValues, StoredService
 
 Match = Callable[[StoredService], None]
 """Raises ``PreconditionFailed`` if the service has changed since the caller read it."""
 
 
-async def create(unit: UnitOfWork, name: str, values: ServiceValues) -> StoredService:
-    """Register another service.
+async def create(unit: UnitOfWork, given: Mapping[str, Any]) -> StoredService:
+    """Register another service with the ``name`` and the fields of ``ServiceValues`` that are given.
 
     ``Conflict`` if there is one of that name, ``ValidationFailed`` for a name that it can't have.
     """
+    fields = dict(given)
+    name = fields.pop("name")
+    values = ServiceValues(**fields)
     if not is_other_service(name):
         raise ValidationFailed(
             ("name", f"{PORTCULLIS} is this service, and names match [a-z][a-z0-9-]{{0,31}}")
@@ -81,12 +84,15 @@ async def delete(unit: UnitOfWork, service_id: int, match: Match) -> None:
     )
 
 
-async def open_up(unit: UnitOfWork, service: str, resource_id: int | None, code: OpenTo) -> Opening:
-    """Open a resource of another service, or with None what is not registered there.
+async def open_up(unit: UnitOfWork, given: Mapping[str, Any]) -> Opening:
+    """Open a resource of another ``service`` to a ``code``, or what is not registered there.
+
+    ``resource_id`` is None for the latter.
 
     Raises ``PermissionDenied`` also if the resource is bound and the caller does not reach it,
     ``ValidationFailed`` for an unknown service or resource, and ``Conflict`` if it is open already.
     """
+    service, resource_id = given["service"], given["resource_id"]
     if service == PORTCULLIS:
         raise ValidationFailed(("service", "Public access to this service is given by its files only"))
     await router_of(unit.connection, service)
@@ -98,14 +104,15 @@ async def open_up(unit: UnitOfWork, service: str, resource_id: int | None, code:
         unit.targets.append(change_log.resource_target(matches[0]))
         await require_reach(unit.connection, unit.check, [resource_id])
     authorized()
-    saved = await openings.create(unit.connection, service, resource_id, code)
+    saved = await openings.create(unit.connection, service, resource_id, given["code"])
     unit.changes += field_changes(change_log.opening_target(saved), {}, {"code": saved.code})
     return saved
 
 
-async def close(unit: UnitOfWork, opening_id: int) -> None:
+async def close(unit: UnitOfWork, opening_id: int, match: Callable[[Opening], None]) -> None:
     """Delete an opening; ``NotFound``, and ``PermissionDenied`` as for ``open_up``."""
     before = await openings.read(unit.connection, opening_id)
+    match(before)
     change_log.concerns(change_log.opening_target(before))
     unit.check.require_service("open", before.service)
     if before.resource_id is not None:

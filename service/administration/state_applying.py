@@ -31,11 +31,8 @@ from service.kernel.identity import Caller
 from service.kernel.names import name_key
 from service.kernel.services import split_object
 from service.records import openings
-from service.records.menus import MenuType, MenuValues
+from service.records.menus import MenuType
 from service.records.openings import OpenTo
-from service.records.resources import ResourceValues
-from service.records.roles import RoleValues
-from service.records.services import ServiceValues
 
 WITHIN: Final = 600.0
 """Seconds that the transaction may take: a thousand new resources take up to a minute on a busy machine."""
@@ -161,10 +158,11 @@ class _Application:
         if edit.before is None:
             self._unit.require_request("POST", "/api/menu")
             menu_type: MenuType = "Menu" if code is None else "Button"
-            self._note(edit, (await menu_edits.create(self._unit, menu_type, MenuValues(**values))).id)
+            given = {"menu_type": menu_type, **values}
+            self._note(edit, (await menu_edits.create(self._unit, given)).id)
         else:
             self._unit.require_request("PUT", "/api/menu/{id}", self._id(edit))
-            await menu_edits.update(self._unit, self._id(edit), None, values, unconditionally)
+            await menu_edits.update(self._unit, self._id(edit), values, unconditionally)
 
     async def _resource(self, edit: Edit, item: ResourceState) -> None:
         service, route = split_object(edit.key)
@@ -173,7 +171,7 @@ class _Application:
         before = edit.before if isinstance(edit.before, ResourceState) else None
         if before is None:
             self._unit.require_request("POST", "/api/resource")
-            self._note(edit, (await resource_edits.create(self._unit, ResourceValues(**values))).id)
+            self._note(edit, (await resource_edits.create(self._unit, values)).id)
         elif edit.key != edit.old_key or replace(before, buttons=item.buttons, opened=item.opened) != item:
             self._unit.require_request("PUT", "/api/resource/{id}", self._id(edit))
             await resource_edits.update(self._unit, self._id(edit), values, unconditionally)
@@ -188,7 +186,7 @@ class _Application:
         before = edit.before if isinstance(edit.before, ServiceState) else None
         if before is None:
             self._unit.require_request("POST", "/api/service")
-            self._note(edit, (await service_edits.create(self._unit, edit.key, ServiceValues(**values))).id)
+            self._note(edit, (await service_edits.create(self._unit, {"name": edit.key, **values})).id)
         elif replace(before, opened=item.opened) != item:
             self._unit.require_request("PUT", "/api/service/{id}", self._id(edit))
             await service_edits.update(self._unit, self._id(edit), values, unconditionally)
@@ -203,17 +201,18 @@ class _Application:
         stored = await openings.of(self._unit.connection, service, resource_id)
         if stored is not None:
             self._unit.require_request("DELETE", "/api/opening/{id}", stored.id)
-            await service_edits.close(self._unit, stored.id)
+            await service_edits.close(self._unit, stored.id, unconditionally)
         if after is not None:
             self._unit.require_request("POST", "/api/opening")
-            await service_edits.open_up(self._unit, service, resource_id, after)
+            given = {"service": service, "resource_id": resource_id, "code": after}
+            await service_edits.open_up(self._unit, given)
 
     async def _role(self, edit: Edit, item: RoleState) -> None:
         values = values_of("role", item)
         before = edit.before if isinstance(edit.before, RoleState) else None
         if before is None:
             self._unit.require_request("POST", "/api/role")
-            made = await role_edits.create(self._unit, edit.key, RoleValues(**values))
+            made = await role_edits.create(self._unit, {"role_code": edit.key, **values})
             self._note(edit, made.id)
         elif replace(before, menus=item.menus, buttons=item.buttons) != item:
             self._unit.require_request("PUT", "/api/role/{id}", self._id(edit))

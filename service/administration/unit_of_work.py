@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 from service.administration import change_log
 from service.administration.delegation import Delegation, DelegationCheck, keeping_an_administrator
@@ -24,6 +24,17 @@ OF_ROLES_WITHIN: Final = 10.0
 
 def unconditionally(_stored: object) -> None:
     """Accept any stored record, as ``match`` of an edit that was planned in the same transaction."""
+
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class Saved(Generic[R]):
+    """What was saved, and the policy that is in force with it; None if the change publishes nothing."""
+
+    record: R
+    policy: Policy | None = None
 
 
 @dataclass(slots=True)
@@ -51,11 +62,11 @@ class UnitOfWork:
         In a unit that publishes, the answer is made once there is a policy, which is the other part of it.
         """
         if (change := self.change) is None:
-            await keyed_write.made(record)
+            await keyed_write.made(Saved(record))
             return
 
         async def published() -> None:
-            await keyed_write.made(record, change.policy)
+            await keyed_write.made(Saved(record, change.policy))
 
         change.before_commit(published)
 

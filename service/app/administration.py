@@ -7,17 +7,13 @@ from dataclasses import dataclass
 from service.administration.accounts import Accounts
 from service.administration.api_keys import ApiKeys
 from service.administration.bans import Bans
+from service.administration.changes import MENUS, OPENINGS, RESOURCES, ROLES, SERVICES, Changes
 from service.administration.delegation import Delegation
 from service.administration.keyed_writes import Fingerprints, KeyedWrites
 from service.administration.kicks import Kicks
-from service.administration.menus import MenuChanges
-from service.administration.openings import OpeningChanges
 from service.administration.password_reset import PasswordReset
 from service.administration.policy_restore import PolicyRestore
-from service.administration.resources import ResourceChanges
 from service.administration.role_import import RoleImport
-from service.administration.roles import RoleChanges
-from service.administration.services import ServiceChanges
 from service.administration.unit_of_work import UnitsOfWork
 from service.administration.user_import import UserImport
 from service.app.audit_trail import Trail
@@ -37,12 +33,12 @@ class Administration:
     kicks: Kicks
     password_reset: PasswordReset
     user_import: UserImport
-    roles: RoleChanges
+    roles: Changes
     role_import: RoleImport
-    menus: MenuChanges
-    resources: ResourceChanges
-    services: ServiceChanges
-    openings: OpeningChanges
+    menus: Changes
+    resources: Changes
+    services: Changes
+    openings: Changes
     restore: PolicyRestore
     keyed_writes: KeyedWrites
 
@@ -64,12 +60,12 @@ def make(
         kicks=Kicks(database, delegation, sign_in.sessions),
         password_reset=PasswordReset(delegation, sign_in.password_change),
         user_import=UserImport(database, delegation, revocations, passwords, rules),
-        roles=RoleChanges(units),
+        roles=Changes(units, ROLES),
         role_import=RoleImport(database, delegation, revocations),
-        menus=MenuChanges(units),
-        resources=ResourceChanges(units),
-        services=ServiceChanges(units),
-        openings=OpeningChanges(units),
+        menus=Changes(units, MENUS),
+        resources=Changes(units, RESOURCES),
+        services=Changes(units, SERVICES),
+        openings=Changes(units, OPENINGS),
         restore=PolicyRestore(units, policy.past.seals),
         keyed_writes=KeyedWrites(database, fingerprints),
     )

@@ -189,32 +189,39 @@ def _add_resources(routes: Routes, container: Container) -> None:
     database = container.stores.database
     live = container.policy.live
     changes = container.administration
-    routes.add("/api/resource/list", resources.ResourceList(database, live))
-    routes.add("/api/resource", resources.Resources(changes.resources))
-    routes.add("/api/resource/{id}", resources.OneResource(database, live, changes.resources))
-    routes.add("/api/resource/{id}/enabled", resources.ResourceState(changes.resources))
-    routes.add("/api/resource/{id}/buttons", bindings.ResourceButtons(database, live, changes.resources))
-    routes.add("/api/service/list", services.ServiceList(database, live))
-    routes.add("/api/service", services.Services(changes.services))
-    routes.add("/api/service/{id}", services.OneService(database, live, changes.services))
-    routes.add("/api/opening/list", openings.OpeningList(database, live))
-    routes.add("/api/opening", openings.Openings(changes.openings))
-    routes.add("/api/opening/{id}", openings.OneOpening(database, live, changes.openings))
+    resource = database, live, changes.resources
+    service = database, live, changes.services
+    opening = database, live, changes.openings
+    routes.add("/api/resource/list", resources.ResourceList(*resource))
+    routes.add("/api/resource", resources.Resources(*resource))
+    routes.add("/api/resource/{id}", resources.OneResource(*resource))
+    routes.add("/api/resource/{id}/enabled", resources.ResourceState(*resource))
+    routes.add("/api/resource/{id}/buttons", bindings.ResourceButtons(*resource))
+    routes.add("/api/service/list", services.ServiceList(*service))
+    routes.add("/api/service", services.Services(*service))
+    routes.add("/api/service/{id}", services.OneService(*service))
+    routes.add("/api/opening/list", openings.OpeningList(*opening))
+    routes.add("/api/opening", openings.Openings(*opening))
+    routes.add("/api/opening/{id}", openings.OneOpening(*opening))
 
 
 def _add_menus_and_roles(routes: Routes, container: Container) -> None:
     database, changes = container.stores.database, container.administration
-    routes.add("/api/menu/mine", own_menus.MenuMine(database, container.policy.live))
-    routes.add("/api/menu/list", menus.MenuList(database))
-    routes.add("/api/menu", menus.Menus(changes.menus))
-    routes.add("/api/menu/{id}", menus.OneMenu(database, changes.menus))
-    routes.add("/api/menu/{id}/resources", bindings.ButtonResources(database, changes.resources))
-    routes.add("/api/role/list", roles.RoleList(database))
-    routes.add("/api/role", roles.Roles(changes.roles))
+    live = container.policy.live
+    menu = database, live, changes.menus
+    role = database, live, changes.roles
+    resource = database, live, changes.resources
+    routes.add("/api/menu/mine", own_menus.MenuMine(database, live))
+    routes.add("/api/menu/list", menus.MenuList(*menu))
+    routes.add("/api/menu", menus.Menus(*menu))
+    routes.add("/api/menu/{id}", menus.OneMenu(*menu))
+    routes.add("/api/menu/{id}/resources", bindings.ButtonResources(*resource))
+    routes.add("/api/role/list", roles.RoleList(*role))
+    routes.add("/api/role", roles.Roles(*role))
     routes.add("/api/role/export", role_tables.RoleExport(database))
     routes.add("/api/role/import", role_tables.RoleTableImport(changes.role_import))
-    routes.add("/api/role/{id}", roles.OneRole(database, changes.roles))
-    routes.add("/api/role/{id}/permissions", roles.RolePermissions(database, changes.roles))
+    routes.add("/api/role/{id}", roles.OneRole(*role))
+    routes.add("/api/role/{id}/permissions", roles.RolePermissions(*role))
 
 
 def _add_logs(routes: Routes, container: Container) -> None:
@@ -246,13 +253,14 @@ def _add_own_account(routes: Routes, container: Container) -> None:
 
 def _add_users(routes: Routes, container: Container) -> None:
     database, changes = container.stores.database, container.administration
-    routes.add("/api/user/list", users.UserList(database))
-    routes.add("/api/user", users.Users(changes.accounts))
+    user = database, container.policy.live, changes.accounts
+    routes.add("/api/user/list", users.UserList(*user))
+    routes.add("/api/user", users.Users(*user))
     routes.add("/api/user/export", user_tables.UserExport(database))
     routes.add("/api/user/import", user_tables.UserTableImport(changes.user_import))
-    routes.add("/api/user/{id}", users.OneUser(database, changes.accounts))
+    routes.add("/api/user/{id}", users.OneUser(*user))
     routes.add("/api/user/{id}/password", account_state.UserPassword(changes.password_reset))
-    routes.add("/api/user/{id}/status", account_state.UserStatus(changes.accounts))
+    routes.add("/api/user/{id}/status", account_state.UserStatus(*user))
     routes.add("/api/user/{id}/keys", api_keys.UserKeys(changes.api_keys))
     routes.add("/api/user/{id}/keys/{key_id}", api_keys.OneUserKey(changes.api_keys))
 

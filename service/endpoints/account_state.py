@@ -8,16 +8,16 @@ from msgspec import Meta
 
 from service.administration.accounts import Accounts
 from service.administration.password_reset import PasswordReset
-from service.errors import Conflict, NotFound, PreconditionFailed
+from service.endpoints.record_endpoints import RecordEndpoint
+from service.endpoints.users import USER
+from service.errors import Conflict, NotFound
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import (
-    dry_run,
     example_body,
     logged,
     named,
     needs,
     refuses,
-    tagged,
 )
 from service.web.messages.preconditions import answer_tag, unchanged, version_tag
 from service.web.messages.schema import Schema
@@ -55,24 +55,21 @@ class StatusOrder(Schema):
     status: Literal["enabled", "disabled"]
 
 
-class UserStatus:
+class UserStatus(RecordEndpoint[Accounts]):
     """``/api/user/{id}/status``."""
 
-    def __init__(self, accounts: Accounts) -> None:
-        self._accounts = accounts
-
-    @needs("system:user:update")
-    @dry_run
-    @logged("user", "set the status", "UPDATE")
-    @refuses(NotFound, Conflict, PreconditionFailed)
-    @example_body({"status": "enabled"})
-    @tagged
-    @named("setUserStatus")
+    @USER.sets(
+        "set the status",
+        "setUserStatus",
+        "system:user:update",
+        refuses=[Conflict],
+        example={"status": "enabled"},
+    )
     async def on_put(self, context: RequestContext, id: int, body: StatusOrder) -> None:
         """Enable or disable a user.
 
         Disabling ends all sessions. Enabling lifts no ban. Callers can't disable themselves or change users
         who hold more permissions than they do.
         """
-        saved = await self._accounts.set_status(context.user, id, body.status, unchanged(context))
+        saved = await self.changes.set_status(context.user, id, body.status, unchanged(context))
         answer_tag(context, version_tag(saved.version))

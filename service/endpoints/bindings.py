@@ -7,21 +7,18 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from service.administration.resources import ResourceChanges
-from service.authz.publishing.live import LivePolicy
+from service.administration import resource_edits
+from service.administration.changes import Changes
+from service.endpoints.record_endpoints import RecordEndpoint, in_force
+from service.endpoints.resources import RESOURCE
 from service.endpoints.shown_services import require_shown
-from service.errors import NotFound, PreconditionFailed
+from service.errors import NotFound
 from service.records import bindings, menus, resources
-from service.records.database.transactions import Database
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import (
-    dry_run,
-    example_body,
     example_parameters,
-    logged,
     named,
     needs,
-    publishes,
     refuses,
     tagged,
 )
@@ -91,13 +88,8 @@ class ResourceIds(Schema):
     resource_ids: Annotated[list[Id], Meta(max_length=MOST)]
 
 
-class ResourceButtons:
+class ResourceButtons(RecordEndpoint[Changes]):
     """``/api/resource/{id}/buttons``."""
-
-    def __init__(self, database: Database, live: LivePolicy, changes: ResourceChanges) -> None:
-        self._database = database
-        self._live = live
-        self._changes = changes
 
     @needs("system:resource:list", "system:service:resources")
     @refuses(NotFound)
@@ -105,45 +97,43 @@ class ResourceButtons:
     @named("getResourceButtons")
     async def on_get(self, context: RequestContext, id: int) -> ButtonsOfResource:
         """Read the Buttons that open a resource."""
-        async with self._database.snapshot() as connection:
+        async with self.database.snapshot() as connection:
             stored = await resources.read(connection, id)
-            require_shown(context, self._live, stored.service)
+            require_shown(context, self.live, stored.service)
             buttons = await bindings.buttons_of(connection, id)
         shown = _buttons(buttons)
         answer_tag(context, content_tag(shown))
         return shown
 
-    @needs("system:resource:bind", "system:service:resources")
-    @dry_run
-    @logged("resource", "bind", "UPDATE")
-    @publishes
-    @refuses(NotFound, PreconditionFailed)
-    @example_body({"menuIds": [14]})
-    @tagged
-    @named("setResourceButtons")
+    @RESOURCE.sets(
+        "bind",
+        "setResourceButtons",
+        "system:resource:bind",
+        "system:service:resources",
+        example={"menuIds": [14]},
+    )
     async def on_put(self, context: RequestContext, body: ButtonIds, id: int) -> SavedButtons:
         """Replace the Buttons that open a resource.
 
         An empty list opens it to everybody who is logged in, and closes a resource of another service.
         Callers can't add or remove a Button whose code they lack, and must hold one code of a bound resource.
         """
-        buttons, context.policy = await self._changes.bind_buttons(
+
+        def match(before: Sequence[menus.Button]) -> None:
+            require_match(context, content_tag(_buttons(before)))
+
+        saved = await self.changes.make(
             context.user,
-            id,
-            body.menu_ids,
-            lambda before: require_match(context, content_tag(_buttons(before))),
+            f"Buttons of resource {id} replaced",
+            lambda unit: resource_edits.bind_buttons(unit, id, body.menu_ids, match),
         )
-        shown = _buttons(buttons)
+        shown = _buttons(saved.record)
         answer_tag(context, content_tag(shown))
-        return SavedButtons(shown.menu_ids, shown.buttons, context.policy.revision)
+        return SavedButtons(shown.menu_ids, shown.buttons, in_force(context, saved))
 
 
-class ButtonResources:
+class ButtonResources(RecordEndpoint[Changes]):
     """``/api/menu/{id}/resources``."""
-
-    def __init__(self, database: Database, changes: ResourceChanges) -> None:
-        self._database = database
-        self._changes = changes
 
     @needs("system:menu:list")
     @refuses(NotFound)
@@ -152,21 +142,14 @@ class ButtonResources:
     @named("getButtonResources")
     async def on_get(self, context: RequestContext, id: int) -> ResourcesOfButton:
         """Read the resources that a Button opens."""
-        async with self._database.snapshot() as connection:
+        async with self.database.snapshot() as connection:
             await menus.button(connection, id)
             bound = await bindings.resources_of(connection, id)
         shown = _resources(bound)
         answer_tag(context, content_tag(shown))
         return shown
 
-    @needs("system:resource:bind")
-    @dry_run
-    @logged("resource", "bind", "UPDATE")
-    @publishes
-    @refuses(NotFound, PreconditionFailed)
-    @example_body({"resourceIds": [1]})
-    @tagged
-    @named("setButtonResources")
+    @RESOURCE.sets("bind", "setButtonResources", "system:resource:bind", example={"resourceIds": [1]})
     async def on_put(self, context: RequestContext, body: ResourceIds, id: int) -> SavedResources:
         """Replace the resources that a Button opens.
 
@@ -174,15 +157,18 @@ class ButtonResources:
         another service. Callers must hold the
         code of the Button, and one code of each bound resource that is added.
         """
-        bound, context.policy = await self._changes.bind_resources(
+
+        def match(before: Sequence[resources.Resource]) -> None:
+            require_match(context, content_tag(_resources(before)))
+
+        saved = await self.changes.make(
             context.user,
-            id,
-            body.resource_ids,
-            lambda before: require_match(context, content_tag(_resources(before))),
+            f"resources of Button {id} replaced",
+            lambda unit: resource_edits.bind_resources(unit, id, body.resource_ids, match),
         )
-        shown = _resources(bound)
+        shown = _resources(saved.record)
         answer_tag(context, content_tag(shown))
-        return SavedResources(shown.resource_ids, shown.resources, context.policy.revision)
+        return SavedResources(shown.resource_ids, shown.resources, in_force(context, saved))
 
 
 def _buttons(buttons: Sequence[menus.Button]) -> ButtonsOfResource:

@@ -2,44 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from msgspec import Meta
 
+from service.administration.changes import Changes
 from service.administration.menu_tree import MAX_DEPTH
-from service.administration.menus import MenuChanges
-from service.authz.engine.policy import Policy
-from service.errors import Conflict, NotFound, PreconditionFailed, RateLimited
+from service.endpoints.record_endpoints import RecordEndpoint, RecordKind
+from service.errors import Conflict, RateLimited
 from service.kernel.value_rules import SHORT_LINE, SORT, bounds_of
 from service.records import menus
-from service.records.database.transactions import Database
-from service.web.messages.change_answers import published_answer
-from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import (
-    created,
-    dry_run,
-    example_body,
-    idempotent,
-    logged,
-    named,
-    needs,
-    publishes,
-    refuses,
-    tagged,
-)
 from service.web.messages.partial_bodies import MergePatch, patch_of, replacement_of
-from service.web.messages.preconditions import answer_tag, unchanged, version_tag
 from service.web.messages.record_schemas import answer_of, body_of, filters_of
 from service.web.messages.schema import (
     Id,
     Moment,
-    Page,
     PageQuery,
-    Published,
     Revision,
     Schema,
     UpdatedBy,
-    page_answer,
     sort_keys,
 )
 
@@ -101,78 +82,58 @@ class MenuQuery(PageQuery):
     sort: Annotated[str, sort_keys("MenuSort", menus.SORTS)] = "id"
 
 
-def answer(context: RequestContext, saved: menus.Menu, policy: Policy) -> SavedMenuAnswer:
-    """Return a saved menu, with its ``ETag`` and the policy that follows."""
-    return published_answer(context, SavedMenuAnswer, saved, policy)
+MENU: Final = RecordKind(
+    noun="menu",
+    shown=Menu,
+    saved=SavedMenuAnswer,
+    page=menus.page,
+    read=menus.read,
+    matching=menus.MenuFilter,
+)
 
 
-class MenuList:
+class MenuList(RecordEndpoint[Changes]):
     """``/api/menu/list``."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    @needs("system:menu:list")
-    @named("listMenus")
-    async def on_get(self, context: RequestContext, query: MenuQuery) -> Page[Menu]:
-        """List Menus and Buttons; `parentId` is the position in the tree."""
-        criteria = query.filter(menus.MenuFilter)
-        async with self._database.snapshot() as connection:
-            listed = await menus.page(connection, criteria, page=query.page, size=query.size, sort=query.sort)
-        return page_answer(query, listed, Menu)
+    on_get = MENU.lists(
+        MenuQuery,
+        "List Menus and Buttons; `parentId` is the position in the tree.",
+        "system:menu:list",
+    )
 
 
-class Menus:
+class Menus(RecordEndpoint[Changes]):
     """``/api/menu``."""
 
-    def __init__(self, changes: MenuChanges) -> None:
-        self._changes = changes
-
-    @created("/api/menu/{id}")
-    @idempotent(answer)
-    @needs("system:menu:create")
-    @dry_run
-    @logged("menu", "create", "INSERT")
-    @publishes
-    @refuses(Conflict, RateLimited)
-    @example_body(
-        {"menuType": "Menu", "title": "Reports", "path": "/reports", "component": "reports/index", "sort": 10}
+    on_post = MENU.creates(
+        NewMenu,
+        "Create a Menu, or a Button with a permission code that the caller holds.",
+        "system:menu:create",
+        refuses=[RateLimited],
+        example={
+            "menuType": "Menu",
+            "title": "Reports",
+            "path": "/reports",
+            "component": "reports/index",
+            "sort": 10,
+        },
     )
-    @tagged
-    @named("createMenu")
-    async def on_post(self, context: RequestContext, body: NewMenu) -> SavedMenuAnswer:
-        """Create a Menu, or a Button with a permission code that the caller holds."""
-        given = body.given()
-        menu_type = given.pop("menu_type")
-        saved, policy = await self._changes.create(context.user, menu_type, menus.MenuValues(**given))
-        return answer(context, saved, policy)
 
 
-class OneMenu:
+class OneMenu(RecordEndpoint[Changes]):
     """``/api/menu/{id}``."""
 
-    def __init__(self, database: Database, changes: MenuChanges) -> None:
-        self._database = database
-        self._changes = changes
+    on_get = MENU.reads("Read a menu.", "system:menu:list")
+    on_put = MENU.replaces(
+        MenuReplacement,
+        """Replace the values of a menu.
 
-    @needs("system:menu:list")
-    @refuses(NotFound)
-    @tagged
-    @named("getMenu")
-    async def on_get(self, context: RequestContext, id: int) -> Menu:
-        """Read a menu."""
-        async with self._database.transaction() as connection:
-            menu = await menus.read(connection, id)
-        answer_tag(context, version_tag(menu.version))
-        return Menu.of(menu)
-
-    @needs("system:menu:update")
-    @dry_run
-    @logged("menu", "update", "UPDATE")
-    @publishes
-    @refuses(NotFound, Conflict, PreconditionFailed, RateLimited)
-    @example_body(
-        {
+        Callers can't edit a Button whose code they lack, or give it such a code. If the code or state of a
+        Button changes, its holders must refresh their tokens; a disabled Button gives no permission.
+        """,
+        "system:menu:update",
+        refuses=[RateLimited],
+        example={
             "parentId": None,
             "title": "Reports",
             "name": None,
@@ -182,44 +143,17 @@ class OneMenu:
             "authMark": None,
             "sort": 10,
             "enabled": True,
-        }
+        },
     )
-    @tagged
-    @named("updateMenu")
-    async def on_put(self, context: RequestContext, body: MenuReplacement, id: int) -> SavedMenuAnswer:
-        """Replace the values of a menu.
-
-        Callers can't edit a Button whose code they lack, or give it such a code. If the code or state of a
-        Button changes, its holders must refresh their tokens; a disabled Button gives no permission.
-        """
-        return answer(context, *await self._edit(context, id, body))
-
-    @needs("system:menu:update")
-    @dry_run
-    @logged("menu", "update", "UPDATE")
-    @publishes
-    @refuses(NotFound, Conflict, PreconditionFailed, RateLimited)
-    @example_body({"icon": "chart"})
-    @tagged
-    @named("patchMenu")
-    async def on_patch(self, context: RequestContext, body: MenuPatch, id: int) -> SavedMenuAnswer:
-        """Change some values of a menu, by the rules of a `PUT`."""
-        return answer(context, *await self._edit(context, id, body))
-
-    async def _edit(
-        self, context: RequestContext, id: int, body: MenuReplacement | MenuPatch
-    ) -> tuple[menus.Menu, Policy]:
-        given = body.given()
-        menu_type = given.pop("menu_type", None)
-        return await self._changes.update(context.user, id, menu_type, given, unchanged(context))
-
-    @needs("system:menu:delete")
-    @dry_run
-    @logged("menu", "delete", "DELETE")
-    @publishes
-    @refuses(NotFound, Conflict, PreconditionFailed)
-    @named("deleteMenu")
-    async def on_delete(self, context: RequestContext, id: int) -> Published:
-        """Delete a menu without menus below it, not given by any role and not bound to any resource."""
-        context.policy = await self._changes.delete(context.user, id, unchanged(context))
-        return Published(policy_revision=context.policy.revision)
+    on_patch = MENU.replaces(
+        MenuPatch,
+        "Change some values of a menu, by the rules of a `PUT`.",
+        "system:menu:update",
+        refuses=[RateLimited],
+        example={"icon": "chart"},
+    )
+    on_delete = MENU.deletes(
+        "Delete a menu without menus below it, not given by any role and not bound to any resource.",
+        "system:menu:delete",
+        refuses=[Conflict],
+    )

@@ -101,13 +101,10 @@ class Profile:
 
         Access tokens stay valid: one that has the old nick name gets the new one when it is refreshed.
         """
-        saved = await self._accounts.edit_profile(
-            context.user,
-            body.given(),
-            unchanged(context),
-        )
-        answer_tag(context, version_tag(saved.version))
-        return OwnProfile.of(saved)
+        caller = context.user
+        saved = await self._accounts.update(caller, caller.user_id, body.given(), unchanged(context))
+        answer_tag(context, version_tag(saved.record.version))
+        return OwnProfile.of(saved.record)
 
 
 class PasswordChangeOrder(Schema):

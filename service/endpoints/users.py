@@ -2,40 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Final
 
 from msgspec import UNSET, Meta, UnsetType
 
 from service.administration.accounts import Accounts
-from service.administration.user_edits import MAX_ROLES, NewUser
-from service.errors import Conflict, NotFound, PreconditionFailed
+from service.administration.user_edits import MAX_ROLES
+from service.endpoints.record_endpoints import RecordEndpoint, RecordKind
+from service.errors import Conflict
 from service.kernel.identity import Kind
 from service.records import user_list
-from service.records.database.transactions import Database
-from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import (
-    created,
-    dry_run,
-    example_body,
-    idempotent,
-    logged,
-    named,
-    needs,
-    refuses,
-    shows_more,
-    tagged,
-)
 from service.web.messages.partial_bodies import MergePatch, patch_of, replacement_of
-from service.web.messages.preconditions import answer_tag, unchanged, version_tag
 from service.web.messages.record_schemas import answer_of, body_of, filters_of
 from service.web.messages.schema import (
     Id,
     Moment,
-    Page,
     PageQuery,
     Schema,
     UpdatedBy,
-    page_answer,
     sort_keys,
 )
 
@@ -122,89 +106,55 @@ class UserQuery(PageQuery):
     sort: Annotated[str, sort_keys("UserSort", user_list.SORTS)] = "id"
 
 
-def answer(context: RequestContext, user: user_list.User) -> User:
-    """Return a user, with its ``ETag``."""
-    answer_tag(context, version_tag(user.version))
-    return User.of(user)
+USER: Final = RecordKind(
+    noun="user", shown=User, page=user_list.page, read=user_list.read, matching=user_list.UserFilter
+)
 
 
-class UserList:
+class UserList(RecordEndpoint[Accounts]):
     """``/api/user/list``."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    @needs("system:user:list")
-    @named("listUsers")
-    async def on_get(self, context: RequestContext, query: UserQuery) -> Page[User]:
-        """List users with their roles."""
-        criteria = query.filter(user_list.UserFilter)
-        async with self._database.snapshot() as connection:
-            listed = await user_list.page(
-                connection, criteria, page=query.page, size=query.size, sort=query.sort
-            )
-        return page_answer(query, listed, User)
+    on_get = USER.lists(UserQuery, "List users with their roles.", "system:user:list")
 
 
-class Users:
+class Users(RecordEndpoint[Accounts]):
     """``/api/user``."""
 
-    def __init__(self, accounts: Accounts) -> None:
-        self._accounts = accounts
-
-    @created("/api/user/{id}")
-    @idempotent(answer)
-    @needs("system:user:create")
-    @dry_run
-    @logged("user", "create", "INSERT")
-    @refuses(Conflict)
-    @example_body(
-        {
+    on_post = USER.creates(
+        UserBody,
+        "Create a user; callers can give only roles whose permissions they hold.",
+        "system:user:create",
+        example={
             "userName": "heron",
             "nickName": "Heron",
             "password": "four wary herons",
             "email": "heron@example.org",
             "status": "disabled",
             "roleIds": [3],
-        }
+        },
     )
-    @tagged
-    @named("createUser")
-    async def on_post(self, context: RequestContext, body: UserBody) -> User:
-        """Create a user; callers can give only roles whose permissions they hold."""
-        values = body.given()
-        password, role_ids = values.pop("password", None), values.pop("role_ids")
-        made = await self._accounts.create(context.user, NewUser(values, password, role_ids or ()))
-        return answer(context, made)
 
 
-class OneUser:
+class OneUser(RecordEndpoint[Accounts]):
     """``/api/user/{id}``."""
 
-    def __init__(self, database: Database, accounts: Accounts) -> None:
-        self._database = database
-        self._accounts = accounts
-
-    @needs("system:user:detail")
-    @refuses(NotFound)
-    @tagged
-    @shows_more
-    @named("getUser")
-    async def on_get(self, context: RequestContext, id: int) -> User:
+    on_get = USER.reads(
         """Read a user.
 
         Never 304: a ban, and an edit of a role, leave the `ETag` of the user as it is.
-        """
-        async with self._database.snapshot() as connection:
-            user = await user_list.read(connection, id)
-        return answer(context, user)
+        """,
+        "system:user:detail",
+        shows_more=True,
+    )
+    on_put = USER.replaces(
+        UserReplacement,
+        """Replace the values and roles of a user, with effect from the user's next request.
 
-    @needs("system:user:update")
-    @dry_run
-    @logged("user", "update", "UPDATE")
-    @refuses(NotFound, Conflict, PreconditionFailed)
-    @example_body(
-        {
+        Callers can't edit users who hold more permissions than they do, give or take roles with permissions
+        that they lack, or change their own roles.
+        """,
+        "system:user:update",
+        example={
             "userName": "heron",
             "nickName": "Heron",
             "email": "heron@example.org",
@@ -214,44 +164,19 @@ class OneUser:
             "status": "enabled",
             "service": None,
             "roleIds": [3],
-        }
+        },
     )
-    @tagged
-    @named("updateUser")
-    async def on_put(self, context: RequestContext, body: UserReplacement, id: int) -> User:
-        """Replace the values and roles of a user, with effect from the user's next request.
-
-        Callers can't edit users who hold more permissions than they do, give or take roles with permissions
-        that they lack, or change their own roles.
-        """
-        return answer(context, await self._edit(context, id, body))
-
-    @needs("system:user:update")
-    @dry_run
-    @logged("user", "update", "UPDATE")
-    @refuses(NotFound, Conflict, PreconditionFailed)
-    @example_body({"nickName": "Heron", "phone": None})
-    @tagged
-    @named("patchUser")
-    async def on_patch(self, context: RequestContext, body: UserPatch, id: int) -> User:
-        """Change some values of a user, by the rules of a `PUT`."""
-        return answer(context, await self._edit(context, id, body))
-
-    async def _edit(
-        self, context: RequestContext, id: int, body: UserReplacement | UserPatch
-    ) -> user_list.User:
-        values = body.given()
-        role_ids = values.pop("role_ids", None)
-        return await self._accounts.update(context.user, id, values, role_ids, unchanged(context))
-
-    @needs("system:user:delete")
-    @dry_run
-    @logged("user", "delete", "DELETE")
-    @refuses(NotFound, Conflict, PreconditionFailed)
-    @named("deleteUser")
-    async def on_delete(self, context: RequestContext, id: int) -> None:
+    on_patch = USER.replaces(
+        UserPatch,
+        "Change some values of a user, by the rules of a `PUT`.",
+        "system:user:update",
+        example={"nickName": "Heron", "phone": None},
+    )
+    on_delete = USER.deletes(
         """Delete a user and end all sessions. Files of the user are kept; the name becomes free.
 
         Callers can't delete themselves or users who hold more permissions than they do.
-        """
-        await self._accounts.delete(context.user, id, unchanged(context))
+        """,
+        "system:user:delete",
+        refuses=[Conflict],
+    )

@@ -68,10 +68,10 @@ class StoredService(ServiceValues):
 
 @dataclass(frozen=True, slots=True)
 class ServiceFilter:
-    """A filter of services: part of the name; ``names`` are those of which one may be shown."""
+    """A filter of services: part of the name; ``services`` are those of which one may be shown."""
 
     name: Annotated[str | None, contains(service.c.name), Meta(max_length=32)] = None
-    names: Annotated[Collection[str] | None, one_of(service.c.name)] = None
+    services: Annotated[Collection[str] | None, one_of(service.c.name)] = None
 
 
 SORTS: Final = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import pytest
@@ -13,9 +14,7 @@ from service.authn.revocations import Revocations
 from service.errors import Conflict, PermissionDenied, Unavailable
 from service.kernel.origin import ORIGIN
 from service.records import policy_revisions, role_tables
-from service.records.menus import MenuValues
 from service.records.resources import ResourceValues
-from service.records.roles import RoleValues
 from service.web.messages.context import RequestContext
 from tests.state.conftest import Ground
 
@@ -28,11 +27,11 @@ def anyhow(_stored: Any) -> None:
 
 async def edit(unit: UnitOfWork, code: str) -> None:
     """Create a Button, open a new resource by it alone, and give it to a new role."""
-    button = await menu_edits.create(unit, "Button", MenuValues("Reports", auth_mark=code))
+    button = await menu_edits.create(unit, {"menu_type": "Button", "title": "Reports", "auth_mark": code})
     values = ResourceValues("Reports", "report.list", "GET", "/api/report/list")
-    resource = await resource_edits.create(unit, values)
+    resource = await resource_edits.create(unit, asdict(values))
     await resource_edits.bind_buttons(unit, resource.id, [button.id], anyhow)
-    role = await role_edits.create(unit, "reporter", RoleValues(role_name="Reporter"))
+    role = await role_edits.create(unit, {"role_code": "reporter", "role_name": "Reporter"})
     await role_edits.set_menus(unit, role.id, Given([button.id]), anyhow)
 
 
@@ -84,10 +83,10 @@ async def test_the_last_administrator_is_asked_for_when_all_edits_are_made(groun
     assert 1 in unit.refreshing
 
 
-async def twice(unit: UnitOfWork, values: RoleValues) -> None:
+async def twice(unit: UnitOfWork, name: str) -> None:
     """Create a role, and another one with the same name."""
-    await role_edits.create(unit, "undone", values)
-    await role_edits.create(unit, "undone-2", values)
+    await role_edits.create(unit, {"role_code": "undone", "role_name": name})
+    await role_edits.create(unit, {"role_code": "undone-2", "role_name": name})
 
 
 async def test_what_was_committed_is_told_to_the_log_though_what_follows_fails(
@@ -102,10 +101,10 @@ async def test_what_was_committed_is_told_to_the_log_though_what_follows_fails(
     caller = await ground.administrator()
     with pytest.raises(Unavailable):
         async with ground.units.of_roles(caller) as unit:
-            await role_edits.create(unit, "reporter", RoleValues(role_name="Reporter"))
+            await role_edits.create(unit, {"role_code": "reporter", "role_name": "Reporter"})
     with pytest.raises(Conflict):
         async with ground.units.of_roles(caller) as unit:
-            await twice(unit, RoleValues(role_name="Undone"))
+            await twice(unit, "Undone")
     ORIGIN.reset(token)
 
     assert context.recorded is not None

@@ -168,7 +168,7 @@ async def test_while_the_session_store_is_away_nothing_is_saved(
     accounts = Accounts(parts.database, delegation, revocations, parts.passwords, rules)
     attempts: list[Callable[[], Awaitable[object]]] = [
         lambda: accounts.update(ROOT, heron, {"user_name": "egret"}),
-        lambda: accounts.update(ROOT, heron, {}, []),
+        lambda: accounts.update(ROOT, heron, {"role_ids": []}),
         lambda: accounts.set_status(ROOT, heron, "disabled"),
         lambda: accounts.delete(ROOT, heron),
     ]

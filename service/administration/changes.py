@@ -1,0 +1,117 @@
+"""Changes of single records: each is one edit, in a unit of work of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+from service.administration import menu_edits, resource_edits, role_edits, service_edits
+from service.administration.unit_of_work import Saved, UnitOfWork, UnitsOfWork
+from service.kernel.identity import Caller
+
+R = TypeVar("R")
+
+Match = Callable[[Any], None]
+"""Is called with what is stored, under the lock; what it raises rolls the change back."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordEdits:
+    """The edits of one kind of records, named as in the paths of the API; they raise what they refuse.
+
+    ``create`` takes the fields of a new record and returns it, ``update`` those that change, ``delete`` none.
+    ``created`` is what the list of revisions tells of a new record; without it nothing is published, since
+    such records have no policy lines (decision 0009). ``called`` is what it calls a stored one.
+    """
+
+    noun: str
+    create: Callable[[UnitOfWork, Mapping[str, Any]], Awaitable[Any]]
+    update: Callable[[UnitOfWork, int, Mapping[str, Any], Any], Awaitable[Any]] | None
+    delete: Callable[[UnitOfWork, int, Any], Awaitable[None]]
+    created: Callable[[Mapping[str, Any]], str] | None
+    called: str = "{noun} {id}"
+
+
+def _opened(given: Mapping[str, Any]) -> str:
+    resource_id = given["resource_id"]
+    what = "@unregistered" if resource_id is None else f"resource {resource_id}"
+    return f"{what} of {given['service']} opened to {given['code']}"
+
+
+MENUS: Final = RecordEdits(
+    "menu",
+    menu_edits.create,
+    menu_edits.update,
+    menu_edits.delete,
+    lambda given: f"{given.get('auth_mark') or repr(given['title'])} created",
+)
+ROLES: Final = RecordEdits("role", role_edits.create, role_edits.update, role_edits.delete, None)
+RESOURCES: Final = RecordEdits(
+    "resource",
+    resource_edits.create,
+    resource_edits.update,
+    resource_edits.delete,
+    lambda given: f"{given['method']} {given['path']} registered",
+)
+SERVICES: Final = RecordEdits(
+    "service",
+    service_edits.create,
+    service_edits.update,
+    service_edits.delete,
+    lambda given: f"service {given['name']} registered",
+)
+OPENINGS: Final = RecordEdits(
+    "opening", service_edits.open_up, None, service_edits.close, _opened, "rule {id} of public access"
+)
+
+
+class Changes:
+    """Makes one edit of a record, and publishes the policy that follows if the record has policy lines.
+
+    All raise what the edit and ``UnitsOfWork`` raise; then nothing is saved.
+    """
+
+    def __init__(self, units: UnitsOfWork, edits: RecordEdits) -> None:
+        self._units = units
+        self._edits = edits
+
+    async def create(self, caller: Caller, given: Mapping[str, Any]) -> Saved[Any]:
+        """Create a record of the ``given`` fields."""
+
+        async def create(unit: UnitOfWork) -> Any:
+            record = await self._edits.create(unit, given)
+            await unit.made(record)
+            return record
+
+        created = self._edits.created
+        return await self.make(caller, "" if created is None else created(given), create)
+
+    async def update(
+        self, caller: Caller, record_id: int, given: Mapping[str, Any], match: Match
+    ) -> Saved[Any]:
+        """Store the ``given`` fields of a record; absent fields are unchanged."""
+        update = self._edits.update
+        assert update is not None  # noqa: S101 - such records have no endpoint that edits them
+        cause = f"{self._called(record_id)} edited"
+        return await self.make(caller, cause, lambda unit: update(unit, record_id, given, match))
+
+    async def delete(self, caller: Caller, record_id: int, match: Match) -> Saved[None]:
+        """Delete a record."""
+        cause = f"{self._called(record_id)} deleted"
+        return await self.make(caller, cause, lambda unit: self._edits.delete(unit, record_id, match))
+
+    async def make(self, caller: Caller, cause: str, edit: Callable[[UnitOfWork], Awaitable[R]]) -> Saved[R]:
+        """Make another ``edit`` of a record; ``cause`` is for the list of revisions."""
+        async with self._begin(caller, cause) as unit:
+            record = await edit(unit)
+        return Saved(record, None if unit.change is None else unit.policy)
+
+    def _called(self, record_id: int) -> str:
+        return self._edits.called.format(noun=self._edits.noun, id=record_id)
+
+    def _begin(self, caller: Caller, cause: str) -> AbstractAsyncContextManager[UnitOfWork]:
+        if self._edits.created is None:
+            return self._units.of_roles(caller)
+        return self._units.publishing(caller, cause)

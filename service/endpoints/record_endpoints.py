@@ -1,0 +1,250 @@
+"""Endpoints of records, each declared once: what always goes together follows from the kind of the record.
+
+A write on a record has a permission, a precondition, a dry run, an entry in the operation log and a tag; one
+that creates a record also has ``Location`` and idempotency keys, and one that publishes tells the policy
+revision. ``RecordKind`` makes all of that. The declaration of an endpoint says what differs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
+from typing import Any, Generic, Protocol, TypeVar
+
+from service.administration.changes import Match
+from service.administration.unit_of_work import Saved, unconditionally
+from service.authz.publishing.live import LivePolicy
+from service.endpoints.shown_services import require_shown, shown_services
+from service.errors import Conflict, NotFound, PreconditionFailed, Refusal
+from service.kernel.identity import Caller
+from service.records.database.transactions import Connection, Database
+from service.records.logs.operation_events import DeclaredKind
+from service.web.messages import operation_metadata
+from service.web.messages.context import RequestContext
+from service.web.messages.partial_bodies import MergePatch
+from service.web.messages.preconditions import answer_tag, unchanged, version_tag
+from service.web.messages.schema import Found, Page, PageQuery, Published, Schema, page_answer
+
+Responder = Callable[..., Awaitable[Any]]
+F = TypeVar("F", bound=Responder)
+
+
+class RecordChanges(Protocol):
+    """What creates, edits and deletes the records of one kind."""
+
+    async def create(self, caller: Caller, given: Mapping[str, Any]) -> Saved[Any]:
+        """Create a record of the given fields."""
+
+    async def update(
+        self, caller: Caller, record_id: int, given: Mapping[str, Any], match: Match
+    ) -> Saved[Any]:
+        """Store the given fields; absent fields are unchanged."""
+
+    async def delete(self, caller: Caller, record_id: int, match: Match) -> Saved[None]:
+        """Delete a record."""
+
+
+C = TypeVar("C", bound=RecordChanges)
+
+
+class RecordEndpoint(Generic[C]):
+    """The base of the endpoints of records."""
+
+    def __init__(self, database: Database, live: LivePolicy, changes: C) -> None:
+        self.database = database
+        self.live = live
+        self.changes = changes
+
+
+def in_force(context: RequestContext, saved: Saved[Any]) -> int:
+    """Return the revision of the policy that ``saved`` is in force with; the answer tells that policy."""
+    assert saved.policy is not None  # noqa: S101 - of changes that publish
+    context.policy = saved.policy
+    return saved.policy.revision
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordKind:
+    """A kind of records: its methods make the responders of endpoints, each from what differs.
+
+    ``noun`` is its name in paths and in the operation log. ``shown`` is what a read answers, and names the
+    operations; ``saved`` is what a write answers that publishes a policy revision, None where none does.
+    ``page`` and ``read`` read stored records, ``matching`` is the filter of ``page``. ``given`` reads the
+    fields from a body. A record without a version has no tag. ``service_of`` returns the service that a
+    record belongs to: then callers see only records of those that they may administer.
+    """
+
+    noun: str
+    shown: type[Schema]
+    saved: type[Schema] | None = None
+    page: Callable[..., Awaitable[Found]]
+    read: Callable[[Connection, int], Awaitable[Any]]
+    matching: Callable[..., Any]
+    given: Callable[[Any], dict[str, Any]] = Schema.given
+    versioned: bool = True
+    service_of: Callable[[Any], str] | None = None
+
+    def lists(self, query: type[PageQuery], summary: str, *codes: str) -> Responder:
+        """Return the responder that lists the records that match ``query``."""
+
+        async def on_get(endpoint: RecordEndpoint[Any], context: RequestContext, query: Any) -> Any:
+            requested = query.filter(self.matching)
+            if self.service_of is not None:
+                requested = replace(requested, services=shown_services(context, endpoint.live))
+            async with endpoint.database.snapshot() as connection:
+                page = await self.page(
+                    connection, requested, page=query.page, size=query.size, sort=query.sort
+                )
+            return page_answer(query, page, self.shown)
+
+        answer: Any = Page[self.shown]  # type: ignore[name-defined]  # it is known at run time
+        return self._described(on_get, f"list{self._name}s", summary, codes, answer=answer, query=query)
+
+    def reads(self, summary: str, *codes: str, shows_more: bool = False) -> Responder:
+        """Return the responder that reads a record; ``shows_more`` than its tag covers."""
+
+        async def on_get(endpoint: RecordEndpoint[Any], context: RequestContext, id: int) -> Any:
+            async with endpoint.database.snapshot() as connection:
+                record = await self.read(connection, id)
+            if self.service_of is not None:
+                require_shown(context, endpoint.live, self.service_of(record))
+            return self.record_answer(context, Saved(record))
+
+        responder = self._described(on_get, f"get{self._name}", summary, codes, answer=self.shown, id=int)
+        operation_metadata.refuses(NotFound)(responder)
+        if shows_more:
+            operation_metadata.shows_more(responder)
+        return operation_metadata.tagged(responder) if self.versioned else responder
+
+    def creates(
+        self,
+        body: type[Schema],
+        summary: str,
+        *codes: str,
+        example: Mapping[str, Any],
+        refuses: Sequence[type[Refusal]] = (),
+    ) -> Responder:
+        """Return the responder that creates a record, once under each ``Idempotency-Key``."""
+
+        async def on_post(endpoint: RecordEndpoint[Any], context: RequestContext, body: Any) -> Any:
+            saved = await endpoint.changes.create(context.user, self.given(body))
+            return self.record_answer(context, saved)
+
+        name, answer = f"create{self._name}", self.saved or self.shown
+        responder = self._described(on_post, name, summary, codes, answer=answer, body=body)
+        operation_metadata.created(f"/api/{self.noun}/{{id}}")(responder)
+        operation_metadata.idempotent(self.record_answer)(responder)
+        return self._write("create", "INSERT", (Conflict, *refuses), example)(responder)
+
+    def replaces(
+        self,
+        body: type[Schema],
+        summary: str,
+        *codes: str,
+        example: Mapping[str, Any],
+        refuses: Sequence[type[Refusal]] = (),
+    ) -> Responder:
+        """Return the responder of a ``PUT``, or of a ``PATCH`` if ``body`` is a ``MergePatch``."""
+
+        async def edit(endpoint: RecordEndpoint[Any], context: RequestContext, body: Any, id: int) -> Any:
+            saved = await endpoint.changes.update(context.user, id, self.given(body), unchanged(context))
+            return self.record_answer(context, saved)
+
+        verb = "patch" if issubclass(body, MergePatch) else "update"
+        name, answer = f"{verb}{self._name}", self.saved or self.shown
+        responder = self._described(edit, name, summary, codes, answer=answer, body=body, id=int)
+        refusals: Sequence[type[Refusal]] = (NotFound, Conflict, PreconditionFailed, *refuses)
+        return self._write("update", "UPDATE", refusals, example)(responder)
+
+    def deletes(self, summary: str, *codes: str, refuses: Sequence[type[Refusal]] = ()) -> Responder:
+        """Return the responder that deletes a record."""
+
+        async def on_delete(endpoint: RecordEndpoint[Any], context: RequestContext, id: int) -> Any:
+            match = unchanged(context) if self.versioned else unconditionally
+            saved = await endpoint.changes.delete(context.user, id, match)
+            if saved.policy is None:
+                return None
+            return Published(policy_revision=in_force(context, saved))
+
+        answer = None if self.saved is None else Published
+        name = f"delete{self._name}"
+        responder = self._described(on_delete, name, summary, codes, answer=answer, id=int)
+        refusals: Sequence[type[Refusal]] = (
+            (NotFound, PreconditionFailed, *refuses) if self.versioned else (NotFound, *refuses)
+        )
+        return self._write("delete", "DELETE", refusals)(responder)
+
+    def sets(
+        self,
+        action: str,
+        name: str,
+        *codes: str,
+        example: Mapping[str, Any],
+        refuses: Sequence[type[Refusal]] = (),
+    ) -> Callable[[F], F]:
+        """Declare a responder that replaces a part of a record.
+
+        ``action`` is what the operation log calls it, ``name`` the name of the operation.
+        """
+
+        def declare(responder: F) -> F:
+            operation_metadata.needs(*codes)(responder)
+            operation_metadata.named(name)(responder)
+            refusals: Sequence[type[Refusal]] = (NotFound, PreconditionFailed, *refuses)
+            return self._write(action, "UPDATE", refusals, example)(responder)
+
+        return declare
+
+    def record_answer(self, context: RequestContext, saved: Saved[Any]) -> Any:
+        """Return the answer of a record, with its tag and the policy that follows."""
+        record = saved.record
+        if self.versioned:
+            answer_tag(context, version_tag(record.version))
+        if saved.policy is None or self.saved is None:
+            return self.shown.of(record)
+        revision = in_force(context, saved)
+        fields = {name: getattr(record, name) for name in self.shown.__struct_fields__}
+        return self.saved.of(SimpleNamespace(**fields, policy_revision=revision))
+
+    @property
+    def _name(self) -> str:
+        return self.shown.__name__
+
+    def _write(
+        self,
+        action: str,
+        kind: DeclaredKind,
+        refusals: Sequence[type[Refusal]],
+        example: Mapping[str, Any] | None = None,
+    ) -> Callable[[F], F]:
+        """Declare what all writes have in common."""
+
+        def declare(responder: F) -> F:
+            operation_metadata.dry_run(responder)
+            operation_metadata.logged(self.noun, action, kind)(responder)
+            operation_metadata.refuses(*refusals)(responder)
+            if self.saved is not None:
+                operation_metadata.publishes(responder)
+            if example is not None:
+                operation_metadata.example_body(example)(responder)
+            return operation_metadata.tagged(responder) if self.versioned and kind != "DELETE" else responder
+
+        return declare
+
+    def _described(
+        self,
+        responder: F,
+        name: str,
+        summary: str,
+        codes: Sequence[str],
+        *,
+        answer: Any,
+        **takes: Any,
+    ) -> F:
+        """Give a responder its name, its texts, its types and the ``codes`` that open it."""
+        responder.__qualname__ = name
+        responder.__doc__ = summary
+        responder.__annotations__ = {"context": RequestContext, **takes, "return": answer}
+        operation_metadata.named(name)(responder)
+        return operation_metadata.needs(*codes)(responder)
