@@ -10,7 +10,6 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 from service.kernel.change_record import ChangeRecord, FieldChange, field_changes
-from service.kernel.dry_run import DRY_RUN
 from service.kernel.fields import audited_fields
 from service.kernel.origin import ORIGIN
 from service.records.menus import Menu, MenuValues
@@ -31,9 +30,9 @@ def saved(changes: Collection[FieldChange], *targets: str) -> None:
     """Say what has been saved, of which records, and which ``targets`` it is about besides.
 
     To be called after the commit: the names of new records, and new names, come from the body of the request,
-    of which the log keeps nothing if it is refused. A dry run saves nothing.
+    of which the log keeps nothing if it is refused.
     """
-    if DRY_RUN.get() is None and (record := _record()) is not None:
+    if (record := _record()) is not None:
         record.concern(change.target for change in changes)
         record.concern(targets)
         record.changes += changes

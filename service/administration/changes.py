@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from service.administration import menu_edits, resource_edits, role_edits, service_edits
-from service.administration.unit_of_work import Saved, UnitOfWork, UnitsOfWork
-from service.kernel.identity import Caller
+from service.administration.unit_of_work import OF_ROLES_WITHIN, Saved, UnitOfWork, UnitsOfWork
+from service.kernel.write import Write
 
 R = TypeVar("R")
 
@@ -77,7 +77,7 @@ class Changes:
         self._units = units
         self._edits = edits
 
-    async def create(self, caller: Caller, given: Mapping[str, Any]) -> Saved[Any]:
+    async def create(self, write: Write, given: Mapping[str, Any]) -> Saved[Any]:
         """Create a record of the ``given`` fields."""
 
         async def create(unit: UnitOfWork) -> Any:
@@ -86,32 +86,32 @@ class Changes:
             return record
 
         created = self._edits.created
-        return await self.make(caller, "" if created is None else created(given), create)
+        return await self.make(write, "" if created is None else created(given), create)
 
     async def update(
-        self, caller: Caller, record_id: int, given: Mapping[str, Any], match: Match
+        self, write: Write, record_id: int, given: Mapping[str, Any], match: Match
     ) -> Saved[Any]:
         """Store the ``given`` fields of a record; absent fields are unchanged."""
         update = self._edits.update
         assert update is not None  # noqa: S101 - such records have no endpoint that edits them
         cause = f"{self._called(record_id)} edited"
-        return await self.make(caller, cause, lambda unit: update(unit, record_id, given, match))
+        return await self.make(write, cause, lambda unit: update(unit, record_id, given, match))
 
-    async def delete(self, caller: Caller, record_id: int, match: Match) -> Saved[None]:
+    async def delete(self, write: Write, record_id: int, match: Match) -> Saved[None]:
         """Delete a record."""
         cause = f"{self._called(record_id)} deleted"
-        return await self.make(caller, cause, lambda unit: self._edits.delete(unit, record_id, match))
+        return await self.make(write, cause, lambda unit: self._edits.delete(unit, record_id, match))
 
-    async def make(self, caller: Caller, cause: str, edit: Callable[[UnitOfWork], Awaitable[R]]) -> Saved[R]:
+    async def make(self, write: Write, cause: str, edit: Callable[[UnitOfWork], Awaitable[R]]) -> Saved[R]:
         """Make another ``edit`` of a record; ``cause`` is for the list of revisions."""
-        async with self._begin(caller, cause) as unit:
+        async with self._begin(write, cause) as unit:
             record = await edit(unit)
         return Saved(record, None if unit.change is None else unit.policy)
 
     def _called(self, record_id: int) -> str:
         return self._edits.called.format(noun=self._edits.noun, id=record_id)
 
-    def _begin(self, caller: Caller, cause: str) -> AbstractAsyncContextManager[UnitOfWork]:
+    def _begin(self, write: Write, cause: str) -> AbstractAsyncContextManager[UnitOfWork]:
         if self._edits.created is None:
-            return self._units.of_roles(caller)
-        return self._units.publishing(caller, cause)
+            return self._units.of_rights(write, within=OF_ROLES_WITHIN)
+        return self._units.publishing(write, cause)

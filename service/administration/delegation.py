@@ -26,6 +26,7 @@ from service.kernel.identity import Caller, codes_asked
 from service.kernel.origin import ORIGIN
 from service.kernel.target import NewAccount, Target
 from service.kernel.tracing import traced
+from service.kernel.write import DryRun
 from service.records import accounts, policy_revisions, role_rights
 from service.records.database.transactions import Connection
 
@@ -255,12 +256,13 @@ class Delegation:
         self._guard = InvariantGuard(live)
 
     @asynccontextmanager
-    async def changing(self, connection: Connection) -> AsyncIterator[None]:
+    async def changing(self, connection: Connection, dry_run: DryRun | None = None) -> AsyncIterator[None]:
         """Let the block change roles and users, in a transaction that publishes nothing.
 
-        Conflict, which rolls back, if no administrator would remain, or if it would break an invariant.
+        Conflict, which rolls back, if no administrator would remain, or if it would break an invariant, of
+        which a ``dry_run`` is only warned.
         """
-        async with keeping_an_administrator(connection), self._guard.keeping(connection):
+        async with keeping_an_administrator(connection), self._guard.keeping(connection, dry_run):
             yield
 
     async def check(

@@ -17,10 +17,10 @@ from service.authz.review.concurrency import ConcurrencyLimit
 from service.authz.review.impact import Roles, Standing, differences, passing
 from service.errors import Unavailable
 from service.kernel.codes import HeldCodes
-from service.kernel.dry_run import DRY_RUN, OvertakenError
 from service.kernel.identity import Caller
 from service.kernel.permission_catalogue import ADMINISTERING
 from service.kernel.services import PORTCULLIS
+from service.kernel.write import OvertakenError, Write
 from service.keyspace import SessionStore
 from service.records import policy_revisions, role_holdings, role_rights
 from service.records.database.transactions import Connection, Database
@@ -50,15 +50,15 @@ class DryRuns:
         self._store = store
         self._turn = asyncio.Lock()
 
-    async def impact_of(self, caller: Caller, write: Callable[[], Awaitable[object]]) -> Impact:
-        """Return what ``write`` would change; it raises what it raises when it is made in earnest.
+    async def impact_of(self, caller: Caller, make: Callable[[Write], Awaitable[object]]) -> Impact:
+        """Return what the write would change that ``make`` makes; raises what it raises in earnest.
 
         No transaction is committed meanwhile, no policy put in force and no session touched, and no other
-        change waits: of all locks only those of the rows that ``write`` itself edits are held, until it is
+        change waits: of all locks only those of the rows that the write itself edits are held, until it is
         rolled back. The comparison is made after that, off the event loop. One dry run is made at a time.
         Unavailable when others change the same again and again.
         """
-        run = await self._made(caller, write)
+        run = await self._made(caller, make)
         before, after = run.seen()
         async with self._concurrency.turn():
             moves = await self._concurrency.computed(moves_of, before.kept_out, after.kept_out)
@@ -78,17 +78,14 @@ class DryRuns:
             return KeptOut(len(user_ids), ())
         return await kept_out_named(self._database, user_ids)
 
-    async def _made(self, caller: Caller, write: Callable[[], Awaitable[object]]) -> _Run:
+    async def _made(self, caller: Caller, make: Callable[[Write], Awaitable[object]]) -> _Run:
         for _ in range(_TRIES):
             run = _Run(self._live, caller)
             async with self._turn:
-                token = DRY_RUN.set(run)
                 try:
-                    await write()
+                    await make(Write(caller, dry_run=run))
                 except OvertakenError:
                     continue
-                finally:
-                    DRY_RUN.reset(token)
             return run
         raise Unavailable("Others are changing the same")
 

@@ -7,18 +7,18 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from hashlib import sha256
-from typing import Final
+from typing import Any, Final
 
 from service.authn.passwords import Passwords
 from service.authn.signing_keys import derived_keys
 from service.errors import IdempotencyKeyReused, RequestUnderWay
-from service.kernel.keyed_write import KEYED_WRITE, AnsweredBeforeError
+from service.kernel.write import AnsweredBeforeError, IdempotentWrite
 from service.records import idempotent_answers
 from service.records.database.transactions import Connection, Database
 from service.records.idempotent_answers import KeptAnswer, KeyScope, SentAnswer
 from service.settings import Auth
 
-MakeAnswer = Callable[..., SentAnswer]
+MakeAnswer = Callable[[Any], SentAnswer]
 """Makes the answer from what the write has saved."""
 
 _SLOW: Final = "$"
@@ -74,7 +74,7 @@ class KeyedWrites:
     @asynccontextmanager
     async def write(
         self, scope: KeyScope, content: bytes, answer: MakeAnswer, *, holds_secret: bool
-    ) -> AsyncIterator[None]:
+    ) -> AsyncIterator[IdempotentWrite]:
         """Let the block make the write of a request, and keep what ``answer`` makes of it.
 
         ``content`` is what a repetition must have in common with the request; ``holds_secret`` says that a
@@ -95,11 +95,7 @@ class KeyedWrites:
                 fingerprint = kept.fingerprint
             else:
                 raise IdempotencyKeyReused
-            token = KEYED_WRITE.set(_Write(scope, fingerprint, answer, kept))
-            try:
-                yield
-            finally:
-                KEYED_WRITE.reset(token)
+            yield _Write(scope, fingerprint, answer, kept)
         finally:
             self._under_way.discard(scope)
 
@@ -118,9 +114,9 @@ class _Write:
         self._is_kept = False
 
     async def begin(self, connection: Connection) -> None:
-        """Claim the key. ``RequestUnderWay`` if another process has it, or has used it a moment ago."""
+        """Claim the key, once. ``RequestUnderWay`` if another process has it, or has used it a moment ago."""
         if self._connection is not None:
-            return
+            raise RuntimeError("a write under an idempotency key begins twice")
         self._connection = connection
         if not await idempotent_answers.claim(connection, self._scope):
             raise RequestUnderWay
@@ -132,14 +128,14 @@ class _Write:
         if self._kept is not None:
             raise AnsweredBeforeError(self._kept)
 
-    async def made(self, *saved: object) -> None:
+    async def made(self, saved: object) -> None:
         """Make and keep the answer."""
         if self._connection is None or self._kept is not None:
             raise RuntimeError("a write under an idempotency key is made twice, or in no transaction")
-        await idempotent_answers.keep(self._connection, self._scope, self._fingerprint, self._answer(*saved))
+        await idempotent_answers.keep(self._connection, self._scope, self._fingerprint, self._answer(saved))
         self._is_kept = True
 
-    def end(self, connection: Connection) -> None:
+    def end(self) -> None:
         """Raise RuntimeError if the answer is not kept."""
-        if connection is self._connection and not self._is_kept:
+        if not self._is_kept:
             raise RuntimeError("a write under an idempotency key has kept no answer")

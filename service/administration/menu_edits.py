@@ -11,7 +11,6 @@ from service.administration.unit_of_work import UnitOfWork
 from service.administration.value_check import check_record, check_values
 from service.errors import Conflict, ValidationFailed
 from service.kernel.change_record import field_changes
-from service.kernel.keyed_write import authorized
 from service.records import menu_uses, menu_writes, menus, role_rights
 from service.records.database.row_mapper import merged
 from service.records.database.transactions import Connection
@@ -37,7 +36,7 @@ async def create(unit: UnitOfWork, given: Mapping[str, Any]) -> Menu:
     check_record(values)
     _check_type(menu_type, values)
     await _require(unit, values.auth_mark)
-    authorized()
+    unit.authorized()
     known = await _check_place(unit.connection, None, values.parent_id)
     parent = _title(known, values.parent_id)
     saved = await menu_writes.create(unit.connection, menu_type, values, _asking(unit))

@@ -15,8 +15,7 @@ from service.authz.engine.policy import Policy
 from service.authz.engine.rules import PERMISSION, Rule
 from service.errors import Conflict, NotFound
 from service.kernel.cooperative_yield import cooperatively
-from service.kernel.dry_run import DRY_RUN
-from service.kernel.identity import Caller
+from service.kernel.write import Write
 from service.records import policy_history, policy_revisions
 from service.records.policy_history import PublishedLine
 
@@ -37,7 +36,7 @@ class PolicyRestore:
         self._units = units
         self._seals = seals
 
-    async def restore(self, caller: Caller, revision: int, match: Callable[[int], None]) -> Restored:
+    async def restore(self, write: Write, revision: int, match: Callable[[int], None]) -> Restored:
         """Make the edits that bring the shared lines of ``revision`` back.
 
         ``match`` is called with the newest revision, under the lock; its exceptions roll the change back.
@@ -46,7 +45,7 @@ class PolicyRestore:
         ``PermissionDenied`` when the caller may not make one of the edits by itself, and what the edits and
         ``UnitsOfWork.publishing`` raise.
         """
-        async with self._units.publishing(caller, f"revision {revision} restored") as unit:
+        async with self._units.publishing(write, f"revision {revision} restored") as unit:
             latest = await policy_revisions.latest(unit.connection)
             newest = 0 if latest is None else latest.revision
             match(newest)
@@ -79,7 +78,7 @@ async def _make(unit: UnitOfWork, steps: list[Step]) -> tuple[Edit, ...]:
         if new is not None:
             created[edit.name] = new
         # What a dry run creates has no id afterwards.
-        made.append(edit if DRY_RUN.get() is not None else replace(known, id=known.id or new))
+        made.append(edit if unit.write.dry_run is not None else replace(known, id=known.id or new))
     return tuple(made)
 
 

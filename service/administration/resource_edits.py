@@ -18,7 +18,6 @@ from service.administration.value_check import check_record, check_values
 from service.authz.engine.paths import registered_fault, shape
 from service.errors import Conflict, ValidationFailed
 from service.kernel.change_record import field_changes, values_change
-from service.kernel.keyed_write import authorized
 from service.kernel.services import OWN, PORTCULLIS, Service
 from service.records import bindings, menus, openings, resources, services
 from service.records.database.row_mapper import merged
@@ -43,7 +42,7 @@ async def create(unit: UnitOfWork, given: Mapping[str, Any]) -> Resource:
     route = _require_path(router, values)
     if values.enabled:
         await require_taking(unit.connection, unit.check, router, route)
-    authorized()
+    unit.authorized()
     await require_free(unit.connection, router, route)
     saved = await resources.create(unit.connection, values)
     fields = change_log.resource_fields(saved)

@@ -12,6 +12,7 @@ from service.authz.engine.policy import Policy
 from service.authz.engine.resource_index import comparable
 from service.kernel.identity import Caller
 from service.kernel.services import Service
+from service.kernel.write import Write
 from service.records import resources
 from service.records.database.transactions import Connection
 from service.records.resources import Resource, ResourceValues
@@ -75,7 +76,7 @@ class ResourceImport:
 
         Raises what ``edits.create`` and ``UnitsOfWork.publishing`` raise; then nothing is registered.
         """
-        async with self._units.publishing(caller, f"operations of {service} imported") as unit:
+        async with self._units.publishing(Write(caller), f"operations of {service} imported") as unit:
             router = await resource_edits.router_of(unit.connection, service)
             plan = await planned(unit.connection, router, operations)
             taken = {resource.resource_code for resource in await resources.every(unit.connection)}

@@ -11,7 +11,6 @@ from service.administration.unit_of_work import UnitOfWork, unconditionally
 from service.administration.value_check import check_record, check_values
 from service.errors import Conflict, ValidationFailed
 from service.kernel.change_record import FieldChange, field_changes, values_change
-from service.kernel.keyed_write import authorized
 from service.records import role_rights, roles
 from service.records.roles import GivenMenu, Role, RoleValues
 
@@ -36,7 +35,7 @@ async def create(unit: UnitOfWork, given: Mapping[str, Any]) -> Role:
         unit.require_request("PUT", _GIVING, 0)  # the id comes with the role
         menu_ids = await menus_of(unit.connection, gives, ())
         await unit.check.require_menus(unit.connection, menu_ids)
-    authorized()
+    unit.authorized()
     made = await roles.create(unit.connection, role_code, values)
     target = change_log.role_target(role_code)
     unit.changes += field_changes(target, {}, change_log.role_fields(made))

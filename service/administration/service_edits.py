@@ -12,7 +12,6 @@ from service.administration.unit_of_work import UnitOfWork
 from service.administration.value_check import check_record, check_values
 from service.errors import Conflict, ValidationFailed
 from service.kernel.change_record import field_changes
-from service.kernel.keyed_write import authorized
 from service.kernel.services import PORTCULLIS, is_other_service
 from service.records import openings, resources, services
 from service.records.database.row_mapper import merged
@@ -37,7 +36,7 @@ async def create(unit: UnitOfWork, given: Mapping[str, Any]) -> StoredService:
         )
     unit.check.require_foreign("name", name)
     check_record(values)
-    authorized()
+    unit.authorized()
     saved = await services.create(unit.connection, name, values)
     unit.changes += field_changes(change_log.service_target(name), {}, change_log.service_fields(saved))
     return saved
@@ -103,7 +102,7 @@ async def open_up(unit: UnitOfWork, given: Mapping[str, Any]) -> Opening:
             raise ValidationFailed(("resourceId", f"{service} has no such resource"))
         unit.targets.append(change_log.resource_target(matches[0]))
         await require_reach(unit.connection, unit.check, [resource_id])
-    authorized()
+    unit.authorized()
     saved = await openings.create(unit.connection, service, resource_id, given["code"])
     unit.changes += field_changes(change_log.opening_target(saved), {}, {"code": saved.code})
     return saved

@@ -27,9 +27,9 @@ from service.administration.stored_state import Stored
 from service.administration.unit_of_work import UnitOfWork, UnitsOfWork, unconditionally
 from service.errors import Refusal, Unavailable
 from service.kernel.change_record import ChangeRecord
-from service.kernel.identity import Caller
 from service.kernel.names import name_key
 from service.kernel.services import split_object
+from service.kernel.write import Write
 from service.records import openings
 from service.records.menus import MenuType
 from service.records.openings import OpenTo
@@ -67,16 +67,16 @@ class StateChanges:
     def __init__(self, units: UnitsOfWork) -> None:
         self._units = units
 
-    async def apply(self, caller: Caller, desired: State, *, prune: bool, cause: str) -> Applied:
-        """Make what is stored equal to ``desired``; delete what it does not have only with ``prune``.
+    async def apply(self, write: Write, requested: State, *, prune: bool, cause: str) -> Applied:
+        """Make what is stored equal to ``requested``; delete what it does not have only with ``prune``.
 
-        The edits are those between ``desired`` and what is stored when the locks are held. Each is refused
+        The edits are those between ``requested`` and what is stored when the locks are held. Each is refused
         where the request of the API that does the same would be: EditRefusedError names it. Raises what
         ``UnitsOfWork.publishing`` raises. Nothing is saved then.
         """
-        async with self._units.publishing(caller, cause, within=WITHIN) as unit:
+        async with self._units.publishing(write, cause, within=WITHIN) as unit:
             result = await stored_state.read(unit.connection)
-            edits = edits_between(result.state, desired, prune=prune)
+            edits = edits_between(result.state, requested, prune=prune)
             await _Application(unit, result, edits).make()
         recorded = ChangeRecord()
         recorded.changes += unit.changes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -13,9 +13,9 @@ from service.administration.delegation import Delegation, DelegationCheck, keepi
 from service.authn.revocations import Revocations
 from service.authz.engine.policy import Policy
 from service.authz.publishing.changes import WITHIN, Change, PolicyChanges
-from service.kernel import keyed_write
 from service.kernel.change_record import FieldChange
 from service.kernel.identity import Caller
+from service.kernel.write import Write
 from service.records.database.transactions import Connection, Database
 
 OF_ROLES_WITHIN: Final = 10.0
@@ -39,36 +39,51 @@ class Saved(Generic[R]):
 
 @dataclass(slots=True)
 class UnitOfWork:
-    """A transaction under way: the ``edits`` of menus, resources and roles are made in it.
+    """A transaction under way, for ``write``: the edits of users, menus, resources and roles are made in it.
 
     ``check`` says what the caller may grant. Edits add to ``refreshing`` the users whose tokens must be
-    refreshed, to ``changes`` what they change, and to ``targets`` which other records that is about: the
-    operation log is told both after the commit. A unit that publishes has the ``change`` of the policy, and
-    after the commit its ``policy``.
+    refreshed, to ``leaving`` those whose sessions ``follow_ups`` end, which are done after the commit. They
+    add to ``changes`` what they change, and to ``targets`` which other records that is about: the operation
+    log is told both after the commit. A unit that publishes has the ``change`` of the policy, and after the
+    commit its ``policy``.
     """
 
+    write: Write
     connection: Connection
-    caller: Caller
     check: DelegationCheck
     change: Change | None = None
     refreshing: set[int] = field(default_factory=set)
+    leaving: set[int] = field(default_factory=set)
+    follow_ups: list[Callable[[], Awaitable[object]]] = field(default_factory=list)
     changes: list[FieldChange] = field(default_factory=list)
     targets: list[str] = field(default_factory=list)
     policy: Policy = field(init=False)
+
+    @property
+    def caller(self) -> Caller:
+        """Under whose rights the edits are made."""
+        return self.write.caller
+
+    def authorized(self) -> None:
+        """Say that the caller may create a record, and that nothing has been written yet.
+
+        Raises AnsweredBeforeError if the request repeats one that was served: the caller may see the answer
+        again, since the same write would be allowed.
+        """
+        if self.write.idempotent is not None:
+            self.write.idempotent.authorized()
 
     async def made(self, record: object) -> None:
         """Say that the unit makes ``record``: what the answer to its request is made from.
 
         In a unit that publishes, the answer is made once there is a policy, which is the other part of it.
         """
-        if (change := self.change) is None:
-            await keyed_write.made(Saved(record))
+        if (idempotent := self.write.idempotent) is None:
             return
-
-        async def published() -> None:
-            await keyed_write.made(Saved(record, change.policy))
-
-        change.before_commit(published)
+        if (change := self.change) is None:
+            await idempotent.made(Saved(record))
+            return
+        change.before_commit(lambda: idempotent.made(Saved(record, change.policy)))
 
     def require_request(self, method: str, template: str, record_id: int | None = None) -> None:
         """Return when the caller may send the request that makes an edit by itself; PermissionDenied else."""
@@ -76,13 +91,54 @@ class UnitOfWork:
         self.check.require_request(method, path, template)
 
 
-class UnitsOfWork:
-    """Begins transactions for edits: all edits of one are saved, or none.
+class RightsUnits:
+    """Begins transactions for edits of users and roles: all edits of one are saved, or none.
 
-    A unit holds the lock of rights, and one that publishes also the lock of the policy, so that edits of all
-    processes follow one another. What the block raises undoes everything. All raise ``RefreshRequired`` if
-    the caller was deleted, disabled or banned, ``Conflict`` if no administrator would remain, and
-    ``Unavailable``.
+    A unit holds the lock of rights, so that edits of all processes follow one another. What the block raises
+    undoes everything, and a dry run is always undone. All raise ``RefreshRequired`` if the caller was
+    deleted, disabled or banned, ``Conflict`` if no administrator would remain, and ``Unavailable``.
+    """
+
+    def __init__(self, database: Database, delegation: Delegation, revocations: Revocations) -> None:
+        self._database = database
+        self._delegation = delegation
+        self._revocations = revocations
+
+    @asynccontextmanager
+    async def of_rights(self, write: Write, *, within: float | None = None) -> AsyncIterator[UnitOfWork]:
+        """Let the block make edits of users or roles, which publish nothing (decision 0009).
+
+        ``within`` (seconds) replaces the usual limit of a transaction.
+        """
+        async with self._database.transaction(write, within=within) as connection:
+            async with self._delegation.changing(connection, write.dry_run):
+                unit = UnitOfWork(write, connection, await self._delegation.check(connection, write.caller))
+                yield unit
+            await self._mark_first(unit)
+        await self._finish(unit)
+
+    async def _mark_first(self, unit: UnitOfWork) -> None:
+        """Mark the users of ``unit`` before its commit; a dry run is told who they are."""
+        affected = sorted(unit.refreshing | unit.leaving)
+        if unit.write.dry_run is None:
+            await self._revocations.mark_first(affected)
+        else:
+            unit.write.dry_run.refresh(affected)
+
+    async def _finish(self, unit: UnitOfWork) -> None:
+        """Do what follows the commit of ``unit``; nothing follows a dry run."""
+        if unit.write.dry_run is not None:
+            return
+        change_log.saved(unit.changes, *unit.targets)
+        for follow_up in unit.follow_ups:
+            await follow_up()
+        await self._revocations.mark_all(sorted(unit.refreshing))
+
+
+class UnitsOfWork(RightsUnits):
+    """Begins transactions for edits of all records, also of those that publish the policy.
+
+    A unit that publishes holds the lock of the policy too.
     """
 
     def __init__(
@@ -92,14 +148,12 @@ class UnitsOfWork:
         delegation: Delegation,
         revocations: Revocations,
     ) -> None:
-        self._database = database
+        super().__init__(database, delegation, revocations)
         self._changes = changes
-        self._delegation = delegation
-        self._revocations = revocations
 
     @asynccontextmanager
     async def publishing(
-        self, caller: Caller, cause: str, *, within: float = WITHIN
+        self, write: Write, cause: str, *, within: float = WITHIN
     ) -> AsyncIterator[UnitOfWork]:
         """Let the block make edits of menus, resources and roles, and publish the policy that follows.
 
@@ -107,28 +161,16 @@ class UnitsOfWork:
         seconds. Raises also what ``PolicyChanges.begin`` raises, and ``PermissionDenied`` if a code that the
         edits add turns out to be one that the caller may not grant.
         """
+        caller = write.caller
         user_name = None if caller.is_operator else caller.user_name
-        begun = self._changes.begin(f"{cause} by {caller.user_name}", user_name=user_name, within=within)
+        cause = f"{cause} by {caller.user_name}"
+        begun = self._changes.begin(cause, user_name=user_name, within=within, write=write)
         async with begun as change:
             async with keeping_an_administrator(change.connection):
                 check = await self._delegation.check(change.connection, caller, change)
-                unit = UnitOfWork(change.connection, caller, check, change)
+                unit = UnitOfWork(write, change.connection, check, change)
                 yield unit
-            affected = sorted(unit.refreshing)
             # Nobody has to refresh for a change that the policy it would publish forbids.
-            change.before_commit(partial(self._revocations.mark_first, affected))
+            change.before_commit(partial(self._mark_first, unit))
         unit.policy = change.policy
-        change_log.saved(unit.changes, *unit.targets)
-        await self._revocations.mark_all(affected)
-
-    @asynccontextmanager
-    async def of_roles(self, caller: Caller) -> AsyncIterator[UnitOfWork]:
-        """Let the block make edits of roles, which publish nothing (decision 0009)."""
-        async with self._database.transaction(within=OF_ROLES_WITHIN) as connection:
-            async with self._delegation.changing(connection):
-                unit = UnitOfWork(connection, caller, await self._delegation.check(connection, caller))
-                yield unit
-            affected = sorted(unit.refreshing)
-            await self._revocations.mark_first(affected)
-        change_log.saved(unit.changes, *unit.targets)
-        await self._revocations.mark_all(affected)
+        await self._finish(unit)

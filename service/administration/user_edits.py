@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from service.administration.delegation import DelegationCheck
+from service.administration.unit_of_work import UnitOfWork
 from service.errors import ValidationFailed
 from service.kernel.account_acts import Act
 from service.kernel.identity import Kind
-from service.kernel.keyed_write import authorized
 from service.kernel.target import Target
 from service.records import account_writes, user_list
 from service.records.database.transactions import Connection
@@ -82,22 +82,20 @@ def created_by(bound_to: str | None, values: AccountValues) -> AccountValues:
     return {"kind": "service", "service": bound_to, **values}
 
 
-async def add(
-    connection: Connection, check: DelegationCheck, new: NewUser, password_hash: str | None
-) -> User:
+async def add(unit: UnitOfWork, new: NewUser, password_hash: str | None) -> User:
     """Write a new user, whose ``values`` have been checked, in the roles of ``new``.
 
     Raises ``ValidationFailed`` for unknown roles and for a service that no account may be bound to,
     ``PermissionDenied`` if the caller may not create such an account or a role gives, or would give if all
     were enabled, a code that the caller lacks, and ``Conflict`` for a taken name.
     """
-    account = check.new_account(new.values)
-    await _require_roles_exist(connection, new.role_ids)
-    await check.require_roles(connection, new.role_ids)
-    authorized()
+    account = unit.check.new_account(new.values)
+    await _require_roles_exist(unit.connection, new.role_ids)
+    await unit.check.require_roles(unit.connection, new.role_ids)
+    unit.authorized()
     role_ids = sorted(set(new.role_ids))
-    user_id = await account_writes.create(connection, password_hash, account, role_ids)
-    return await user_list.read(connection, user_id)
+    user_id = await account_writes.create(unit.connection, password_hash, account, role_ids)
+    return await user_list.read(unit.connection, user_id)
 
 
 async def edit(

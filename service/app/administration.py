@@ -54,7 +54,7 @@ def make(
     units = UnitsOfWork(database, policy.changes, delegation, revocations)
     fingerprints = Fingerprints(settings.auth, passwords, stores.sessions.synchronized.now)
     return Administration(
-        accounts=Accounts(database, delegation, revocations, passwords, rules),
+        accounts=Accounts(units, revocations, passwords, rules),
         api_keys=ApiKeys(database, delegation, revocations),
         bans=Bans(database, delegation, revocations, trail.logins),
         kicks=Kicks(database, delegation, sign_in.sessions),

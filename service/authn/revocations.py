@@ -11,7 +11,6 @@ import structlog
 from service.authn.denials import Denials
 from service.authn.login_log import UNRECORDED, LoginLog
 from service.errors import Unavailable
-from service.kernel.dry_run import DRY_RUN
 from service.kernel.target import Target
 from service.keyspace import SessionStore
 from service.records.bans import DISABLED
@@ -33,7 +32,7 @@ class Revocations:
     unavailable, and if this process is killed right after the commit, older tokens are revoked already. One
     of the other methods runs after the commit: it also revokes tokens issued in between with the old rights.
     A step after the commit is retried until it succeeds; until then the store is unavailable, and guarded
-    routes answer 503. During a dry run no method touches the store: see ``DRY_RUN``.
+    routes answer 503. A dry run calls none of the methods.
     """
 
     def __init__(self, database: Database, store: SessionStore, log: LoginLog = UNRECORDED) -> None:
@@ -47,14 +46,10 @@ class Revocations:
 
         Raises ``Unavailable``, which rolls the change back.
         """
-        if _noted(user_ids):
-            return
         await self._store.mark(map(str, user_ids[:FIRST]))
 
     async def mark(self, user_id: int) -> None:
         """Mark one user before returning; in the background if the store is unavailable."""
-        if _noted([user_id]):
-            return
         try:
             await self._store.mark([str(user_id)])
         except Unavailable:
@@ -65,8 +60,6 @@ class Revocations:
 
         Users after the first ``AT_ONCE`` are marked in the background, and all if the store is unavailable.
         """
-        if _noted(user_ids):
-            return
         first, rest = user_ids[:AT_ONCE], user_ids[AT_ONCE:]
         try:
             await self._store.mark(map(str, first))
@@ -77,17 +70,13 @@ class Revocations:
 
     def mark_soon(self, user_ids: Iterable[int]) -> None:
         """Start marking the users, in batches, and return at once."""
-        if _noted(marked := list(user_ids)):
-            return
-        self._start(self._mark(list(map(str, marked))))
+        self._start(self._mark(list(map(str, user_ids))))
 
     async def end_sessions(self, target: Target, *, keep: str = "", opened_by: float = 0.0) -> None:
         """End the user's sessions before returning; in the background if the store is unavailable.
 
         The session on the device ``keep`` stays if it was opened no later than ``opened_by`` (seconds).
         """
-        if _noted([target.user_id]):
-            return
         try:
             await self._store.close_sessions(target.login_id, keep=keep, opened_by=opened_by)
         except Unavailable:
@@ -100,8 +89,6 @@ class Revocations:
         the state at that time: login and refresh ask the database, and ``mark_first`` has revoked older
         tokens.
         """
-        if _noted([target.user_id]):
-            return 0
         try:
             return await self._denials.settle(target.user_id, all_bans=True)
         except Unavailable:
@@ -110,8 +97,6 @@ class Revocations:
 
     async def settle_status(self, target: Target, *, user_name: str, disabled: bool) -> None:
         """Call ``settle`` for a user who was disabled or enabled, and record that in the login log."""
-        if _noted([target.user_id]):
-            return
         if disabled:
             self._entries.by_other("ban", target.user_id, user_name, reason=DISABLED)
         else:
@@ -139,14 +124,6 @@ class Revocations:
 
     async def _end_sessions(self, login_id: str, keep: str, opened_by: float) -> None:
         await _until_done(lambda: self._store.close_sessions(login_id, keep=keep, opened_by=opened_by))
-
-
-def _noted(user_ids: Iterable[int]) -> bool:
-    """Tell a dry run, if there is one, whose tokens would be revoked; tell whether there is one."""
-    if (dry_run := DRY_RUN.get()) is None:
-        return False
-    dry_run.refresh(user_ids)
-    return True
 
 
 async def _until_done(work: Callable[[], Awaitable[object]]) -> None:

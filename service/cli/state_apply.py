@@ -23,6 +23,7 @@ from service.cli.output import show
 from service.cli.state_report import applied_as_lines, applied_report
 from service.errors import Refusal, Unavailable
 from service.kernel.identity import Caller
+from service.kernel.write import Write
 from service.operator.errors import LaunchError, UnpreparedError
 from service.operator.stores import reachable
 from service.operator.units import caller_named, operator, units_of_work
@@ -117,7 +118,9 @@ async def _apply(settings: Settings, order: Order) -> tuple[Caller, Applied | Ed
             async with units_of_work(settings, database, configured(settings.policy)) as units:
                 cause = f"state file {order.file.name} applied"
                 changes = StateChanges(units)
-                return caller, await changes.apply(caller, order.desired, prune=order.prune, cause=cause)
+                return caller, await changes.apply(
+                    Write(caller), order.desired, prune=order.prune, cause=cause
+                )
         except (EditRefusedError, Refusal) as refused:
             return caller, refused
     finally:

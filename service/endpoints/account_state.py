@@ -71,5 +71,5 @@ class UserStatus(RecordEndpoint[Accounts]):
         Disabling ends all sessions. Enabling lifts no ban. Callers can't disable themselves or change users
         who hold more permissions than they do.
         """
-        saved = await self.changes.set_status(context.user, id, body.status, unchanged(context))
+        saved = await self.changes.set_status(context.write, id, body.status, unchanged(context))
         answer_tag(context, version_tag(saved.version))

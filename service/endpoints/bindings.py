@@ -123,7 +123,7 @@ class ResourceButtons(RecordEndpoint[Changes]):
             require_match(context, content_tag(_buttons(before)))
 
         saved = await self.changes.make(
-            context.user,
+            context.write,
             f"Buttons of resource {id} replaced",
             lambda unit: resource_edits.bind_buttons(unit, id, body.menu_ids, match),
         )
@@ -162,7 +162,7 @@ class ButtonResources(RecordEndpoint[Changes]):
             require_match(context, content_tag(_resources(before)))
 
         saved = await self.changes.make(
-            context.user,
+            context.write,
             f"resources of Button {id} replaced",
             lambda unit: resource_edits.bind_resources(unit, id, body.resource_ids, match),
         )

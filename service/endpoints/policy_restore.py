@@ -37,7 +37,7 @@ class Restore:
         such as that of a dry run: 412 when there is a newer one.
         """
         done = await self._restore.restore(
-            context.user, revision, lambda newest: require_match(context, version_tag(newest))
+            context.write, revision, lambda newest: require_match(context, version_tag(newest))
         )
         context.policy = done.policy
         return RestoredRevision(

@@ -101,8 +101,9 @@ class Profile:
 
         Access tokens stay valid: one that has the old nick name gets the new one when it is refreshed.
         """
-        caller = context.user
-        saved = await self._accounts.update(caller, caller.user_id, body.given(), unchanged(context))
+        saved = await self._accounts.update(
+            context.write, context.user.user_id, body.given(), unchanged(context)
+        )
         answer_tag(context, version_tag(saved.record.version))
         return OwnProfile.of(saved.record)
 

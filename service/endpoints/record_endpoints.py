@@ -17,7 +17,7 @@ from service.administration.unit_of_work import Saved, unconditionally
 from service.authz.publishing.live import LivePolicy
 from service.endpoints.shown_services import require_shown, shown_services
 from service.errors import Conflict, NotFound, PreconditionFailed, Refusal
-from service.kernel.identity import Caller
+from service.kernel.write import Write
 from service.records.database.transactions import Connection, Database
 from service.records.logs.operation_events import DeclaredKind
 from service.web.messages import operation_metadata
@@ -33,15 +33,15 @@ F = TypeVar("F", bound=Responder)
 class RecordChanges(Protocol):
     """What creates, edits and deletes the records of one kind."""
 
-    async def create(self, caller: Caller, given: Mapping[str, Any]) -> Saved[Any]:
+    async def create(self, write: Write, given: Mapping[str, Any]) -> Saved[Any]:
         """Create a record of the given fields."""
 
     async def update(
-        self, caller: Caller, record_id: int, given: Mapping[str, Any], match: Match
+        self, write: Write, record_id: int, given: Mapping[str, Any], match: Match
     ) -> Saved[Any]:
         """Store the given fields; absent fields are unchanged."""
 
-    async def delete(self, caller: Caller, record_id: int, match: Match) -> Saved[None]:
+    async def delete(self, write: Write, record_id: int, match: Match) -> Saved[None]:
         """Delete a record."""
 
 
@@ -128,7 +128,7 @@ class RecordKind:
         """Return the responder that creates a record, once under each ``Idempotency-Key``."""
 
         async def on_post(endpoint: RecordEndpoint[Any], context: RequestContext, body: Any) -> Any:
-            saved = await endpoint.changes.create(context.user, self.given(body))
+            saved = await endpoint.changes.create(context.write, self.given(body))
             return self.record_answer(context, saved)
 
         name, answer = f"create{self._name}", self.saved or self.shown
@@ -148,7 +148,7 @@ class RecordKind:
         """Return the responder of a ``PUT``, or of a ``PATCH`` if ``body`` is a ``MergePatch``."""
 
         async def edit(endpoint: RecordEndpoint[Any], context: RequestContext, body: Any, id: int) -> Any:
-            saved = await endpoint.changes.update(context.user, id, self.given(body), unchanged(context))
+            saved = await endpoint.changes.update(context.write, id, self.given(body), unchanged(context))
             return self.record_answer(context, saved)
 
         verb = "patch" if issubclass(body, MergePatch) else "update"
@@ -162,7 +162,7 @@ class RecordKind:
 
         async def on_delete(endpoint: RecordEndpoint[Any], context: RequestContext, id: int) -> Any:
             match = unchanged(context) if self.versioned else unconditionally
-            saved = await endpoint.changes.delete(context.user, id, match)
+            saved = await endpoint.changes.delete(context.write, id, match)
             if saved.policy is None:
                 return None
             return Published(policy_revision=in_force(context, saved))

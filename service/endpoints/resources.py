@@ -193,7 +193,7 @@ class ResourceState(RecordEndpoint[Changes]):
         """Enable or disable a resource; a bound one requires one of its codes."""
         match = unchanged(context)
         saved = await self.changes.make(
-            context.user,
+            context.write,
             f"resource {id} {'enabled' if body.enabled else 'disabled'}",
             lambda unit: resource_edits.set_enabled(unit, id, body.enabled, match),
         )

@@ -207,7 +207,7 @@ class RolePermissions(RecordEndpoint[Changes]):
         if not given:
             raise ValidationFailed(("menuIds", "Give this field or permissions"))
         saved = await self.changes.make(
-            context.user, "", lambda unit: role_edits.set_menus(unit, id, given, match)
+            context.write, "", lambda unit: role_edits.set_menus(unit, id, given, match)
         )
         shown = _shown(saved.record)
         answer_tag(context, content_tag(shown))

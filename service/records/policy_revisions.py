@@ -23,11 +23,11 @@ from sqlalchemy import (
 )
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from service.kernel.dry_run import DRY_RUN
 from service.records.database.filters import at_least, below, conditions_of, equals
 from service.records.database.paging import Page, page_of
 from service.records.database.prepared import PreparedSelect, Source
 from service.records.database.row_mapper import RowMapper
+from service.records.database.transactions import is_rehearsal
 from service.records.schema import policy_revision
 
 LOCK: Final = 0x706F6C69_63790000  # "policy"
@@ -100,7 +100,7 @@ async def lock(connection: AsyncConnection) -> None:
     This must be the first statement of a transaction that publishes. Lines derived before would lack the
     changes of the previous holder, and rows written before could lead to a deadlock. A dry run takes no lock.
     """
-    if DRY_RUN.get() is not None:
+    if is_rehearsal(connection):
         return
     await connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": LOCK})
 

@@ -9,8 +9,8 @@ from typing import Final
 from sqlalchemy import BigInteger, ColumnElement, bindparam, exists, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from service.kernel.dry_run import DRY_RUN
 from service.records import bans
+from service.records.database.transactions import is_rehearsal
 from service.records.schema import menu, role, role_menu, user, user_ban, user_role
 
 LOCK: Final = 0x72696768_74730000  # "rights"
@@ -30,7 +30,7 @@ async def lock(connection: AsyncConnection) -> None:
 
     A transaction that also publishes takes the lock of the policy first. A dry run takes no lock.
     """
-    if DRY_RUN.get() is not None:
+    if is_rehearsal(connection):
         return
     await connection.execute(select(func.pg_advisory_xact_lock(LOCK)))
 

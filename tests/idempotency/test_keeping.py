@@ -12,8 +12,9 @@ import pytest
 from service.administration.keyed_writes import Fingerprints, KeyedWrites
 from service.authn.passwords import Passwords
 from service.jobs.housekeeping import forget_answers
-from service.kernel import keyed_write
-from service.kernel.keyed_write import AnsweredBeforeError
+from service.kernel.codes import HeldCodes
+from service.kernel.identity import Caller
+from service.kernel.write import AnsweredBeforeError, IdempotentWrite, Write
 from service.records import roles
 from service.records.database.transactions import Database
 from service.records.idempotent_answers import KeyScope, SentAnswer, hash_of
@@ -107,31 +108,33 @@ async def database(seeded_database_url: str) -> AsyncIterator[Database]:
 
 async def test_a_write_that_does_not_say_what_it_made_is_not_committed(database: Database) -> None:
     with pytest.raises(RuntimeError):
-        async with keyed(database):
-            await write(database)
+        async with keyed(database) as under:
+            await write(database, under)
     assert await codes(database) == set()
 
 
 async def test_a_repetition_that_writes_without_asking_is_not_committed(database: Database) -> None:
-    async with keyed(database):
-        await write(database, "first", says_made=True)
+    async with keyed(database) as under:
+        await write(database, under, "first", says_made=True)
     with pytest.raises(RuntimeError):
-        async with keyed(database):
-            await write(database, "second", says_made=True)
+        async with keyed(database) as under:
+            await write(database, under, "second", says_made=True)
     with pytest.raises(AnsweredBeforeError) as answered:
-        async with keyed(database):
-            await write(database, "second", asks=True, says_made=True)
+        async with keyed(database) as under:
+            await write(database, under, "second", asks=True, says_made=True)
 
     assert answered.value.kept.answer == b"{}"
     assert await codes(database) == {"first"}
 
 
 async def test_only_the_first_transaction_of_a_request_keeps_its_answer(database: Database) -> None:
-    async with keyed(database):
-        await write(database, "first", says_made=True)
-        await write(database, "second")
-    await write(database, "third")
-    assert await codes(database) == {"first", "second", "third"}
+    async with keyed(database) as under:
+        await write(database, under, "first", says_made=True)
+        with pytest.raises(RuntimeError):
+            await write(database, under, "second", says_made=True)
+        async with database.transaction() as connection:
+            await roles.create(connection, "third", RoleValues(role_name="third"))
+    assert await codes(database) == {"first", "third"}
 
 
 async def test_fingerprints_outlive_their_signing_key_as_long_as_that_is_accepted() -> None:
@@ -149,6 +152,7 @@ async def test_fingerprints_outlive_their_signing_key_as_long_as_that_is_accepte
 
 END = datetime(2030, 1, 1, tzinfo=UTC)
 OLD, NEW = Auth(jwt_secret="o" * 48), Auth(jwt_secret="n" * 48)
+CALLER = Caller(1, "1", "admin", "admin", "web", (), HeldCodes(["*"]), 0.0)
 SCOPE = KeyScope(1, "POST", "/api/role", hash_of(b"key"))
 
 
@@ -161,24 +165,29 @@ def writes_of(database: Database) -> KeyedWrites:
     return KeyedWrites(database, fingerprints())
 
 
-def keyed(database: Database) -> AbstractAsyncContextManager[None]:
+def keyed(database: Database) -> AbstractAsyncContextManager[IdempotentWrite]:
     """Let the block make the write of a request with a key."""
 
-    def answer(*_saved: object) -> SentAnswer:
+    def answer(_saved: object) -> SentAnswer:
         return SentAnswer(201, {}, b"{}")
 
     return writes_of(database).write(SCOPE, b"content", answer, holds_secret=False)
 
 
 async def write(
-    database: Database, code: str = "keeper", *, asks: bool = False, says_made: bool = False
+    database: Database,
+    under: IdempotentWrite,
+    code: str = "keeper",
+    *,
+    asks: bool = False,
+    says_made: bool = False,
 ) -> None:
-    async with database.transaction() as connection:
+    async with database.transaction(Write(CALLER, idempotent=under)) as connection:
         if asks:
-            keyed_write.authorized()
+            under.authorized()
         await roles.create(connection, code, RoleValues(role_name=code))
         if says_made:
-            await keyed_write.made(code)
+            await under.made(code)
 
 
 async def codes(database: Database) -> set[str]:

@@ -23,6 +23,7 @@ from service.authz.publishing.live import LivePolicy
 from service.authz.review.concurrency import ConcurrencyLimit
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
+from service.kernel.write import Write
 from service.keyspace import SessionStore
 from service.records import role_rights
 from service.records.database.transactions import Connection, Database
@@ -53,7 +54,11 @@ class Ground:
 
     async def apply(self, caller: Caller, state: State, *, prune: bool = False) -> Applied:
         """Apply ``state`` under the rights of ``caller``."""
-        return await StateChanges(self.units).apply(caller, state, prune=prune, cause="test")
+        return await self.write(Write(caller), state, prune=prune)
+
+    async def write(self, write: Write, expected: State, *, prune: bool = False) -> Applied:
+        """Apply ``expected`` as ``write`` says."""
+        return await StateChanges(self.units).apply(write, expected, prune=prune, cause="test")
 
     async def is_marked(self, caller: Caller) -> bool:
         """Whether the tokens of the caller must be refreshed."""
@@ -73,8 +78,8 @@ NewGround = Callable[[], AbstractAsyncContextManager[Ground]]
 
 
 async def _caller(connection: Connection, user_id: int, name: str) -> Caller:
-    rights = await role_rights.of(connection, user_id)
-    return Caller(user_id, str(user_id), name, name, "", rights.roles, HeldCodes(rights.permissions), 0.0)
+    result = await role_rights.of(connection, user_id)
+    return Caller(user_id, str(user_id), name, name, "", result.roles, HeldCodes(result.permissions), 0.0)
 
 
 @asynccontextmanager

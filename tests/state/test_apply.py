@@ -110,7 +110,7 @@ async def test_random_edits_do_what_their_plan_and_a_dry_run_tell(ground: Ground
             planned = await ground.plan(target, prune=prune)
         assert planned.refused == ()
 
-        impact = await ground.dry_runs.impact_of(caller, partial(ground.apply, caller, target, prune=prune))
+        impact = await ground.dry_runs.impact_of(caller, partial(ground.write, expected=target, prune=prune))
         done = await ground.apply(caller, target, prune=prune)
 
         assert planned.impact is not None

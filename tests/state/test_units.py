@@ -13,6 +13,7 @@ from service.administration.unit_of_work import UnitOfWork
 from service.authn.revocations import Revocations
 from service.errors import Conflict, PermissionDenied, Unavailable
 from service.kernel.origin import ORIGIN
+from service.kernel.write import Write
 from service.records import policy_revisions, role_tables
 from service.records.resources import ResourceValues
 from service.web.messages.context import RequestContext
@@ -38,7 +39,7 @@ async def edit(unit: UnitOfWork, code: str) -> None:
 async def test_a_new_code_is_bound_and_given_in_the_unit_that_creates_it(ground: Ground) -> None:
     caller = await ground.user("wanda", "admin")
 
-    async with ground.units.publishing(caller, "reports") as unit:
+    async with ground.units.publishing(Write(caller), "reports") as unit:
         await edit(unit, "system:report:list")
 
     assert ground.live.current.revision == 2
@@ -55,7 +56,7 @@ async def test_a_unit_with_a_code_that_its_caller_may_not_grant_leaves_nothing(g
     caller = await ground.user("wanda", "admin")  # who holds system:*
 
     with pytest.raises(PermissionDenied) as refused:
-        async with ground.units.publishing(caller, "reports") as unit:
+        async with ground.units.publishing(Write(caller), "reports") as unit:
             await edit(unit, "report:list")
 
     assert refused.value.extra["required"] == ["report:list"]
@@ -73,11 +74,11 @@ async def test_the_last_administrator_is_asked_for_when_all_edits_are_made(groun
         (super_,) = (await role_tables.by_code(connection, ["super"])).values()
         tree = await role_tables.menu_tree(connection)
 
-    async with ground.units.publishing(caller, "to and fro") as unit:
+    async with ground.units.publishing(Write(caller), "to and fro") as unit:
         await role_edits.set_menus(unit, super_.id, Given([]), anyhow)
         await role_edits.set_menus(unit, super_.id, Given([tree.buttons["*"]]), anyhow)
     with pytest.raises(Conflict, match="no enabled user who may do everything"):
-        async with ground.units.publishing(caller, "away") as unit:
+        async with ground.units.publishing(Write(caller), "away") as unit:
             await role_edits.set_menus(unit, super_.id, Given([]), anyhow)
 
     assert 1 in unit.refreshing
@@ -100,10 +101,10 @@ async def test_what_was_committed_is_told_to_the_log_though_what_follows_fails(
     monkeypatch.setattr(Revocations, "mark_all", fail)
     caller = await ground.administrator()
     with pytest.raises(Unavailable):
-        async with ground.units.of_roles(caller) as unit:
+        async with ground.units.of_rights(Write(caller)) as unit:
             await role_edits.create(unit, {"role_code": "reporter", "role_name": "Reporter"})
     with pytest.raises(Conflict):
-        async with ground.units.of_roles(caller) as unit:
+        async with ground.units.of_rights(Write(caller)) as unit:
             await twice(unit, "Undone")
     ORIGIN.reset(token)
 

@@ -10,6 +10,7 @@ import pytest
 
 from service.administration.accounts import Accounts
 from service.administration.delegation import Delegation
+from service.administration.unit_of_work import RightsUnits
 from service.authn.password_rules import PasswordRules
 from service.authn.revocations import Revocations
 from service.authn.sessions import Sessions
@@ -25,6 +26,7 @@ from service.errors import (
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
 from service.kernel.permission_map import PermissionMap
+from service.kernel.write import Write
 from service.keyspace import SessionStore
 from service.records import accounts as users
 from service.records import user_list
@@ -50,7 +52,8 @@ ROOT = caller("*")
 def accounts(parts: Container, delegation: Delegation) -> Accounts:
     rules = PasswordRules(Password())
     revocations = Revocations(parts.database, parts.store)
-    return Accounts(parts.database, delegation, revocations, parts.passwords, rules)
+    units = RightsUnits(parts.database, delegation, revocations)
+    return Accounts(units, revocations, parts.passwords, rules)
 
 
 async def new_user(parts: Container, name: str, *roles: str) -> int:
@@ -70,7 +73,7 @@ async def test_a_disabled_user_is_out_at_once_and_stays_banned_after_a_logout(
     pair = await people.log_in(parts, "ios", PASSWORD, user_name="heron")
     heron = (await parts.authenticator.authenticate(pair.access_token, permission_map)).caller
 
-    await accounts.set_status(ROOT, user_id, "disabled")
+    await accounts.set_status(Write(ROOT), user_id, "disabled")
     await Sessions(parts.store).log_out(heron)
 
     assert await parts.store.sessions(str(user_id)) == {}
@@ -87,9 +90,9 @@ async def test_an_enabled_user_may_log_in_again_and_no_old_token_works(
 ) -> None:
     user_id = await new_user(parts, "heron")
     old = await people.log_in(parts, "ios", PASSWORD, user_name="heron")
-    await accounts.set_status(ROOT, user_id, "disabled")
+    await accounts.set_status(Write(ROOT), user_id, "disabled")
 
-    await accounts.set_status(ROOT, user_id, "enabled")
+    await accounts.set_status(Write(ROOT), user_id, "enabled")
 
     assert (await log_in(parts, "heron", permission_map)).user_id == user_id
     with pytest.raises(Exception, match="session has changed"):
@@ -103,7 +106,7 @@ async def test_the_last_enabled_user_who_may_do_everything_stays(
     await execute(parts, f"UPDATE sys.user SET kind = 'service', password_hash = NULL WHERE id = {robot}")
 
     with pytest.raises(Conflict):
-        await accounts.set_status(caller("*", user_id=robot), 1, "disabled")
+        await accounts.set_status(Write(caller("*", user_id=robot)), 1, "disabled")
 
     async with parts.database.transaction() as connection:
         known = await users.credentials_of(connection, 1)
@@ -118,7 +121,7 @@ async def test_of_two_administrators_who_disable_each_other_at_once_one_stays(
     for _ in range(10):
         done = await asyncio.gather(
             *(
-                accounts.set_status(caller("*", user_id=user_id), other, "disabled")
+                accounts.set_status(Write(caller("*", user_id=user_id)), other, "disabled")
                 for user_id, other in permutations(both)
             ),
             return_exceptions=True,
@@ -142,10 +145,10 @@ async def test_nobody_disables_a_user_who_holds_more(
     user_id = await new_user(parts, "heron", role)
 
     if allowed:
-        await accounts.set_status(caller(held), user_id, "disabled")
+        await accounts.set_status(Write(caller(held)), user_id, "disabled")
     else:
         with pytest.raises(PermissionDenied):
-            await accounts.set_status(caller(held), user_id, "disabled")
+            await accounts.set_status(Write(caller(held)), user_id, "disabled")
 
     async with parts.database.transaction() as connection:
         known = await users.credentials_of(connection, user_id)
@@ -155,7 +158,7 @@ async def test_nobody_disables_a_user_who_holds_more(
 
 async def test_disabling_nobody_is_not_found(accounts: Accounts) -> None:
     with pytest.raises(NotFound):
-        await accounts.set_status(ROOT, 4711, "disabled")
+        await accounts.set_status(Write(ROOT), 4711, "disabled")
 
 
 async def test_while_the_session_store_is_away_nothing_is_saved(
@@ -165,12 +168,13 @@ async def test_while_the_session_store_is_away_nothing_is_saved(
     nowhere = SessionStore(Redis(url="redis://127.0.0.1:1/0"), parts.settings)
     rules = PasswordRules(Password())
     revocations = Revocations(parts.database, nowhere)
-    accounts = Accounts(parts.database, delegation, revocations, parts.passwords, rules)
+    units = RightsUnits(parts.database, delegation, revocations)
+    accounts = Accounts(units, revocations, parts.passwords, rules)
     attempts: list[Callable[[], Awaitable[object]]] = [
-        lambda: accounts.update(ROOT, heron, {"user_name": "egret"}),
-        lambda: accounts.update(ROOT, heron, {"role_ids": []}),
-        lambda: accounts.set_status(ROOT, heron, "disabled"),
-        lambda: accounts.delete(ROOT, heron),
+        lambda: accounts.update(Write(ROOT), heron, {"user_name": "egret"}),
+        lambda: accounts.update(Write(ROOT), heron, {"role_ids": []}),
+        lambda: accounts.set_status(Write(ROOT), heron, "disabled"),
+        lambda: accounts.delete(Write(ROOT), heron),
     ]
 
     for attempt in attempts:
@@ -190,7 +194,7 @@ async def test_the_store_says_what_is_stored_no_matter_who_was_first(
     heron = await new_user(parts, "heron")
     for _ in range(10):
         await asyncio.gather(
-            *(accounts.set_status(ROOT, heron, status) for status in ("disabled", "enabled") * 2)
+            *(accounts.set_status(Write(ROOT), heron, status) for status in ("disabled", "enabled") * 2)
         )
 
         async with parts.database.transaction() as connection:

@@ -18,7 +18,7 @@ from service.authz.publishing.lockout import require_way_back
 from service.authz.publishing.publisher import candidate, publish_if_changed
 from service.authz.publishing.shipped import Shipped
 from service.errors import Conflict, Unavailable
-from service.kernel.dry_run import DRY_RUN
+from service.kernel.write import DryRun, Write
 from service.records import policy_revisions
 from service.records.database.transactions import Connection, Database
 
@@ -93,7 +93,12 @@ class PolicyChanges:
 
     @asynccontextmanager
     async def begin(
-        self, cause: str, *, user_name: str | None = None, within: float = WITHIN
+        self,
+        cause: str,
+        *,
+        user_name: str | None = None,
+        within: float = WITHIN,
+        write: Write | None = None,
     ) -> AsyncIterator[Change]:
         """Save what the block does with ``change.connection``, and publish the policy that follows from it.
 
@@ -105,19 +110,19 @@ class PolicyChanges:
         when it would close to everybody what administers the policy, with ``brokenInvariants`` when it would
         break a statement.
         Unavailable also when the session store can't announce the revision, when the database has lost
-        revisions, which workers would keep in force, and when the newest one is sealed by an unknown key. In
-        a dry run (``DRY_RUN``) nothing is committed, written as lines, announced or in force, no turn is
+        revisions, which workers would keep in force, and when the newest one is sealed by an unknown key. If
+        ``write`` is a dry run, nothing is committed, written as lines, announced or in force, no turn is
         waited for, and everything is refused that would be refused otherwise, except that a broken statement
         is a warning.
         """
-        dry_run = DRY_RUN.get()
+        dry_run = None if write is None else write.dry_run
         async with self._own_turn() if dry_run is None else nullcontext():
-            async with self._database.transaction(within=within) as connection:
+            async with self._database.transaction(write, within=within) as connection:
                 await policy_revisions.lock(connection)
                 change = Change(connection)
                 holders = await self._guard.holders(connection)
                 yield change
-                policy = change.policy = await self._publish(change, holders, cause, user_name)
+                policy = change.policy = await self._publish(change, holders, cause, user_name, dry_run)
                 await change.complete()
                 if dry_run is not None:
                     dry_run.publish(policy)
@@ -184,11 +189,16 @@ class PolicyChanges:
             self._turn.release()
 
     async def _publish(
-        self, change: Change, holders: Holders | None, cause: str, user_name: str | None
+        self,
+        change: Change,
+        holders: Holders | None,
+        cause: str,
+        user_name: str | None,
+        dry_run: DryRun | None,
     ) -> Policy:
         in_force = self._live.current
         try:
-            if DRY_RUN.get() is not None:
+            if dry_run is not None:
                 policy = await candidate(change.connection, self._shipped, in_force)
                 change.check(policy)
             else:
@@ -214,5 +224,5 @@ class PolicyChanges:
             _log.error("the database has lost revisions", found=policy.revision, in_force=in_force.revision)
             raise Unavailable("The database has lost policy revisions that are in force")
         await require_way_back(policy, in_force)
-        await self._guard.require(change.connection, Situation(in_force, holders), policy)
+        await self._guard.require(change.connection, Situation(in_force, holders), policy, dry_run)
         return policy

@@ -13,7 +13,7 @@ from service.authz.invariants.statements import Invariants
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.revisions import PATIENCE
 from service.errors import Conflict
-from service.kernel.dry_run import DRY_RUN
+from service.kernel.write import DryRun
 from service.records import policy_revisions, role_holdings, role_rights, roles
 from service.records.database.transactions import Connection
 
@@ -45,7 +45,7 @@ class InvariantGuard:
         self._invariants: Final = live.invariants
 
     @asynccontextmanager
-    async def keeping(self, connection: Connection) -> AsyncIterator[None]:
+    async def keeping(self, connection: Connection, dry_run: DryRun | None = None) -> AsyncIterator[None]:
         """Let the block change roles and users; Conflict, which rolls back, if it breaks a statement.
 
         Unavailable when this worker can't follow the newest policy within ``PATIENCE`` seconds.
@@ -55,7 +55,7 @@ class InvariantGuard:
         if before is not None:
             latest = await policy_revisions.latest(connection)
             policy = await self._live.at_least(latest.revision if latest else 0, within=PATIENCE)
-            await self.require(connection, Situation(policy, before), policy)
+            await self.require(connection, Situation(policy, before), policy, dry_run)
 
     async def holders(self, connection: Connection) -> Holders | None:
         """Return who holds what, as far as a statement is about it, before or after a change.
@@ -67,11 +67,14 @@ class InvariantGuard:
             await role_rights.lock(connection)
         return await _holders(connection, self._invariants)
 
-    async def require(self, connection: Connection, before: Situation, policy: Policy) -> None:
+    async def require(
+        self, connection: Connection, before: Situation, policy: Policy, dry_run: DryRun | None
+    ) -> None:
         """Check what is stored now, with ``policy``, against the situation ``before`` the change.
 
         Raises Conflict with the name, the reason and a finding of each statement that breaks, as
-        ``brokenInvariants``; in a dry run it warns. Before the first policy there is nothing to compare with.
+        ``brokenInvariants``; a ``dry_run`` is warned. Before the first policy there is nothing to compare
+        with.
         """
         if not self._invariants.statements or not before.policy.revision:
             return
@@ -80,7 +83,7 @@ class InvariantGuard:
         violations = await asyncio.to_thread(newly_broken, self._invariants, before, after)
         if not violations:
             return
-        if (dry_run := DRY_RUN.get()) is not None:
+        if dry_run is not None:
             dry_run.warn(
                 f"It would be refused, since it breaks the invariant {violation}" for violation in violations
             )

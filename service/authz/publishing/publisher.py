@@ -14,8 +14,8 @@ from service.authz.engine.policy import Policy
 from service.authz.publishing.derive import derive, digest_of, lines_digest_of
 from service.authz.publishing.live import UntrustedRevisionError
 from service.authz.publishing.shipped import Shipped
-from service.kernel.dry_run import OvertakenError
 from service.kernel.origin import ORIGIN
+from service.kernel.write import OvertakenError
 from service.records import (
     bindings,
     menus,

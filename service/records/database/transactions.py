@@ -19,10 +19,9 @@ from sqlalchemy.pool import NullPool, QueuePool
 
 from service.errors import Overloaded, Unavailable
 from service.kernel import tracing
-from service.kernel.dry_run import DRY_RUN, OvertakenError
-from service.kernel.keyed_write import KEYED_WRITE
 from service.kernel.metrics import Durations
 from service.kernel.span import Span
+from service.kernel.write import DryRun, OvertakenError, Write
 from service.records.database.connection import PoolState, PromptConnection, Usage, has_ended
 from service.records.database.failures import (
     INCOMPLETE,
@@ -53,8 +52,8 @@ _SERVER_SHARE: Final = 0.9
 _REHEARSAL_WAITS: Final = 300
 _Options: TypeAlias = Mapping[str, Any]
 _USUAL: Final[_Options] = {}
-_REHEARSAL: Final[_Options] = {"isolation_level": "REPEATABLE READ"}
-_SNAPSHOT: Final[_Options] = {**_REHEARSAL, "postgresql_readonly": True}
+_REHEARSAL: Final[_Options] = {"isolation_level": "REPEATABLE READ", "rehearsal": True}
+_SNAPSHOT: Final[_Options] = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
 _OVERTAKEN: Final = (
     psycopg.errors.SerializationFailure,
     psycopg.errors.LockNotAvailable,
@@ -148,13 +147,13 @@ class Database:
 
     @asynccontextmanager
     async def transaction(
-        self, *, within: float | None = None, even_if_emptied: bool = False
+        self, write: Write | None = None, *, within: float | None = None, even_if_emptied: bool = False
     ) -> AsyncIterator[AsyncConnection]:
         """Commit when the block ends, roll back when it raises.
 
-        While a ``DRY_RUN`` is current it always rolls back, all its statements see the same data, and it
-        waits for no other change: OvertakenError when another one changes, or has changed, the same rows.
-        While a ``KEYED_WRITE`` is current, its answer is kept with the first transaction, or that rolls back.
+        ``write`` is what the block makes. A dry run always rolls back, all its statements see the same data,
+        and it waits for no other change: OvertakenError when another one changes, or has changed, the same
+        rows. Of an idempotent write the block has to keep the answer; else it rolls back.
 
         ``within`` (seconds) replaces the usual limit, for work that takes longer; the server's first answer
         must still come within the usual one. Raises Unavailable; if that happens during the commit, the
@@ -163,14 +162,20 @@ class Database:
         """
         if not even_if_emptied:
             self._check_content()
-        if (dry_run := DRY_RUN.get()) is None:
-            async with self._bounded(_USUAL, within) as connection:
-                if (keyed := KEYED_WRITE.get()) is not None:
-                    await keyed.begin(connection)
+        if write is not None and write.dry_run is not None:
+            async with self._rehearsal(write.dry_run, within) as connection:
                 yield connection
-                if keyed is not None:
-                    keyed.end(connection)
             return
+        idempotent = None if write is None else write.idempotent
+        async with self._bounded(_USUAL, within) as connection:
+            if idempotent is not None:
+                await idempotent.begin(connection)
+            yield connection
+            if idempotent is not None:
+                idempotent.end()
+
+    @asynccontextmanager
+    async def _rehearsal(self, dry_run: DryRun, within: float | None) -> AsyncIterator[AsyncConnection]:
         async with self._bounded(_REHEARSAL, within) as connection:
             with _overtaken():
                 await connection.execute(text(f"SET LOCAL lock_timeout = {_REHEARSAL_WAITS:d}"))
@@ -321,6 +326,12 @@ class Database:
         """Close a connection that comes back after ``close``: no pool would close it any more."""
         if self._closed:
             record.invalidate()
+
+
+def is_rehearsal(connection: AsyncConnection) -> bool:
+    """Return whether the transaction is that of a dry run, which takes no lock that others wait for."""
+    opened = connection.sync_connection
+    return opened is not None and bool(opened.get_execution_options().get("rehearsal"))
 
 
 def engine(url: str) -> Engine:

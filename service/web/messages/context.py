@@ -16,6 +16,7 @@ from service.kernel.change_record import ChangeRecord
 from service.kernel.delegated import Delegated, ObjectQuestion
 from service.kernel.identity import Caller
 from service.kernel.span import Span
+from service.kernel.write import DryRun, IdempotentWrite, Write
 from service.records.logs.operation_events import OperationEvent
 from service.web.messages.description import ACCESS, Operation
 from service.web.messages.request import Request
@@ -63,8 +64,9 @@ class RequestContext:
     true if an answer broke off. ``recorded`` is what the request changes, ``delegated`` what it asked about
     the rights of the caller, ``objects`` what else the policy allowed the caller. ``replayed`` is true if an
     earlier request with the same ``Idempotency-Key`` did what this one asks for, and its answer is sent
-    again. ``event_of`` makes the entry of a logged operation. ``cache_control`` says what caches may do with
-    the answer, ``content_policy`` what browsers may.
+    again. ``dry_run`` and ``idempotent`` are parts of ``write``. ``event_of`` makes the entry of a logged
+    operation. ``cache_control`` says what caches may do with the answer, ``content_policy`` what browsers
+    may.
     ``trace_id`` is that of its trace, "" without tracing; ``span`` is its span, None if it is not traced.
     """
 
@@ -82,6 +84,8 @@ class RequestContext:
     status = 0
     cut_off = False
     replayed = False
+    dry_run: DryRun | None = None
+    idempotent: IdempotentWrite | None = None
     trace_id = ""
     span: Span | None = None
     recorded: ChangeRecord | None = None
@@ -107,6 +111,14 @@ class RequestContext:
         if self.caller is None:
             raise Unauthenticated
         return self.caller
+
+    @property
+    def write(self) -> Write:
+        """What the caller asks to be written; raises Unauthenticated on a public route.
+
+        Whoever begins a transaction for a request that may be a dry run or idempotent needs it.
+        """
+        return Write(self.user, self.dry_run, self.idempotent)
 
     def decide(self, layer: str, object_: str) -> Decision:
         """Ask the policy that admitted the request whether the caller passes an object of a layer.

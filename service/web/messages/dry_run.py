@@ -10,11 +10,12 @@ from msgspec import UNSET, Meta, UnsetType
 from service.administration.impact import Impact
 from service.errors import ValidationFailed
 from service.kernel.identity import Caller
+from service.kernel.write import Write
 from service.web.messages.context import RequestContext
 from service.web.messages.queries import query_of
 from service.web.messages.schema import Schema
 
-ImpactOf = Callable[[Caller, Callable[[], Awaitable[object]]], Awaitable[Impact]]
+ImpactOf = Callable[[Caller, Callable[[Write], Awaitable[object]]], Awaitable[Impact]]
 """Makes a write that saves nothing, and tells what it would change; see ``DryRuns.impact_of``."""
 
 
@@ -128,13 +129,15 @@ async def dry_answer(
     policy, headers = context.policy, list(context.headers)
     done: list[Any] = []
 
-    async def written() -> None:
+    async def written(dry: Write) -> None:
+        context.dry_run = dry.dry_run
         done.append(await write(context, **arguments))
 
     try:
         impact = await impact_of(context.user, written)
     finally:
         context.policy, context.headers = policy, headers
+        context.dry_run = None
     answer = DryRunAnswer.of(impact)
     if isinstance(done[0], Edited):
         answer.edits = done[0].edits

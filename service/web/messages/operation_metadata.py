@@ -159,8 +159,8 @@ def idempotent(answer: Callable[..., Any]) -> Callable[[F], F]:
     """Take an ``Idempotency-Key``: the write is made once, and each repetition gets the same answer.
 
     ``answer`` returns the answer for the context and what the write has saved; it is called before the
-    commit, so that the answer is kept with the write. It may add headers. The write has to say when it is
-    ``authorized`` and what it has ``made`` (``service.kernel.keyed_write``).
+    commit, so that the answer is kept with the write. It may add headers. The unit of work has to say when
+    the write is ``authorized`` and what it has ``made``.
     """
     return lambda function: _with_keys(function, idempotent=answer)
 

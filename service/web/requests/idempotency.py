@@ -10,7 +10,7 @@ import msgspec
 
 from service.administration.keyed_writes import KeyedWrites
 from service.errors import BadRequest
-from service.kernel.keyed_write import AnsweredBeforeError
+from service.kernel.write import AnsweredBeforeError
 from service.records.idempotent_answers import KeyScope, SentAnswer, hash_of
 from service.web.messages.change_answers import tell_location
 from service.web.messages.context import RequestContext
@@ -52,11 +52,11 @@ def with_keys(operation: Operation, run: Run, writes: KeyedWrites | None) -> Run
         if key is None or (operation.metadata.dry_run and arguments["query"].dry_run):
             return await run(context, arguments)
 
-        def answer(*saved: object) -> SentAnswer:
+        def answer(saved: object) -> SentAnswer:
             headers, policy = context.headers, context.policy
             context.headers = []
             try:
-                made = make(context, *saved)
+                made = make(context, saved)
                 tell_location(context, operation, arguments, made)
                 data = json_text(made)
                 kept = {name.decode(): value.decode() for name, value in context.headers if name in _KEPT}
@@ -66,7 +66,8 @@ def with_keys(operation: Operation, run: Run, writes: KeyedWrites | None) -> Run
 
         scope = KeyScope(context.user.user_id, operation.method, context.scope["path"], hash_of(key))
         try:
-            async with writes.write(scope, _content(context), answer, holds_secret=secret.given):
+            content = _content(context)
+            async with writes.write(scope, content, answer, holds_secret=secret.given) as context.idempotent:
                 return await run(context, arguments)
         except AnsweredBeforeError as before:
             return _again(context, before.kept)
