@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from service.administration.restore_plan import Obstacle, plan
-from service.administration.restore_steps import Edit, Step
+from service.administration.steps import Ids, Step
 from service.administration.unit_of_work import UnitOfWork, UnitsOfWork
 from service.audit.chain.revision_seals import RevisionSeals
 from service.authz.engine.lines import Lines, changes
@@ -24,7 +24,7 @@ from service.records.policy_history import PublishedLine
 class Restored:
     """The edits that were made, in order, and the policy in which they are in force."""
 
-    edits: tuple[Edit, ...]
+    edits: tuple[Step, ...]
     policy: Policy
 
 
@@ -66,20 +66,12 @@ class PolicyRestore:
         return Restored(made, unit.policy)
 
 
-async def _make(unit: UnitOfWork, steps: list[Step]) -> tuple[Edit, ...]:
-    """Make the edits in order, each if the caller may send its request; return them."""
-    created: dict[str, int] = {}
-    made = []
-    for step in steps:
-        edit = step.edit
-        known = replace(edit, id=created[edit.name]) if edit.id is None and edit.name in created else edit
-        unit.require_request(edit.method, edit.template, known.id)
-        new = await step.make(unit, known.id or 0)
-        if new is not None:
-            created[edit.name] = new
-        # What a dry run creates has no id afterwards.
-        made.append(edit if unit.write.dry_run is not None else replace(known, id=known.id or new))
-    return tuple(made)
+async def _make(unit: UnitOfWork, steps: list[Step]) -> tuple[Step, ...]:
+    """Make the steps in order; return them, with the ids of what they create unless it is a dry run."""
+    ids: Ids = {}
+    made = [await step.make(unit, ids) for step in steps]
+    # What a dry run creates has no id afterwards.
+    return tuple(made if unit.write.dry_run is None else steps)
 
 
 async def _require_same(candidate: Policy, lines: list[PublishedLine], revision: int) -> None:

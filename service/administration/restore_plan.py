@@ -6,21 +6,10 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from service.administration import restore_steps
 from service.administration.menu_tree import place_fault
-from service.administration.restore_steps import (
-    Bind,
-    Close,
-    CreateButton,
-    CreateResource,
-    DeleteButton,
-    DeleteResource,
-    OpenUp,
-    Step,
-    UpdateButton,
-    UpdateResource,
-    in_order,
-)
 from service.administration.restored_services import plan_services
+from service.administration.steps import Step
 from service.authz.engine.paths import shape
 from service.authz.engine.rules import ANYONE, GRANT, LOGIN, NOBODY, PERMISSION, RESOURCE, UNREGISTERED
 from service.errors import Conflict
@@ -97,7 +86,8 @@ async def plan(connection: Connection, revision: int, newest: int) -> tuple[list
     changed = {name for layer, name in names if layer == RESOURCE}
     await planner.rests({name for name in changed if name.endswith(UNREGISTERED)})
     await planner.resources({name for name in changed if not name.endswith(UNREGISTERED)})
-    return in_order(planner.steps), sorted(planner.obstacles, key=lambda obstacle: obstacle.name)
+    steps = sorted(planner.steps, key=lambda step: (step.place, step.name))
+    return steps, sorted(planner.obstacles, key=lambda item: item.name)
 
 
 class _Planner:
@@ -137,7 +127,7 @@ class _Planner:
                 roles = ", ".join(used.roles)
                 self._refuse(str(menu.auth_mark), f"its Button would go, and roles give it: {roles}")
             else:
-                self.steps.append(DeleteButton(menu))
+                self.steps.append(restore_steps.delete_button(menu))
         self._codes = {*await menus.all_codes(connection)}.difference(leaving).union(returning)
 
     async def rests(self, names: Collection[str]) -> None:
@@ -151,9 +141,9 @@ class _Planner:
         if (None if stored is None else stored.code) == word:
             return
         if stored is not None:
-            self.steps.append(Close(stored))
+            self.steps.append(restore_steps.close(stored))
         if word is not None:
-            self.steps.append(OpenUp(name, resource_id, word))
+            self.steps.append(restore_steps.open_up(name, resource_id, word))
 
     async def resources(self, names: set[str]) -> None:
         """Plan the resources of these names, and all that depends on the Buttons that change."""
@@ -257,7 +247,7 @@ class _Planner:
         """Plan the edits of a resource that there is."""
         _, method, path = target.at
         if (stored.method, stored.path, stored.enabled) != (method, path, True):
-            self.steps.append(UpdateResource(stored, method, path, enabled=True))
+            self.steps.append(restore_steps.update_resource(stored, method, path, enabled=True))
         self._bind(target.name, stored, bound, target.codes)
 
     def _bind(self, name: str, stored: Resource, bound: Collection[str], codes: Collection[str]) -> None:
@@ -267,7 +257,7 @@ class _Planner:
         }
         now = {renamed.get(code, code) for code in bound}
         if now != {*codes}:
-            self.steps.append(Bind(name, stored.id, tuple(sorted(bound)), tuple(sorted(codes))))
+            self.steps.append(restore_steps.bind(name, stored.id, bound, codes))
 
     async def _retire(self, going: dict[int, Resource], bound: dict[int, list[str]]) -> set[int]:
         """Plan how resources go that had no lines: disabled if they were, else deleted; return whose ids.
@@ -284,11 +274,13 @@ class _Planner:
         for resource in going.values():
             row = past.get(resource.id)
             if self._exact and (row is None or row.enabled):
-                self.steps.append(DeleteResource(resource))
+                self.steps.append(restore_steps.delete_resource(resource))
                 deleted.add(resource.id)
                 continue
             if resource.enabled:
-                self.steps.append(UpdateResource(resource, resource.method, resource.path, enabled=False))
+                self.steps.append(
+                    restore_steps.update_resource(resource, resource.method, resource.path, enabled=False)
+                )
             if leaving.intersection(bound.get(resource.id, [])):
                 if self._exact:
                     self._bind(_name(resource), resource, bound[resource.id], then.get(resource.id, {}))
@@ -317,10 +309,10 @@ class _Planner:
                 labels = (seen(row.resource_name), row.resource_code)
                 description = row.description and seen(row.description, lines=True)
                 values = ResourceValues(*labels, *at, description, True, row.service)
-                self.steps.append(CreateResource(values))
+                self.steps.append(restore_steps.create_resource(values))
                 self._open(target.name, None, None, target.word)
                 if target.codes:
-                    self.steps.append(Bind(target.name, None, (), tuple(sorted(target.codes))))
+                    self.steps.append(restore_steps.bind(target.name, None, (), target.codes))
 
     async def _set_states(self) -> None:
         """Plan the edits of Buttons: those that come back, and those whose state has to change."""
@@ -330,7 +322,7 @@ class _Planner:
         for code, (menu, row) in self._returning.items():
             enabled = self._states.get(code, row.enabled)
             if menu is not None:
-                self.steps.append(UpdateButton(menu, code, enabled))
+                self.steps.append(restore_steps.update_button(menu, code, enabled=enabled))
                 continue
             place = row.parent_id if _fits(parents, row.parent_id) else None
             values = MenuValues(
@@ -342,11 +334,11 @@ class _Planner:
                 sort=row.sort,
                 enabled=enabled,
             )
-            self.steps.append(CreateButton(code, values))
+            self.steps.append(restore_steps.create_button(code, values))
         stored = await menus.with_codes(self._connection, self._states)
         for code, menu in stored.items():
             if menu.enabled != self._states[code]:
-                self.steps.append(UpdateButton(menu, code, self._states[code]))
+                self.steps.append(restore_steps.update_button(menu, code, enabled=self._states[code]))
 
     def _refuse(self, name: str, reason: str) -> None:
         self.obstacles.append(Obstacle(name, reason))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from service.administration.restore_steps import CreateService, DeleteService, Step, UpdateService
+from service.administration.restore_steps import create_service, delete_service, update_service
+from service.administration.steps import Step
 from service.authz.engine.rules import ALLOW_PREFLIGHT, IGNORE_CASE, IGNORE_TRAILING_SLASH, NOBODY, SERVICE
 from service.kernel.unseen import seen
 from service.records import policy_past_rows, services
@@ -22,10 +23,10 @@ async def plan_services(connection: Connection, rows: int, difference: Differenc
         stored = await services.named(connection, name)
         if NOBODY in removed:
             if stored is not None:
-                steps.append(DeleteService(stored))
+                steps.append(delete_service(stored))
         elif stored is None:
             past = await policy_past_rows.service_at(connection, rows, name)
-            steps.append(CreateService(name, _values(added, past and seen(past, lines=True))))
+            steps.append(create_service(name, _values(added, past and seen(past, lines=True))))
         else:
             router = stored.router
             now = {
@@ -37,7 +38,7 @@ async def plan_services(connection: Connection, rows: int, difference: Differenc
                 )
                 if is_so
             }
-            steps.append(UpdateService(stored, _values(now - removed | added, stored.description)))
+            steps.append(update_service(stored, _values(now - removed | added, stored.description)))
 
 
 def _words(lines: list[PublishedLine]) -> dict[str, set[str]]:

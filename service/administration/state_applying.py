@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import Any, Final
 
-from service.administration import menu_edits, resource_edits, role_edits, service_edits, stored_state
-from service.administration.given_roles import Given
+from service.administration import stored_state
 from service.administration.state import (
     ButtonState,
     Item,
@@ -23,21 +23,22 @@ from service.administration.state import (
     values_of,
 )
 from service.administration.state_edits import Edit, Edits, edits_between
+from service.administration.steps import Ids, Noun, Record, Step
 from service.administration.stored_state import Stored
-from service.administration.unit_of_work import UnitOfWork, UnitsOfWork, unconditionally
+from service.administration.unit_of_work import UnitOfWork, UnitsOfWork
+from service.authz.engine.rules import UNREGISTERED
 from service.errors import Refusal, Unavailable
 from service.kernel.change_record import ChangeRecord
 from service.kernel.names import name_key
-from service.kernel.services import split_object
+from service.kernel.services import object_of, split_object
 from service.kernel.write import Write
-from service.records import openings
-from service.records.menus import MenuType
 from service.records.openings import OpenTo
 
 WITHIN: Final = 600.0
 """Seconds that the transaction may take: a thousand new resources take up to a minute on a busy machine."""
 
 _NAMED: Final[tuple[Kind, ...]] = ("resource", "role")  # with a unique field beside the key
+_PARTS: Final = {"opened", "buttons", "menus"}  # fields that have steps of their own
 
 
 class EditRefusedError(Exception):
@@ -75,170 +76,121 @@ class StateChanges:
         ``UnitsOfWork.publishing`` raises. Nothing is saved then.
         """
         async with self._units.publishing(write, cause, within=WITHIN) as unit:
-            result = await stored_state.read(unit.connection)
-            edits = edits_between(result.state, requested, prune=prune)
-            await _Application(unit, result, edits).make()
+            before = await stored_state.read(unit.connection)
+            edits = edits_between(before.state, requested, prune=prune)
+            await _make(unit, before, edits.edits)
         recorded = ChangeRecord()
         recorded.changes += unit.changes
         recorded.concern([*(change.target for change in unit.changes), *unit.targets])
         return Applied(edits, unit.policy.revision, recorded)
 
 
-class _Application:
-    """The edits of one transaction; ``ids`` grows by what they create."""
+async def _make(unit: UnitOfWork, stored: Stored, edits: Sequence[Edit]) -> None:
+    """Make the steps of all edits, and of those that make way for them, each in its place."""
+    ids = dict(stored.ids)
+    planned = [
+        (edit, step)
+        for edit in (*_making_way(stored.state, edits), *_deleted_last(edits))
+        for step in _steps(stored, edit)
+    ]
+    for edit, step in sorted(planned, key=lambda pair: pair[1].place):
+        try:
+            await step.make(unit, ids)
+        except Unavailable:
+            raise
+        except Refusal as refusal:
+            raise EditRefusedError(edit, refusal) from refusal
 
-    def __init__(self, unit: UnitOfWork, current: Stored, edits: Edits) -> None:
-        self._unit = unit
-        self._state = current.state
-        self._ids = dict(current.ids)
-        self._edits = edits.edits
 
-    async def make(self) -> None:
-        """Make all edits, each when what it refers to is there."""
-        for edit in self._in_order():
-            try:
-                await self._make(edit)
-            except Unavailable:
-                raise
-            except Refusal as refusal:
-                raise EditRefusedError(edit, refusal) from refusal
+def _deleted_last(edits: Sequence[Edit]) -> Iterator[Edit]:
+    """Yield ``edits``, deletions last and backwards: Buttons and Menus before the Menu above them."""
+    yield from (edit for edit in edits if edit.action != "delete")
+    yield from reversed([edit for edit in edits if edit.action == "delete"])
 
-    def _in_order(self) -> Iterator[Edit]:
-        """Yield the edits, and those that make way for them.
 
-        Deleted roles and resources come first, since others may get their names; deleted Buttons and Menus
-        last, when nothing refers to them, each before the Menu above it.
-        """
-        deleted = [edit for edit in self._edits if edit.action == "delete"]
-        yield from (edit for edit in deleted if edit.kind in ("resource", "role"))
-        yield from (edit for edit in deleted if edit.kind == "service")
-        yield from self._making_way()
-        yield from (edit for edit in self._edits if edit.action != "delete")
-        yield from (edit for edit in deleted if edit.kind == "button")
-        yield from reversed([edit for edit in deleted if edit.kind == "menu"])
+def _making_way(state: State, edits: Sequence[Edit]) -> Iterator[Edit]:
+    """Yield edits that give another name to what has a name that another object is to get.
 
-    def _making_way(self) -> Iterator[Edit]:
-        """Yield edits that give another name to what has a name that another object is to get.
+    So that two roles can swap their names, which are unique, and two resources their codes.
+    """
+    updates = {(edit.kind, edit.old_key): edit for edit in edits if edit.action == "update"}
+    for kind in _NAMED:
+        holders = {_unique(item): key for key, item in state.of(kind).items()}
+        for edit in edits:
+            if edit.kind != kind or edit.after is None:
+                continue
+            holder = holders.get(_unique(edit.after), edit.old_key)
+            moving = updates.get((kind, holder))
+            if holder == edit.old_key or moving is None or moving.before is None or moving.after is None:
+                continue
+            if _unique(moving.before) != _unique(moving.after):
+                yield Edit(kind, holder, moving.before, _with_other_name(moving.before), holder)
 
-        So that two roles can swap their names, which are unique, and two resources their codes.
-        """
-        updates = {(edit.kind, edit.old_key): edit for edit in self._edits if edit.action == "update"}
-        for kind in _NAMED:
-            holders = {_unique(item): key for key, item in self._state.of(kind).items()}
-            for edit in self._edits:
-                if edit.kind != kind or edit.after is None:
-                    continue
-                holder = holders.get(_unique(edit.after), edit.old_key)
-                moving = updates.get((kind, holder))
-                if holder == edit.old_key or moving is None or moving.before is None or moving.after is None:
-                    continue
-                if _unique(moving.before) != _unique(moving.after):
-                    yield Edit(kind, holder, moving.before, _with_other_name(moving.before), holder)
 
-    async def _make(self, edit: Edit) -> None:
-        match edit.after:
-            case MenuState() | ButtonState():
-                await self._menu(edit, edit.after)
-            case ServiceState():
-                await self._service(edit, edit.after)
-            case ResourceState():
-                await self._resource(edit, edit.after)
-            case RoleState():
-                await self._role(edit, edit.after)
-            case None:
-                await self._delete(edit)
+def _steps(stored: Stored, edit: Edit) -> Iterator[Step]:
+    """Yield the steps of one edit: of the record itself, and of those of its parts that differ."""
+    record = (edit.kind, identity(edit.kind, edit.key))
+    record_id = stored.ids.get(record)
+    noun: Noun = "menu" if edit.kind == "button" else edit.kind
+    item = edit.after
+    if item is None:
+        yield Step(noun, "delete", record, record_id)
+        return
+    differing = {field.name for field in fields(item) if _differs(edit.before, item, field.name)}
+    if edit.before is None:
+        yield Step(noun, "create", record, None, partial(_created, edit.kind, edit.key, item))
+    elif edit.key != edit.old_key or differing - _PARTS:
+        yield Step(noun, "update", record, record_id, partial(_given, edit.kind, edit.key, item))
+    if isinstance(item, RoleState) and differing & _PARTS:
+        yield Step("role", "give", record, record_id, partial(_menu_ids, item))
+    if isinstance(item, ResourceState) and "buttons" in differing:
+        yield Step("resource", "bind", record, record_id, item.buttons)
+    if isinstance(item, ResourceState) and "opened" in differing:
+        yield from _opening(stored, edit.old_key, record, split_object(edit.key)[0], item.opened)
+    if isinstance(item, ServiceState) and "opened" in differing:
+        rest = object_of(edit.key, UNREGISTERED)
+        yield from _opening(stored, rest, ("resource", rest), edit.key, item.opened)
 
-    async def _menu(self, edit: Edit, item: MenuState | ButtonState) -> None:
-        place = above(edit.key) if isinstance(item, MenuState) else item.menu
-        code = None if isinstance(item, MenuState) else edit.key
-        values = values_of(edit.kind, item) | {
-            "parent_id": None if place is None else self._ids["menu", place],
-            "auth_mark": code,
-        }
-        if edit.before is None:
-            self._unit.require_request("POST", "/api/menu")
-            menu_type: MenuType = "Menu" if code is None else "Button"
-            given = {"menu_type": menu_type, **values}
-            self._note(edit, (await menu_edits.create(self._unit, given)).id)
-        else:
-            self._unit.require_request("PUT", "/api/menu/{id}", self._id(edit))
-            await menu_edits.update(self._unit, self._id(edit), values, unconditionally)
 
-    async def _resource(self, edit: Edit, item: ResourceState) -> None:
-        service, route = split_object(edit.key)
-        method, _, path = route.partition(" ")
-        values = values_of("resource", item) | {"method": method, "path": path, "service": service}
-        before = edit.before if isinstance(edit.before, ResourceState) else None
-        if before is None:
-            self._unit.require_request("POST", "/api/resource")
-            self._note(edit, (await resource_edits.create(self._unit, values)).id)
-        elif edit.key != edit.old_key or replace(before, buttons=item.buttons, opened=item.opened) != item:
-            self._unit.require_request("PUT", "/api/resource/{id}", self._id(edit))
-            await resource_edits.update(self._unit, self._id(edit), values, unconditionally)
-        if item.buttons != (() if before is None else before.buttons):
-            self._unit.require_request("PUT", "/api/resource/{id}/buttons", self._id(edit))
-            buttons = [self._ids["button", code] for code in item.buttons]
-            await resource_edits.bind_buttons(self._unit, self._id(edit), buttons, unconditionally)
-        await self._open(service, self._id(edit), None if before is None else before.opened, item.opened)
+def _differs(before: Item | None, item: Item, name: str) -> bool:
+    """Return whether a field differs; of what is created, whether it is there."""
+    return bool(getattr(item, name)) if before is None else getattr(before, name) != getattr(item, name)
 
-    async def _service(self, edit: Edit, item: ServiceState) -> None:
-        values = values_of("service", item)
-        before = edit.before if isinstance(edit.before, ServiceState) else None
-        if before is None:
-            self._unit.require_request("POST", "/api/service")
-            self._note(edit, (await service_edits.create(self._unit, {"name": edit.key, **values})).id)
-        elif replace(before, opened=item.opened) != item:
-            self._unit.require_request("PUT", "/api/service/{id}", self._id(edit))
-            await service_edits.update(self._unit, self._id(edit), values, unconditionally)
-        await self._open(edit.key, None, None if before is None else before.opened, item.opened)
 
-    async def _open(
-        self, service: str, resource_id: int | None, before: OpenTo | None, after: OpenTo | None
-    ) -> None:
-        """Make an opening what it is to be; ``resource_id`` is None for what is not registered."""
-        if before == after:
-            return
-        stored = await openings.of(self._unit.connection, service, resource_id)
-        if stored is not None:
-            self._unit.require_request("DELETE", "/api/opening/{id}", stored.id)
-            await service_edits.close(self._unit, stored.id, unconditionally)
-        if after is not None:
-            self._unit.require_request("POST", "/api/opening")
-            given = {"service": service, "resource_id": resource_id, "code": after}
-            await service_edits.open_up(self._unit, given)
+def _opening(stored: Stored, name: str, record: Record, service: str, code: OpenTo | None) -> Iterator[Step]:
+    """Yield the steps that make of the opening of the object ``name`` one for ``code``, None for none."""
+    if (opening_id := stored.ids.get(("opening", name))) is not None:
+        yield Step("opening", "delete", ("opening", name), opening_id)
+    if code is not None:
+        given = {"service": service, "code": code}
+        yield Step("opening", "create", record, stored.ids.get(record), given)
 
-    async def _role(self, edit: Edit, item: RoleState) -> None:
-        values = values_of("role", item)
-        before = edit.before if isinstance(edit.before, RoleState) else None
-        if before is None:
-            self._unit.require_request("POST", "/api/role")
-            made = await role_edits.create(self._unit, {"role_code": edit.key, **values})
-            self._note(edit, made.id)
-        elif replace(before, menus=item.menus, buttons=item.buttons) != item:
-            self._unit.require_request("PUT", "/api/role/{id}", self._id(edit))
-            await role_edits.update(self._unit, self._id(edit), values, unconditionally)
-        if (item.menus, item.buttons) != (((), ()) if before is None else (before.menus, before.buttons)):
-            self._unit.require_request("PUT", "/api/role/{id}/permissions", self._id(edit))
-            given = [self._ids["menu", key] for key in item.menus]
-            given += [self._ids["button", code] for code in item.buttons]
-            await role_edits.set_menus(self._unit, self._id(edit), Given(given), unconditionally)
 
-    async def _delete(self, edit: Edit) -> None:
-        noun = "menu" if edit.kind == "button" else edit.kind
-        self._unit.require_request("DELETE", f"/api/{noun}/{{id}}", self._id(edit))
-        edits: dict[str, Any] = {
-            "menu": menu_edits,
-            "service": service_edits,
-            "resource": resource_edits,
-            "role": role_edits,
-        }
-        await edits[noun].delete(self._unit, self._id(edit), unconditionally)
+def _given(kind: Kind, key: str, item: Item, ids: Ids) -> dict[str, Any]:
+    """Return the fields of ``item`` that edits can change."""
+    values = values_of(kind, item)
+    if isinstance(item, MenuState | ButtonState):
+        place = above(key) if isinstance(item, MenuState) else item.menu
+        values["parent_id"] = None if place is None else ids["menu", place]
+    if isinstance(item, ResourceState):
+        values["method"], _, values["path"] = split_object(key)[1].partition(" ")
+    return values
 
-    def _id(self, edit: Edit) -> int:
-        return self._ids[edit.kind, identity(edit.kind, edit.key)]
 
-    def _note(self, edit: Edit, made: int) -> None:
-        self._ids[edit.kind, identity(edit.kind, edit.key)] = made
+def _created(kind: Kind, key: str, item: Item, ids: Ids) -> dict[str, Any]:
+    """Return all fields of ``item``, with those that it has for good."""
+    fixed: Mapping[Kind, dict[str, str]] = {
+        "menu": {"menu_type": "Menu"},
+        "button": {"menu_type": "Button", "auth_mark": key},
+        "service": {"name": key},
+        "resource": {"service": split_object(key)[0]},
+        "role": {"role_code": key},
+    }
+    return _given(kind, key, item, ids) | fixed[kind]
+
+
+def _menu_ids(role: RoleState, ids: Ids) -> list[int]:
+    return [ids["menu", key] for key in role.menus] + [ids["button", code] for code in role.buttons]
 
 
 def _unique(item: Item) -> str:

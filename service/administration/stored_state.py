@@ -35,17 +35,18 @@ Pairs = Iterable[tuple[int, int]]
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What is stored; ``ids`` has the id of each object by kind and ``identity``."""
+    """What is stored; ``ids`` has the id of each object by kind and ``identity``, also of openings."""
 
     state: State
-    ids: dict[tuple[Kind, str], int]
+    ids: dict[tuple[str, str], int]
 
 
 async def read(connection: Connection) -> Stored:
     """Return all that is stored; only reads. Raises Conflict for a tree of menus that can't be written."""
     tree = await menus.every(connection)
     registered = await resources.every(connection)
-    opened = {opening.object: opening.code for opening in await openings.every(connection)}
+    open_now = await openings.every(connection)
+    opened = {item.object: item.code for item in open_now}
     others = await services.every(connection)
     bound = await bindings.every(connection)
     known = await roles.every(connection)
@@ -65,10 +66,11 @@ async def read(connection: Connection) -> Stored:
             "role": _roles(known, given, keys),
         }
     )
-    ids: dict[tuple[Kind, str], int] = {(kind, key): menu_id for menu_id, (kind, key) in keys.items()}
+    ids: dict[tuple[str, str], int] = {(kind, key): menu_id for menu_id, (kind, key) in keys.items()}
     ids |= {("resource", identity("resource", resource.object)): resource.id for resource in registered}
     ids |= {("service", service.name): service.id for service in others}
     ids |= {("role", role.role_code): role.id for role in known}
+    ids |= {("opening", item.object): item.id for item in open_now}
     return Stored(state, ids)
 
 

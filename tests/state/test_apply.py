@@ -18,6 +18,7 @@ from service.administration.state import (
     MenuState,
     ResourceState,
     RoleState,
+    ServiceState,
     State,
     ordered,
     state_of,
@@ -25,6 +26,7 @@ from service.administration.state import (
 from service.administration.state_applying import EditRefusedError
 from service.authz.review.impact import Differences
 from service.errors import Conflict
+from service.records.openings import OpenTo
 from service.state_files.reading import read_state
 from service.state_files.writing import as_yaml
 from tests.state.conftest import Ground, NewGround
@@ -160,6 +162,26 @@ async def test_a_second_apply_changes_nothing(ground: Ground) -> None:
     assert first.edits
     assert not second.edits
     assert second.revision == first.revision
+
+
+async def test_services_and_openings_become_what_the_file_says(ground: Ground) -> None:
+    caller = await ground.administrator()
+    before = await ground.state()
+    resource = ResourceState(resource_code="orders.read", resource_name="Read an order")
+    steps: list[tuple[ServiceState, OpenTo | None]] = [
+        (ServiceState(description="Orders", opened="@login"), "@login"),
+        (ServiceState(description="Orders", ignore_case=True, opened="@anyone"), None),
+        (ServiceState(ignore_case=True), "@anyone"),
+    ]
+    for service, opened in steps:
+        resources = {**before.resources, "orders GET /orders/{id}": replace(resource, opened=opened)}
+        expected = replace(before, services={"orders": service}, resources=resources)
+
+        await ground.apply(caller, expected)
+
+        assert await ground.state() == expected
+    await ground.apply(caller, before, prune=True)
+    assert await ground.state() == before
 
 
 async def test_names_and_codes_can_be_swapped(ground: Ground) -> None:

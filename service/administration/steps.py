@@ -1,0 +1,144 @@
+"""The steps of what consists of several edits: restores of revisions, and state files.
+
+Each step is a request of the API, made by the edit behind that endpoint. Who plans them finds them in their
+own way (decisions 0031 and 0038); ``_ORDER`` says for all of them what can be done, and in which order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal
+
+from service.administration import resource_edits, role_edits
+from service.administration.changes import MENUS, OPENINGS, RESOURCES, ROLES, SERVICES
+from service.administration.given_roles import Given
+from service.administration.unit_of_work import UnitOfWork, unconditionally
+from service.records import menus
+
+Noun = Literal["menu", "service", "resource", "opening", "role"]
+Action = Literal["create", "update", "delete", "bind", "give"]
+
+Record = tuple[str, str]
+"""The kind and the name by which steps know a record: several steps may be about one that they create."""
+
+Ids = dict[Record, int]
+"""The ids of records; steps add those that they create."""
+
+_ORDER: Final[tuple[tuple[tuple[Noun, Action], ...], ...]] = (
+    (("role", "delete"),),
+    (("menu", "create"), ("menu", "update"), ("service", "create")),
+    (("opening", "delete"),),
+    (("resource", "delete"),),
+    (("service", "update"),),
+    (("resource", "update"), ("resource", "create")),
+    (("resource", "bind"),),
+    (("opening", "create"),),
+    (("role", "create"), ("role", "update"), ("role", "give")),
+    (("menu", "delete"), ("service", "delete")),
+)
+"""All steps. What others need is free or there when their turn comes: names, codes, requests, Buttons."""
+
+_PLACES: Final = {kind: place for place, kinds in enumerate(_ORDER) for kind in kinds}
+_EDITS: Final = {edits.noun: edits for edits in (MENUS, SERVICES, RESOURCES, OPENINGS, ROLES)}
+_PATHS: Final[Mapping[Action, str]] = {
+    "create": "",
+    "update": "/{id}",
+    "delete": "/{id}",
+    "bind": "/{id}/buttons",
+    "give": "/{id}/permissions",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FieldChange:
+    """A field before and after an edit."""
+
+    field: str
+    before: Any
+    after: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """An edit to be made of ``record``, whose ``id`` is None if a step creates it.
+
+    A step that creates an opening is about its resource. ``given`` is what the edit takes: fields, the codes
+    of Buttons, or the ids of menus; a function finds it by the ids of records. ``changes`` are told where the
+    steps are.
+    """
+
+    noun: Noun
+    action: Action
+    record: Record
+    id: int | None = None
+    given: Any = None
+    changes: tuple[FieldChange, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The name of its record."""
+        return self.record[1]
+
+    @property
+    def place(self) -> int:
+        """When it is made: after those with a lower place."""
+        return _PLACES[self.noun, self.action]
+
+    @property
+    def method(self) -> str:
+        """The method of its request."""
+        return {"create": "POST", "delete": "DELETE"}.get(self.action, "PUT")
+
+    @property
+    def template(self) -> str:
+        """The template of its request."""
+        return f"/api/{self.noun}{_PATHS[self.action]}"
+
+    @property
+    def request(self) -> str:
+        """The request that makes the edit; its path keeps ``{id}`` while there is no id."""
+        path = self.template if self.id is None else self.template.replace("{id}", str(self.id))
+        return f"{self.method} {path}"
+
+    async def make(self, unit: UnitOfWork, ids: Ids) -> Step:
+        """Make it if the caller may send its request; return it with the id of its record.
+
+        Raises what the edit raises, and ``PermissionDenied``.
+        """
+        record_id = ids.get(self.record) if self.id is None else self.id
+        unit.require_request(self.method, self.template, record_id)
+        given = self.given(ids) if callable(self.given) else self.given
+        if self.noun == "opening" and self.action == "create":
+            await OPENINGS.create(unit, {**given, "resource_id": record_id})
+        elif self.action == "create":
+            record_id = ids[self.record] = (await _EDITS[self.noun].create(unit, given)).id
+        else:
+            assert record_id is not None  # noqa: S101 - its record is there, or was created before
+            await self._change(unit, record_id, given)
+        return replace(self, id=record_id)
+
+    async def _change(self, unit: UnitOfWork, record_id: int, given: Any) -> None:
+        edits = _EDITS[self.noun]
+        match self.action:
+            case "bind":
+                result = await menus.with_codes(unit.connection, given)
+                button_ids = [result[code].id for code in given]
+                await resource_edits.bind_buttons(unit, record_id, button_ids, unconditionally)
+            case "give":
+                await role_edits.set_menus(unit, record_id, Given(given), unconditionally)
+            case "delete":
+                await edits.delete(unit, record_id, unconditionally)
+            case _:
+                assert edits.update is not None  # noqa: S101 - of openings, which no step edits
+                await edits.update(unit, record_id, given, unconditionally)
+
+
+def changed(**fields: tuple[Any, Any]) -> tuple[FieldChange, ...]:
+    """Return the changes of those ``fields`` whose values before and after differ."""
+    return tuple(FieldChange(name, *pair) for name, pair in fields.items() if pair[0] != pair[1])
+
+
+def created(**fields: Any) -> tuple[FieldChange, ...]:
+    """Return the changes that create a record with ``fields``."""
+    return tuple(FieldChange(name, None, value) for name, value in fields.items())
