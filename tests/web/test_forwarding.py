@@ -26,16 +26,28 @@ class Watched:
         self.watch = ForwardingWatch(map(ip_network, networks), lambda: self.now)
 
     def arrives(
-        self, peer: str, *, forwarded: bool, path: str = "/api/user/list", times: int = 1, known: bool = True
+        self,
+        peer: str,
+        *,
+        forwarded: bool,
+        path: str = "/api/user/list",
+        times: int = 1,
+        known: bool = True,
+        server: str = "10.0.0.1",
+        http_version: str = "1.1",
+        headers: dict[str, str] | None = None,
     ) -> None:
-        headers = [(b"x-forwarded-for", b"198.51.100.1")] if forwarded else []
+        given = {"x-forwarded-for": "198.51.100.1"} if forwarded else {}
+        given |= headers or {}
         scope: dict[str, Any] = {
             "type": "http",
             "method": "GET",
             "path": path,
             "query_string": b"",
-            "headers": headers,
+            "headers": [(name.encode(), value.encode()) for name, value in given.items()],
             "client": (peer, 1),
+            "server": (server, 8080),
+            "http_version": http_version,
         }
         for _ in range(times):
             context = RequestContext(scope)
@@ -109,6 +121,56 @@ async def test_it_is_forgotten_within_two_minutes() -> None:
     site.now = 122.0
     assert await site.kind() is None
     assert site.watch.counts["unnamed"] == 1
+
+
+@pytest.mark.parametrize(
+    ("peer", "server", "host"),
+    [
+        ("127.0.0.1", "127.0.0.1", "127.0.0.1:8080"),
+        ("127.0.0.1", "127.0.0.1", "localhost:8080"),
+        ("::1", "::1", "[::1]:8080"),
+        ("10.0.0.7", "10.0.0.7", "10.0.0.7:8080"),
+        ("::ffff:10.0.0.7", "::ffff:10.0.0.7", "10.0.0.7"),
+    ],
+)
+async def test_a_call_from_the_node_itself_degrades_nothing_though_a_proxy_there_is_trusted(
+    peer: str, server: str, host: str
+) -> None:
+    site = Watched("127.0.0.0/8", "::1/128", "10.0.0.0/24")
+    site.arrives(peer, server=server, headers={"host": host}, forwarded=False)
+    assert await site.kind() is None
+    assert site.watch.counts["silent"] == 0
+
+
+@pytest.mark.parametrize(
+    ("headers", "http_version"),
+    [
+        ({"host": "access.example.com"}, "1.1"),
+        ({"host": "127.0.0.1:8080", "x-forwarded-proto": "https"}, "1.1"),
+        ({"host": "127.0.0.1:8080", "via": "1.1 varnish"}, "1.1"),
+        ({"host": "127.0.0.1:8080", "x-real-ip": "198.51.100.1"}, "1.1"),
+        ({"host": "127.0.0.1:8080"}, "1.0"),
+        ({}, "1.1"),
+    ],
+)
+async def test_a_proxy_on_the_node_that_sends_no_address_is_noticed(
+    headers: dict[str, str], http_version: str
+) -> None:
+    site = Watched("127.0.0.1/32")
+    site.arrives("127.0.0.1", server="127.0.0.1", headers=headers, http_version=http_version, forwarded=False)
+    assert await site.kind() == "silent"
+
+
+async def test_a_proxy_elsewhere_that_sends_no_address_is_noticed_whatever_host_it_asks_for() -> None:
+    site = Watched("10.0.0.0/24")
+    site.arrives(PROXY, server="10.0.0.1", headers={"host": "10.0.0.1:8080"}, forwarded=False)
+    assert await site.kind() == "silent"
+
+
+async def test_an_address_that_a_local_caller_claims_counts_as_before() -> None:
+    site = Watched()
+    site.arrives("127.0.0.1", server="127.0.0.1", headers={"host": "localhost"}, forwarded=True)
+    assert await site.kind() == "unnamed"
 
 
 PROXIES = (ip_network("10.0.0.0/8"), ip_network("fd00::/8"))

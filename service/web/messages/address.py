@@ -32,7 +32,7 @@ def address_behind(trusted: Iterable[Network]) -> AddressOf:
         for entry in reversed(_forwarded(scope)):
             if not (address and is_trusted(address)):
                 break
-            nearer = _plain(entry)
+            nearer = canonical_address(entry)
             if nearer is None:
                 break
             address = nearer
@@ -55,7 +55,7 @@ def trust_in(networks: Iterable[Network]) -> Callable[[str], bool]:
 
 def peer_of(scope: Scope) -> str:
     """Return the peer address of the connection in canonical form; "" for a unix socket."""
-    return _plain(peer_address(scope)) or ""
+    return canonical_address(peer_address(scope)) or ""
 
 
 def _forwarded(scope: Scope) -> list[str]:
@@ -63,7 +63,7 @@ def _forwarded(scope: Scope) -> list[str]:
     return [entry.strip() for value in values for entry in value.split(",")]
 
 
-def _plain(text: str) -> str | None:
+def canonical_address(text: str) -> str | None:
     """Return an address in canonical form, without port and zone; None if ``text`` is malformed."""
     # Longer texts are not cached, so that clients can't fill the memory.
     return _parsed(text) if len(text) <= _LONGEST else None
@@ -71,7 +71,7 @@ def _plain(text: str) -> str | None:
 
 @lru_cache(_REMEMBERED)  # parsing takes longer than the rest of a log entry
 def _parsed(text: str) -> str | None:
-    """``_plain``, cached.
+    """``canonical_address``, cached.
 
     An IPv4-mapped IPv6 address becomes IPv4: otherwise all these clients would share one /64 network.
     """

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from ipaddress import ip_address
 from time import monotonic
 from typing import Final
 
 from service.kernel.metrics import Health
-from service.web.messages.address import Network, peer_of, trust_in
+from service.web.messages.address import Network, canonical_address, peer_of, trust_in
 from service.web.messages.context import RequestContext
 
 _WINDOW: Final = 60.0  # seconds
 _WATCHED: Final = ("/api/", "/oauth/")  # no probes, and nothing that proxies and services ask for themselves
+_OF_PROXIES: Final = (b"forwarded", b"via", b"x-forwarded-host", b"x-forwarded-proto", b"x-real-ip")
 
 
 class _Seen:
@@ -29,7 +31,8 @@ class ForwardingWatch:
     """Counts requests of known callers whose ``X-Forwarded-For`` does not fit ``server.trusted_proxies``.
 
     ``unnamed``: the header comes from an address that the setting does not name, and is ignored: all clients
-    behind that proxy count as one. ``silent``: a proxy that the setting names sends none.
+    behind that proxy count as one. ``silent``: a proxy that the setting names sends none. A call that a
+    program of the node itself makes, to an address of the node, came through no proxy and is neither.
     """
 
     def __init__(self, trusted: Iterable[Network], clock: Callable[[], float] = monotonic) -> None:
@@ -56,6 +59,8 @@ class ForwardingWatch:
         trusted = self._is_trusted(peer)
         if trusted == (context.request.raw_header(b"x-forwarded-for") is not None):
             return
+        if trusted and _is_call_of_the_node(context, peer):
+            return
         kind = "silent" if trusted else "unnamed"
         seen.kinds[kind] += 1
         self.counts[kind] += 1
@@ -81,3 +86,21 @@ class ForwardingWatch:
             recent = now - self._now.since < 2 * _WINDOW
             self._before, self._now = self._now if recent else _Seen(now), _Seen(now)
         return self._now
+
+
+def _is_call_of_the_node(context: RequestContext, peer: str) -> bool:
+    """True if the request comes from the node itself, and nothing in it is of a proxy on the node.
+
+    Such a proxy hands on the host that its client asked for, adds other headers, or speaks HTTP/1.0, as nginx
+    does unless it is told otherwise.
+    """
+    server = canonical_address((context.scope.get("server") or ("",))[0])
+    if not (peer == server or ip_address(peer).is_loopback):
+        return False
+    if context.scope.get("http_version") == "1.0":
+        return False
+    header = context.request.raw_header
+    if any(header(name) is not None for name in _OF_PROXIES):
+        return False
+    host = (header(b"host") or b"").decode("latin-1")
+    return host.partition(":")[0].lower() == "localhost" or canonical_address(host) in {server, peer}
