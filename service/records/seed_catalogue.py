@@ -15,6 +15,7 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 
 from service.kernel.extension import Extension, SeedResource, pages_with
 from service.kernel.permission_catalogue import Page, codes_by_endpoint, permissions
+from service.kernel.services import BoundResource
 from service.records.schema import action_resource, menu, resource, role, role_menu, seeded
 from service.records.seed_data import RESOURCES, WILDCARDS
 
@@ -81,6 +82,16 @@ def bring(connection: Connection, covered: Covered, extensions: Extensions = ())
     if rows:
         connection.execute(upsert(seeded).on_conflict_do_nothing(), rows)
     return additions
+
+
+def seeded_resources() -> tuple[BoundResource, ...]:
+    """Return the resources of a new installation without extensions, each with the Buttons bound to it."""
+    opened_by = codes_by_endpoint()
+    return tuple(
+        BoundResource(seed_resource.method, seed_resource.path, [(code, True) for code in sorted(codes)])
+        for seed_resource in RESOURCES
+        for codes in [opened_by.get(f"{seed_resource.method} {seed_resource.path}", frozenset())]
+    )
 
 
 def lacking(connection: Connection, extensions: Extensions = ()) -> list[str]:

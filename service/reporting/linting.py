@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
 from service.app import check_routes
 from service.authz.engine.rules import PolicyError
+from service.authz.publishing.derive import derive
 from service.authz.publishing.invariant_guard import broken_invariants
 from service.authz.publishing.publisher import derived_policy
 from service.authz.publishing.shipped import configured, policy_folder, read_shipped
 from service.authz.review import stored_findings
 from service.authz.review.findings import FILE, Accepted, Finding, read_accepted
+from service.authz.review.impact import Standing
 from service.authz.review.sources import READ_WITHIN, standing_of
 from service.authz.review.stored_findings import StoredResource
+from service.kernel.permission_catalogue import permissions
 from service.kernel.services import PORTCULLIS
 from service.laboratory import file_findings
 from service.laboratory.tested import near
@@ -24,7 +29,9 @@ from service.operator.database import with_database
 from service.operator.stores import reachable
 from service.records import bindings, resources
 from service.records.database.transactions import Database
-from service.settings import Settings
+from service.records.seed_catalogue import seeded_resources
+from service.records.seed_data import ADMINISTRATOR_ROLE, ROLES, WILDCARDS
+from service.settings import Policy, Settings
 from service.web.requests.routes import RoutesError
 
 
@@ -59,6 +66,8 @@ def lint(settings: Settings, accepted: Accepted, *, stored: bool) -> Linted:
             with reachable(settings) as there:
                 collected += [finding for finding in _stored(there) if finding not in collected]
     findings = accepted.applied(collected, looked_for)
+    if stored:
+        findings = _accepted_as_shipped(findings)
     return Linted(all(finding.accepted is not None for finding in findings), stored, tuple(findings))
 
 
@@ -102,3 +111,38 @@ def _stored(settings: Settings) -> list[Finding]:
         return [*file_findings.broken_invariants(broken), *findings]
 
     return with_database(settings, look)
+
+
+_AS_SHIPPED: Final = {
+    stored_findings.UNREGISTERED: "it ships so: its endpoint line decides it, until you register a resource",
+    stored_findings.OVERLAP: "both ship, and each is a route of its own",
+    stored_findings.OPEN: "it ships so: everybody logged in reads what is their own",
+    stored_findings.BY_WILDCARD: "it ships so: the role admin gives it by system:*",
+    stored_findings.CONTAINS: "it ships so: the role admin may do everything below system",
+}
+"""Why findings of a new installation are meant; it has no others."""
+
+
+def _accepted_as_shipped(findings: Iterable[Finding]) -> list[Finding]:
+    """Accept those findings, word by word, that a new installation of this version has."""
+    shipped = set(_of_a_new_installation())
+    return [
+        msgspec.structs.replace(finding, accepted=_AS_SHIPPED[finding.finding])
+        if finding in shipped and finding.finding in _AS_SHIPPED
+        else finding
+        for finding in findings
+    ]
+
+
+def _of_a_new_installation() -> list[Finding]:
+    """Return what there is to find in the seeds, with the policy that ships and without any extension."""
+    seeds, codes = seeded_resources(), [*dict(WILDCARDS), *permissions()]
+    policy = configured(Policy()).policy(derive(seeds, codes), {}, 0)
+    standing = Standing(
+        policy, {role.code: role.codes for role in ROLES}, Counter({(ADMINISTRATOR_ROLE,): 1})
+    )
+    resources = [
+        StoredResource(f"{seed.method} {seed.path}", enabled=True, buttons=tuple(seed.buttons))
+        for seed in seeds
+    ]
+    return stored_findings.stored_findings(standing, resources)

@@ -11,7 +11,8 @@ from service.authz.engine.lines import Lines
 from service.authz.engine.policy import Policy
 from service.authz.engine.request_classes import registered, request_classes
 from service.authz.engine.resource_index import ResourceIndex
-from service.authz.engine.rules import ANYONE, ENDPOINT, NOBODY, RESOURCE
+from service.authz.engine.rules import ANYONE, ENDPOINT, LOGIN, NOBODY, RESOURCE
+from service.authz.engine.rules import UNREGISTERED as UNREGISTERED_REQUESTS
 from service.authz.invariants.statements import NONE, Apart, Invariants, OnlyRoles
 from service.authz.lint.overlap import losing
 from service.authz.proof.opening_codes import OpeningCodes
@@ -103,9 +104,11 @@ def _resources(standing: Standing, resources: Collection[StoredResource]) -> Ite
     enabled = [resource for resource in resources if resource.enabled]
     for name in unrouted((resource.name for resource in enabled), routes):
         yield Finding(UNROUTED, name, "no route serves such a request: its bindings guard nothing")
+    is_open = rules.codes(RESOURCE, UNREGISTERED_REQUESTS) == (LOGIN,)
+    consequence = "administrators can't guard it" if is_open else "nobody passes"
     guarded = [name for name in routes if rules.codes(ENDPOINT, name) != (ANYONE,)]
     for name in unregistered(guarded, (resource.name for resource in resources)):
-        yield Finding(UNREGISTERED, name, "no resource is registered for it: administrators can't guard it")
+        yield Finding(UNREGISTERED, name, f"no resource is registered for it: {consequence}")
     for name, other in _overlaps([resource.name for resource in enabled]):
         yield Finding(OVERLAP, name, f"it takes requests from {other}, whose bindings don't guard them")
     for resource in enabled:
