@@ -316,6 +316,7 @@ def _add_pages(routes: Routes, container: Container, extensions: Sequence[Extens
         tags=TAGS | {extension.name: f"{extension.title}." for extension in extensions},
         token=token,
         access_cookie=cookies.access if cookies.on else None,
+        server=container.settings.server.public_url or "/",
     )
     add_guide(routes)
     add_console(routes, enabled=console, token=token)

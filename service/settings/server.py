@@ -72,7 +72,8 @@ class Server:
         check=public_base,
         shown="none",
         help="How other services reach this one, such as `https://access.example.com`: "
-        "`/.well-known/authzen-configuration` says so. Without it that answers 404.",
+        "`/.well-known/authzen-configuration` and `servers` of the OpenAPI document say so. Without it the "
+        "first answers 404.",
     )
     cors_origins: Origins = setting(
         Origins(),

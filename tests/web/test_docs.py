@@ -24,11 +24,11 @@ from tests.web.example_service import OpenGate
 pytestmark = pytest.mark.anyio
 
 
-def documented() -> RequestMiddleware:
+def documented(server: str = "/") -> RequestMiddleware:
     app = Application()
     table = Routes(app, OpenGate())
     table.add_outside("/health/live", Live())
-    add_docs(table, info={"title": "Example", "version": "1.0"})
+    add_docs(table, info={"title": "Example", "version": "1.0"}, server=server)
     table.check([])
     return RequestMiddleware(app)
 
@@ -84,6 +84,21 @@ async def test_the_openapi_document_is_served_and_valid() -> None:
     validate(answer.json)
     assert answer.json["info"]["title"] == "Example"
     assert list(answer.json["paths"]) == ["/health/live"]
+    assert answer.json["servers"] == [{"url": "/"}]
+
+
+async def test_the_openapi_document_is_also_where_programs_look_for_it() -> None:
+    usual = await ask(APP, "GET", "/openapi.json")
+    documented_at = await ask(APP, "GET", "/docs/openapi.json")
+    assert (usual.status, usual.body) == (200, documented_at.body)
+    for header in ("content-type", "content-security-policy", "etag", "cache-control"):
+        assert usual.header(header) == documented_at.header(header)
+
+
+async def test_the_openapi_document_names_the_public_address_of_the_service() -> None:
+    document = (await ask(documented("https://access.example.com"), "GET", "/openapi.json")).json
+    validate(document)
+    assert document["servers"] == [{"url": "https://access.example.com"}]
 
 
 async def test_the_openapi_document_is_made_once_when_it_is_first_asked_for(

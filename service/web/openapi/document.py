@@ -45,12 +45,14 @@ def openapi(
     tags: Mapping[str, str] = NO_TAGS,
     token: tuple[str, str] = BEARER,
     access_cookie: str | None = None,
+    server: str = "/",
 ) -> dict[str, Any]:
     """Return the OpenAPI document of ``operations``, except the pages of documentation.
 
     ``info`` is the Info Object (OpenAPI 3.1 §4.8.2). ``tags`` describes the groups of operations, by the
     first segment of their paths. ``token`` is the name of the header that carries the access token, and the
     text before the token. ``access_cookie`` is the name of the cookie that carries it, in cookie mode.
+    ``server`` is the URL that the paths are below: of the document itself, or complete.
     """
     shown = [operation for operation in operations if not _is_page(operation)]
     schemas = Schemas(shown)
@@ -63,7 +65,7 @@ def openapi(
     made = {
         "openapi": "3.1.0",
         "info": info,
-        "servers": [{"url": "/"}],
+        "servers": [{"url": server}],
         "tags": [
             {"name": tag, **({"description": tags[tag]} if tag in tags else {})}
             for tag in sorted({operation.noun for operation in shown})

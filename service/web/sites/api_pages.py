@@ -64,11 +64,12 @@ def add_docs(
     tags: Mapping[str, str] = NO_TAGS,
     token: tuple[str, str] = BEARER,
     access_cookie: str | None = None,
+    server: str = "/",
 ) -> None:
     """Add the pages to ``routes``. Call it last: the document shows the routes added before.
 
-    ``info``, ``tags``, ``token`` and ``access_cookie`` are those of ``openapi``. Raises RuntimeError if
-    Swagger UI is not installed.
+    ``info``, ``tags``, ``token``, ``access_cookie`` and ``server`` are those of ``openapi``. Raises
+    RuntimeError if Swagger UI is not installed.
     """
     operations = [*routes.operations, *routes.outside]
     swagger_ui = _swagger_ui()
@@ -81,12 +82,15 @@ def add_docs(
                 tags=tags,
                 token=token,
                 access_cookie=access_cookie,
+                server=server,
             )
         )
 
+    document = Shown(openapi_document, "application/json")
+    for template in ("/docs/openapi.json", "/openapi.json"):  # the second is where many programs look
+        routes.add_outside(template, document)
     pages: dict[str, tuple[Callable[[], bytes], str]] = {
         "/docs": ((_STATIC / "docs.html").read_bytes, HTML),
-        "/docs/openapi.json": (openapi_document, "application/json"),
         ERRORS_PAGE: (lambda: errors_page(refusals()), HTML),
         "/docs/assets/errors.css": ((_STATIC / "errors.css").read_bytes, CSS),
         "/docs/assets/start.js": ((_STATIC / "start.js").read_bytes, SCRIPT),
