@@ -79,7 +79,7 @@ def bounds_of(rule: Any) -> Meta:
     match rule:
         case TextRule():
             pattern = whole(rule.pattern) if rule.pattern and rule.published else None
-            return Meta(max_length=rule.most, pattern=pattern)
+            return Meta(max_length=rule.most, pattern=pattern, extra={"says": rule.says})
         case RangeRule():
             return Meta(ge=rule.least, le=rule.most)
     return Meta()
@@ -113,7 +113,13 @@ MENU_PATH: Final = TextRule(
     rf"https?://{_VISIBLE}+|/(?!/){_VISIBLE}*|[A-Za-z0-9._-](?:(?!:){_VISIBLE})*",
 )
 SORT: Final = RangeRule(-(2**31), 2**31 - 1)
-ServiceName = Annotated[str, Meta(max_length=32, pattern=whole(NAME.pattern), examples=["orders"])]
+ServiceName = Annotated[
+    str,
+    Meta(max_length=32, pattern=whole(NAME.pattern), examples=["orders"]),
+    Meta(
+        extra={"says": "must begin with a lower-case letter, and have lower-case letters, digits and - only"}
+    ),
+]
 """The name of a service; `portcullis` is this one."""
 
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]

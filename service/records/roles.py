@@ -29,6 +29,7 @@ from service.records.schema import menu, role, role_menu, user, user_role
 RoleCode = Annotated[
     str,
     Meta(max_length=64, pattern=whole("[a-z0-9_-]+"), examples=["auditor"]),
+    Meta(extra={"says": "must have lower-case letters, digits, _ and - only"}),
     Meta(description="The name by which programs and tokens know the role; unique, and never changed."),
 ]
 

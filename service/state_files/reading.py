@@ -37,7 +37,8 @@ from service.kernel.text import printable
 from service.kernel.value_rules import METHOD
 from service.records.roles import RoleCode
 from service.state_files.entries import FORMAT, OPTIONAL, members_of
-from service.web.messages.violations import refusal_for
+from service.web.messages.faults import expected
+from service.web.messages.violations import fault_of
 
 
 def read_state(path: Path) -> State:
@@ -230,7 +231,7 @@ class _Reader:
         try:
             converted = msgspec.convert(value, type_)
         except msgspec.ValidationError as error:
-            self._fault(place, refusal_for(error).extra["errors"][0]["message"])
+            self._fault(place, fault_of(error, expected=expected(type_))[1])
             return None
         if converted is not None and (fault := rule(converted)):
             self._fault(place, fault)

@@ -17,9 +17,10 @@ from service.kernel.strict_json import strict_json
 from service.kernel.text import unescape_formula
 from service.web.content.exports import JSON, JSON_LINES
 from service.web.messages.bodies import MAX_BODY, JsonBody
+from service.web.messages.faults import faults_of
 from service.web.messages.request import Request
 from service.web.messages.schema import Schema
-from service.web.messages.violations import check_text, refusal_for
+from service.web.messages.violations import check_text
 
 CSV: Final = "text/csv"
 MAX_ROWS: Final = 1000
@@ -99,8 +100,8 @@ class TableBody(Generic[T]):
             try:
                 made.append(msgspec.convert(row, self._row, strict=strict))
             except msgspec.ValidationError as error:
-                (fault,) = refusal_for(error, _ROW).extra["errors"]
-                faults.append(RowFault(number, fault["field"], fault["message"]))
+                wrong = faults_of(error, row, self._row, _ROW, strict=strict)
+                faults += [RowFault(number, field, message) for field, message in wrong]
         if faults:
             raise RowsRefused(faults)
         return self._kind(made)

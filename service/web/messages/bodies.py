@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from service.errors import BadRequest, UnsupportedMediaType, ValidationFailed
 from service.kernel.strict_json import DuplicateMember, strict_json
+from service.web.messages.faults import faults_of
 from service.web.messages.partial_bodies import MERGE_PATCH, MergePatch
 from service.web.messages.request import Request
 from service.web.messages.violations import check_text, refusal_for
@@ -48,6 +49,7 @@ class JsonBody(Generic[S]):
     _checks_text = True
 
     def __init__(self, kind: type[S], limit: int = MAX_BODY) -> None:
+        self._kind = kind
         self._decode = msgspec.json.Decoder(kind).decode
         self._instead_of_none = b"{}" if is_optional(kind) else b""
         self._limit = limit
@@ -74,12 +76,19 @@ class JsonBody(Generic[S]):
         try:
             body = self._decode(raw)
         except msgspec.ValidationError as error:
-            raise refusal_for(error) from None
+            raise self._refusal(error, raw) from None
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             raise _malformed() from None
         if self._checks_text and _ESCAPED_NUL in raw:
             check_text(plain)
         return body
+
+    def _refusal(self, error: msgspec.ValidationError, raw: bytes) -> ValidationFailed:
+        try:
+            value = msgspec.json.decode(raw)
+        except msgspec.MsgspecError:  # a number that is too large for any type
+            return refusal_for(error)
+        return ValidationFailed(*faults_of(error, value, self._kind))
 
     def _check_media_type(self, request: Request) -> None:
         content_type = request.content_type
@@ -109,7 +118,7 @@ class ProtocolBody(JsonBody[S]):
         try:
             return await super().read(request)
         except ValidationFailed as refusal:
-            (fault,) = refusal.extra["errors"]
+            fault, *_ = refusal.extra["errors"]
             raise BadRequest(f"{fault['field']}: {fault['message']}") from None
         except UnsupportedMediaType as refusal:
             raise BadRequest(refusal.detail) from None

@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from service.errors import ValidationFailed
 from service.kernel.value_rules import MAX_ID
+from service.web.messages.faults import faults_of
 from service.web.messages.violations import check_text, refusal_for
 
 MAX_PARAMETERS: Final = 100
@@ -53,11 +54,14 @@ class Query(Generic[S]):
         try:
             return msgspec.convert(values, self._kind, strict=False)
         except msgspec.ValidationError as error:
-            refusal = refusal_for(error, "query")
-            (fault,) = refusal.extra["errors"]
-            name = fault["field"].partition("[")[0]
-            # A value within a list is no parameter of its own.
-            raise ValidationFailed((name, fault["message"])) if name in self._lists else refusal from None
+            faults = faults_of(error, values, self._kind, "query", strict=False)
+            # A value within a list is no parameter of its own, and a parameter is by_name once.
+            by_name = {self._parameter_of(field): message for field, message in reversed(faults)}
+            raise ValidationFailed(*reversed(by_name.items())) from None
+
+    def _parameter_of(self, field: str) -> str:
+        name = field.partition("[")[0]
+        return name if name in self._lists else field
 
     def _refuse_lax_forms(self, values: dict[str, str]) -> None:
         """Raise ValidationFailed for what msgspec would read, though it is documented nowhere."""
