@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from service.endpoints.users import User
+from service.kernel.fields import camel
 from tests.support.inside import Inside
 from tests.users.people import HERON, PASSWORD, caller, execute, made, role_id
 
@@ -27,10 +29,7 @@ async def test_a_new_user_is_answered_whole_and_may_log_in(house: Inside) -> Non
 
     data = answer.json["data"]
     assert (answer.status, answer.header("etag")) == (201, '"1"')
-    assert set(data) == {
-        *("id", "userName", "nickName", "email", "phone", "gender", "avatar", "status", "roles"),
-        *("kind", "service", "ban", "version", "createTime", "updateTime", "updatedBy"),
-    }
+    assert set(data) == set(map(camel, User.__struct_fields__))
     assert data["roles"] == [{"id": auditor, "roleCode": "auditor", "roleName": "Auditor"}]
     assert (data["status"], data["email"]) == ("enabled", None)
     assert PASSWORD not in answer.body.decode()
