@@ -12,13 +12,7 @@ from service.endpoints.record_endpoints import RecordEndpoint
 from service.endpoints.users import USER
 from service.errors import Conflict, NotFound
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import (
-    example_body,
-    logged,
-    named,
-    needs,
-    refuses,
-)
+from service.web.messages.operation_metadata import example_body, logged, named, needs, refuses
 from service.web.messages.preconditions import answer_tag, unchanged, version_tag
 from service.web.messages.schema import Schema
 

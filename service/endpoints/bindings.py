@@ -15,13 +15,7 @@ from service.endpoints.shown_services import require_shown
 from service.errors import NotFound
 from service.records import bindings, menus, resources
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import (
-    example_parameters,
-    named,
-    needs,
-    refuses,
-    tagged,
-)
+from service.web.messages.operation_metadata import example_parameters, named, needs, refuses, tagged
 from service.web.messages.preconditions import answer_tag, content_tag, require_match
 from service.web.messages.schema import Id, Revision, Schema
 

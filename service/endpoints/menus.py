@@ -14,15 +14,7 @@ from service.kernel.value_rules import SHORT_LINE, SORT, bounds_of
 from service.records import menus
 from service.web.messages.partial_bodies import MergePatch, patch_of, replacement_of
 from service.web.messages.record_schemas import answer_of, body_of, filters_of
-from service.web.messages.schema import (
-    Id,
-    Moment,
-    PageQuery,
-    Revision,
-    Schema,
-    UpdatedBy,
-    sort_keys,
-)
+from service.web.messages.schema import Id, Moment, PageQuery, Revision, Schema, UpdatedBy, sort_keys
 
 MenuType = Literal["Menu", "Button"]
 

@@ -11,15 +11,7 @@ from service.administration.changes import Changes
 from service.endpoints.record_endpoints import RecordEndpoint, RecordKind
 from service.kernel.value_rules import ServiceName
 from service.records import openings
-from service.web.messages.schema import (
-    SEVERAL,
-    Id,
-    Moment,
-    PageQuery,
-    Revision,
-    Schema,
-    sort_keys,
-)
+from service.web.messages.schema import SEVERAL, Id, Moment, PageQuery, Revision, Schema, sort_keys
 
 OpenTo = Annotated[
     openings.OpenTo, Meta(description="`@login`: everybody who is logged in. `@anyone`: everybody.")

@@ -18,15 +18,7 @@ from service.web.messages.context import RequestContext
 from service.web.messages.partial_bodies import MergePatch, patch_of, replacement_of
 from service.web.messages.preconditions import unchanged
 from service.web.messages.record_schemas import answer_of, body_of, filters_of
-from service.web.messages.schema import (
-    Id,
-    Moment,
-    PageQuery,
-    Revision,
-    Schema,
-    UpdatedBy,
-    sort_keys,
-)
+from service.web.messages.schema import Id, Moment, PageQuery, Revision, Schema, UpdatedBy, sort_keys
 
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 

@@ -14,14 +14,7 @@ from service.kernel.identity import Kind
 from service.records import user_list
 from service.web.messages.partial_bodies import MergePatch, patch_of, replacement_of
 from service.web.messages.record_schemas import answer_of, body_of, filters_of
-from service.web.messages.schema import (
-    Id,
-    Moment,
-    PageQuery,
-    Schema,
-    UpdatedBy,
-    sort_keys,
-)
+from service.web.messages.schema import Id, Moment, PageQuery, Schema, UpdatedBy, sort_keys
 
 
 class RoleOfUser(Schema):
