@@ -32,6 +32,7 @@ from tests.benchmarks.during_logins import LogIn, guarded_during_logins
 from tests.benchmarks.frame.results import Pace, Result, at_least, at_most, result
 from tests.benchmarks.load import Connection, json_request, request_bytes
 from tests.benchmarks.servers import FIRST_CORE, Server, pin_to_last_core, serving_worker
+from tests.support.running import descendants
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD, seed_database
 
 CONNECTIONS = 16
@@ -63,7 +64,7 @@ def main(pace: Pace) -> Iterator[Result]:
             publish_policy(settings, read_shipped())
             _make_users(settings)
             with serving_worker({**environ, "REDIS_URL": f"{stores.redis_url}?db=1"}) as server:
-                yield from _rates(server, settings, pace)
+                yield from _rates(server, settings, pace, stores)
                 yield from guarded_during_logins(server, partial(_people, server.port), pace)
             yield from _lists(environ, stores.redis_url, pace.rounds)
 
@@ -105,7 +106,7 @@ class _Caller:
         self._login = json_request("POST", "/api/auth/login", port, credentials)
         self._port = port
         self._connection = connection
-        self._refresh_token = ""
+        self._refresh_token = self._access_token = ""
 
     async def log_in(self) -> None:
         """Log in, replacing the session of before."""
@@ -116,8 +117,14 @@ class _Caller:
         body = {"refreshToken": self._refresh_token}
         self._keep(await self._connection.ask(json_request("POST", "/api/auth/refresh", self._port, body)))
 
+    async def read(self) -> None:
+        """Read the own data."""
+        bearer = f"Bearer {self._access_token}"
+        await self._connection.ask(request_bytes("/api/user/info", self._port, Authorization=bearer))
+
     def _keep(self, answer: bytes) -> None:
-        self._refresh_token = json.loads(answer)["data"]["refreshToken"]
+        data = json.loads(answer)["data"]
+        self._refresh_token, self._access_token = data["refreshToken"], data["accessToken"]
 
 
 async def _people(port: int) -> list[LogIn]:
@@ -128,23 +135,25 @@ async def _people(port: int) -> list[LogIn]:
 
 @dataclass(frozen=True)
 class _Rate:
-    """Requests a second, and processor seconds of the server for each."""
+    """Requests a second, and processor seconds of the server and of each store for each request."""
 
     rate: float
     cpu: float
+    stores: Mapping[str, float]
 
 
 @dataclass(frozen=True)
 class _Round:
-    """Processor seconds of one verification alone, and what came of logins and refreshes right after it."""
+    """Processor seconds of one verification alone, and what came of the requests right after it."""
 
     verification: float
     logins: _Rate
     refreshes: _Rate
+    reads: _Rate
 
 
-def _rates(server: Server, settings: Settings, pace: Pace) -> Iterator[Result]:
-    rounds = uvloop.run(_rounds(server, settings, pace))
+def _rates(server: Server, settings: Settings, pace: Pace, stores: EmbeddedStores) -> Iterator[Result]:
+    rounds = uvloop.run(_rounds(server, settings, pace, stores))
     unit = "ms of processor time"
     alone = result("Argon2id alone", unit, [run.verification * 1000 for run in rounds], chart=LOGINS)
     yield alone
@@ -161,27 +170,37 @@ def _rates(server: Server, settings: Settings, pace: Pace) -> Iterator[Result]:
     yield result("a refresh", unit, [refresh.cpu * 1000 for refresh in refreshes])
     rates = [refresh.rate for refresh in refreshes]
     yield result("refreshes", "a second", rates, better="more", goals=[at_least(REFRESHES)])
+    reads = [run.reads for run in rounds]
+    yield result("the own data", unit, [read.cpu * 1000 for read in reads])
+    for name, each in (("a login", logins), ("a refresh", refreshes), ("the own data", reads)):
+        for store in each[0].stores:
+            yield result(f"{name}, in {store}", unit, [rate.stores[store] * 1000 for rate in each])
 
 
-async def _rounds(server: Server, settings: Settings, pace: Pace) -> list[_Round]:
+async def _rounds(server: Server, settings: Settings, pace: Pace, stores: EmbeddedStores) -> list[_Round]:
     connections = [await Connection.open(server.port) for _ in range(CONNECTIONS)]
     callers = [
         _Caller(server.port, f"user{number}", client_connection)
         for number, client_connection in enumerate(connections)
     ]
     log_in, refresh = [caller.log_in for caller in callers], [caller.refresh for caller in callers]
+    read = [caller.read for caller in callers]
     rounds = []
     for seconds in [_WARM_UP, *[1.5 * pace.seconds] * pace.rounds]:
         alone = _verification(settings)
-        logins = await _rate(server, log_in, seconds)
-        rounds.append(_Round(alone, logins, await _rate(server, refresh, seconds)))
+        logins = await _rate(server, log_in, seconds, stores)
+        refreshes = await _rate(server, refresh, seconds, stores)
+        rounds.append(_Round(alone, logins, refreshes, await _rate(server, read, seconds, stores)))
     for connection in connections:
         connection.close()
     return rounds[1:]
 
 
-async def _rate(server: Server, works: Sequence[Callable[[], Awaitable[None]]], seconds: float) -> _Rate:
+async def _rate(
+    server: Server, works: Sequence[Callable[[], Awaitable[None]]], seconds: float, stores: EmbeddedStores
+) -> _Rate:
     """Do each of ``works`` again and again for ``seconds``, all side by side."""
+    before = _used(stores)
     cpu, start = server.cpu_seconds(), time.perf_counter()
 
     async def repeated(work: Callable[[], Awaitable[None]]) -> int:
@@ -193,7 +212,17 @@ async def _rate(server: Server, works: Sequence[Callable[[], Awaitable[None]]], 
 
     async with asyncio.timeout(30 + seconds):
         done = sum(await asyncio.gather(*map(repeated, works)))
-    return _Rate(done / (time.perf_counter() - start), (server.cpu_seconds() - cpu) / done)
+    rate, own = done / (time.perf_counter() - start), (server.cpu_seconds() - cpu) / done
+    return _Rate(rate, own, {name: (used - before[name]) / done for name, used in _used(stores).items()})
+
+
+def _used(stores: EmbeddedStores) -> dict[str, float]:
+    """Return the processor seconds of each store, with all its processes that have not ended."""
+    return {
+        name: sum(Server(0, each).cpu_seconds() for each in [pid, *descendants(pid)])
+        for name, pid in (("PostgreSQL", stores.postgres.pid), ("Valkey", stores.valkey.pid))
+        if pid is not None
+    }
 
 
 def _verification(settings: Settings) -> float:

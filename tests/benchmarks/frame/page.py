@@ -13,6 +13,7 @@ import msgspec
 from tests.benchmarks.frame.chart import chart
 from tests.benchmarks.frame.machine import ROOT
 from tests.benchmarks.frame.results import Report, Result, Run
+from tests.benchmarks.frame.scale import with_tables
 from tests.benchmarks.frame.table import goal_text, number, spread, verdict
 
 REFERENCE: Final = ROOT / "docs" / "reference"
@@ -29,13 +30,19 @@ same run, and stays when the machine changes; the figures themselves do not.
 
 
 def publish(run: Run, folder: Path = REFERENCE) -> None:
-    """Write the page, the charts and the results of ``run`` to ``folder``, in place of those before."""
+    """Write the page, the charts and the results of ``run`` to ``folder``, in place of those before.
+
+    The page about scale, if it is beside ``folder``, gets its tables anew too.
+    """
     shutil.rmtree(folder / CHARTS, ignore_errors=True)
     (folder / CHARTS).mkdir(parents=True)
     for name, text in charts(run):
         (folder / CHARTS / name).write_text(text, "utf-8")
     (folder / PAGE).write_text(page(run), "utf-8")
     (folder / RESULTS).write_bytes(encoded(run))
+    scale = folder.parent / "explanation" / "scale.md"
+    if scale.exists():
+        scale.write_text(with_tables(scale.read_text("utf-8"), run), "utf-8")
 
 
 def encoded(run: Run) -> bytes:
