@@ -9,7 +9,7 @@ from service.administration.api_keys import ApiKeys
 from service.administration.bans import Bans
 from service.administration.changes import MENUS, OPENINGS, RESOURCES, ROLES, SERVICES, Changes
 from service.administration.delegation import Delegation
-from service.administration.keyed_writes import Fingerprints, KeyedWrites
+from service.administration.idempotent_writes import Fingerprints, IdempotentWrites
 from service.administration.kicks import Kicks
 from service.administration.password_reset import PasswordReset
 from service.administration.policy_restore import PolicyRestore
@@ -40,7 +40,7 @@ class Administration:
     services: Changes
     openings: Changes
     restore: PolicyRestore
-    keyed_writes: KeyedWrites
+    idempotent_writes: IdempotentWrites
 
 
 def make(
@@ -67,5 +67,5 @@ def make(
         services=Changes(units, SERVICES),
         openings=Changes(units, OPENINGS),
         restore=PolicyRestore(units, policy.past.seals),
-        keyed_writes=KeyedWrites(database, fingerprints),
+        idempotent_writes=IdempotentWrites(database, fingerprints),
     )

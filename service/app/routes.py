@@ -114,7 +114,7 @@ def add_routes(app: Application, container: Container, extensions: Sequence[Exte
         policy.acknowledged.by,
         dry_runs.impact_of,
         container.cross_origin,
-        keyed_writes=container.administration.keyed_writes,
+        idempotent_writes=container.administration.idempotent_writes,
     )
     for add in (
         _add_sign_in,

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from service.administration.keyed_writes import Fingerprints, KeyedWrites
+from service.administration.idempotent_writes import Fingerprints, IdempotentWrites
 from service.authn.passwords import Passwords
 from service.jobs.housekeeping import forget_answers
 from service.kernel.codes import HeldCodes
@@ -161,8 +161,8 @@ def fingerprints(auth: Auth = OLD, now: float = 0.0) -> Fingerprints:
     return Fingerprints(auth, Passwords(cheap), lambda: now)
 
 
-def writes_of(database: Database) -> KeyedWrites:
-    return KeyedWrites(database, fingerprints())
+def writes_of(database: Database) -> IdempotentWrites:
+    return IdempotentWrites(database, fingerprints())
 
 
 def keyed(database: Database) -> AbstractAsyncContextManager[IdempotentWrite]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from service.administration.keyed_writes import KeyedWrites
+from service.administration.idempotent_writes import IdempotentWrites
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import (
     MetadataError,
@@ -133,7 +133,7 @@ def test_what_creates_something_or_answers_a_secret_must_say_whether_it_takes_ke
 
 
 def test_an_answer_that_holds_a_secret_can_not_be_kept() -> None:
-    routes = Routes(Application(), OpenGate(), keyed_writes=KeyedWrites.__new__(KeyedWrites))
+    routes = Routes(Application(), OpenGate(), idempotent_writes=IdempotentWrites.__new__(IdempotentWrites))
     with pytest.raises(MetadataError, match="can't be kept"):
         routes.add("/api/key", Careless())
 

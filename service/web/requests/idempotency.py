@@ -8,7 +8,7 @@ from typing import Any, Final, cast
 
 import msgspec
 
-from service.administration.keyed_writes import KeyedWrites
+from service.administration.idempotent_writes import IdempotentWrites
 from service.errors import BadRequest
 from service.kernel.write import AnsweredBeforeError
 from service.records.idempotent_answers import KeyScope, SentAnswer, hash_of
@@ -33,7 +33,7 @@ _FORM: Final = re.compile(rb"[\x20-\x7e]{1,%d}" % MOST)
 _KEPT: Final = (b"etag", b"location")
 
 
-def with_keys(operation: Operation, run: Run, writes: KeyedWrites | None) -> Run:
+def with_keys(operation: Operation, run: Run, writes: IdempotentWrites | None) -> Run:
     """Return ``run`` with the keys that ``operation`` takes or refuses; any other operation ignores them.
 
     Raises MarkError if nothing serves its keys, or if its answer could hold a secret, which is never kept.

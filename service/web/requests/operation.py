@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from service.administration.keyed_writes import KeyedWrites
+from service.administration.idempotent_writes import IdempotentWrites
 from service.web.content.ranges import is_known
 from service.web.content.streams import Sending, Stream
 from service.web.content.tables import Table, TableBody
@@ -52,13 +52,13 @@ def responder_of(
     acknowledged: Acknowledged | None = None,
     impact_of: ImpactOf | None = None,
     *,
-    keyed_writes: KeyedWrites | None = None,
+    idempotent_writes: IdempotentWrites | None = None,
 ) -> Responder:
     """Return the responder that serves ``operation`` by ``function``, the endpoint's own responder.
 
     With ``guard`` None every request is admitted; with ``acknowledged`` None, ``IN_FORCE`` is left out.
-    ``impact_of`` serves dry runs, and ``keyed_writes`` requests with an ``Idempotency-Key``, of operations
-    that have them.
+    ``impact_of`` serves dry runs of operations that have them, ``idempotent_writes`` requests with an
+    ``Idempotency-Key``.
     """
     admit = None if guard is None else guard.admit
     signature = operation.signature
@@ -76,7 +76,7 @@ def responder_of(
     recording = None if operation.metadata.logged is None else Recording(operation, operation.metadata.logged)
     event_of = None if recording is None else recording.event
     keeps_answer = recording is not None and recording.keeps_answer
-    run = with_keys(operation, _run_of(operation, function, impact_of), keyed_writes)
+    run = with_keys(operation, _run_of(operation, function, impact_of), idempotent_writes)
 
     async def respond(context: RequestContext, arguments: dict[str, Any]) -> Answer:
         context.operation = operation

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from falcon.constants import COMBINED_METHODS
 
-from service.administration.keyed_writes import KeyedWrites
+from service.administration.idempotent_writes import IdempotentWrites
 from service.authz.engine.paths import registered_fault
 from service.authz.engine.rules import METHODS, Rule
 from service.authz.lint.coverage import catalogue_faults, coverage_faults
@@ -72,18 +72,18 @@ class Routes:
         impact_of: ImpactOf | None = None,
         cross_origin: CrossOrigin | None = None,
         *,
-        keyed_writes: KeyedWrites | None = None,
+        idempotent_writes: IdempotentWrites | None = None,
     ) -> None:
         """``acknowledged`` is asked after each operation that publishes; ``impact_of`` serves dry runs.
 
-        ``cross_origin`` answers preflight requests; without it there are none. ``keyed_writes`` serves
+        ``cross_origin`` answers preflight requests; without it there are none. ``idempotent_writes`` serves
         requests with an ``Idempotency-Key``.
         """
         self._app = app
         self._guard = guard
         self._acknowledged = acknowledged
         self._impact_of = impact_of
-        self._keyed_writes = keyed_writes
+        self._idempotent_writes = idempotent_writes
         self._cross_origin = cross_origin or CrossOrigin()
         self._templates: set[str] = set()
         self.operations: list[Operation] = []
@@ -171,7 +171,7 @@ class Routes:
                 guard,
                 self._acknowledged,
                 self._impact_of,
-                keyed_writes=self._keyed_writes,
+                idempotent_writes=self._idempotent_writes,
             )
             for operation in operations
         }

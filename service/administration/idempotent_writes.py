@@ -60,7 +60,7 @@ def _mac(key: bytes, content: bytes) -> str:
     return hmac.digest(key, content, sha256).hex()
 
 
-class KeyedWrites:
+class IdempotentWrites:
     """Makes writes whose answers are kept for 24 hours, in the transaction of the write itself.
 
     What a refused request would have written is not kept, and its key stays free.
