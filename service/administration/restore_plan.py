@@ -128,7 +128,8 @@ class _Planner:
                 self._refuse(str(menu.auth_mark), f"its Button would go, and roles give it: {roles}")
             else:
                 self.steps.append(restore_steps.delete_button(menu))
-        self._codes = {*await menus.all_codes(connection)}.difference(leaving).union(returning)
+        stored = {button.auth_mark for button in await menus.button_codes(connection)}
+        self._codes = stored.difference(leaving).union(returning)
 
     async def rests(self, names: Collection[str]) -> None:
         """Plan the openings of what is not registered in other services."""

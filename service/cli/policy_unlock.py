@@ -63,7 +63,7 @@ def locked(settings: Settings) -> list[str]:
     async def look(database: Database) -> tuple[dict[str, list[str]], dict[str, int]]:
         async with database.snapshot() as connection:
             policy = await derived_policy(connection, shipped)
-            known = await resources.registered(connection)
+            known = await resources.of_service(connection)
         return closing_resources(policy), {
             shape(f"{resource.method} {resource.path}"): resource.id for resource in known
         }

@@ -137,16 +137,8 @@ async def button_codes(connection: AsyncConnection) -> list[ButtonCode]:
 
 async def permission_bits(connection: AsyncConnection) -> dict[str, int]:
     """Return the bit positions of all enabled Buttons, by code."""
-    statement = select(menu.c.auth_mark, menu.c.bit_position).where(
-        menu.c.menu_type == "Button", menu.c.enabled
-    )
-    return {row.auth_mark: row.bit_position for row in await connection.execute(statement)}
-
-
-async def all_codes(connection: AsyncConnection) -> list[str]:
-    """Return the codes of all Buttons, disabled ones too."""
-    statement = select(menu.c.auth_mark).where(menu.c.menu_type == "Button").order_by(menu.c.auth_mark)
-    return list((await connection.execute(statement)).scalars())
+    buttons = await button_codes(connection)
+    return {button.auth_mark: button.bit_position for button in buttons if button.enabled}
 
 
 async def button(connection: AsyncConnection, menu_id: int) -> Button:
@@ -172,6 +164,4 @@ async def with_codes(connection: AsyncConnection, codes: Collection[str]) -> dic
 
 async def buttons_by_code(connection: AsyncConnection) -> dict[str, int]:
     """Return the ids of all enabled Buttons, by code."""
-    conditions = (menu.c.menu_type == "Button", menu.c.enabled)
-    rows = await connection.execute(select(menu.c.auth_mark, menu.c.id).where(*conditions))
-    return {row.auth_mark: row.id for row in rows}
+    return {button.auth_mark: button.id for button in await enabled_buttons(connection)}

@@ -119,21 +119,14 @@ page = _LIST.page
 read = _LIST.read
 
 
-async def registered(connection: AsyncConnection) -> list[Resource]:
-    """Return all resources of this service, disabled ones too, by path and method."""
-    own = select(*RESOURCE.columns).where(resource.c.service == PORTCULLIS)
-    ordered = own.order_by(resource.c.path, resource.c.method)
-    return await RESOURCE.all(connection, ordered)
-
-
 async def every(connection: AsyncConnection) -> list[Resource]:
     """Return all resources of all services, disabled ones too, by service, path and method."""
     ordered = select(*RESOURCE.columns).order_by(resource.c.service, resource.c.path, resource.c.method)
     return await RESOURCE.all(connection, ordered)
 
 
-async def of_service(connection: AsyncConnection, service: str) -> list[Resource]:
-    """Return the resources of one service, disabled ones too, by path and method."""
+async def of_service(connection: AsyncConnection, service: str = PORTCULLIS) -> list[Resource]:
+    """Return the resources of one service, by default of this one, disabled ones too, by path and method."""
     statement = select(*RESOURCE.columns).where(resource.c.service == service)
     return await RESOURCE.all(connection, statement.order_by(resource.c.path, resource.c.method))
 

@@ -110,12 +110,7 @@ def _banned() -> Condition:
 
 @dataclass(frozen=True, slots=True)
 class UserFilter:
-    """A filter of users; None matches all.
-
-    ``user_name``, ``nick_name``, ``email`` and ``phone`` match a part, in any case; ``status``, ``kind``,
-    ``role_code`` and ``role_id`` exactly; ``banned`` says whether a ban is in force; ``create_time_from`` is
-    inclusive, ``create_time_to`` exclusive.
-    """
+    """A filter of users: names, email and phone match by parts in any case, others exactly; None is any."""
 
     user_name: Annotated[str | None, contains(user.c.user_name_key, name_key), Meta(max_length=64)] = None
     nick_name: Annotated[str | None, contains(user.c.nick_name_key, str.lower), Meta(max_length=64)] = None

@@ -102,7 +102,7 @@ def _stored(settings: Settings) -> list[Finding]:
                 StoredResource(
                     name, resource.enabled, tuple((code, works) for code, works in bound.get(name, ()))
                 )
-                for resource in await resources.registered(connection)
+                for resource in await resources.of_service(connection)
                 for name in [f"{resource.method} {resource.path}"]
             ]
         findings = await asyncio.to_thread(

@@ -53,7 +53,7 @@ async def differences(connection: Connection, routes: Iterable[KnownRoute]) -> D
     """
     known = {route.object: route for route in routes}
     stored = {
-        f"{resource.method} {resource.path}": resource for resource in await resources.registered(connection)
+        f"{resource.method} {resource.path}": resource for resource in await resources.of_service(connection)
     }
     guarded = [name for name, route in known.items() if route.access != (ANYONE,)]
     buttons = await menus.buttons_by_code(connection)
