@@ -190,7 +190,8 @@ async def _rounds(server: Server, settings: Settings, pace: Pace, stores: Embedd
         alone = _verification(settings)
         logins = await _rate(server, log_in, seconds, stores)
         refreshes = await _rate(server, refresh, seconds, stores)
-        rounds.append(_Round(alone, logins, refreshes, await _rate(server, read, seconds, stores)))
+        reads = await _rate(server, read, seconds / 3, stores)
+        rounds.append(_Round(alone, logins, refreshes, reads))
     for connection in connections:
         connection.close()
     return rounds[1:]

@@ -33,7 +33,7 @@ BENCHMARKS = (
         "files", "what it costs that files pass through the service, against the store client alone", 50
     ),
     Benchmark(
-        "sessions", "logins and refreshes a second on one core, and the online list when it is long", 130
+        "sessions", "logins and refreshes a second on one core, and the online list when it is long", 110
     ),
     Benchmark(
         "logs", "a page of a long log, against one of a short log, and what its indexes cost writers", 60
