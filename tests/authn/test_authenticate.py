@@ -8,7 +8,7 @@ import pytest
 from redis.asyncio import Redis as Client
 
 from service.authn.authenticate import Authenticator
-from service.errors import AccountBanned, RefreshRequired, TokenInvalid, Unavailable
+from service.errors import AccountBanned, RefreshRequired
 from service.kernel.identity import Caller
 from service.kernel.permission_map import PermissionMap
 from service.keyspace import SessionStore
@@ -108,21 +108,6 @@ async def test_an_emptied_store_refuses_every_old_token(parts: Container, redis_
 
     with pytest.raises(RefreshRequired):
         await ask(parts, pair.access_token)
-
-
-async def test_a_refresh_token_is_no_access_token(parts: Container) -> None:
-    with pytest.raises(TokenInvalid):
-        await ask(parts, (await log_in(parts)).refresh_token)
-
-
-async def test_without_the_store_a_good_token_is_neither_passed_nor_called_wrong(parts: Container) -> None:
-    pair = await log_in(parts)
-    away = SessionStore(Redis(url="redis://127.0.0.1:1/0"), parts.settings)
-    with pytest.raises(Unavailable):
-        await Authenticator(parts.settings, parts.tokens, away, parts.api_keys).authenticate(
-            pair.access_token, MAP
-        )
-    await away.close()
 
 
 async def test_with_the_deny_check_off_a_token_works_without_the_store(parts: Container) -> None:

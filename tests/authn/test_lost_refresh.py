@@ -28,16 +28,6 @@ async def lost(parts: Container, pair: TokenPair) -> TokenPair:
     return renewed
 
 
-async def test_a_client_that_was_cut_off_repeats_the_token_and_gets_the_successor(parts: Container) -> None:
-    pair = await log_in(parts)
-    renewed = await lost(parts, pair)
-    repeated = await parts.refresh.refresh(pair.refresh_token)
-
-    assert repeated.refresh_token == renewed.refresh_token
-    assert await parts.authenticator.authenticate(repeated.access_token, MAP)
-    assert await parts.refresh.refresh(repeated.refresh_token)
-
-
 async def test_of_forty_clients_that_repeat_a_lost_refresh_one_gets_the_successor(
     parts: Container, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,10 +7,9 @@ from structlog.testing import capture_logs
 
 from service.authn.revocations import Revocations
 from service.authn.sessions import Sessions
-from service.errors import NotFound, RefreshRequired, ValidationFailed
+from service.errors import RefreshRequired
 from service.kernel.identity import Caller
 from service.kernel.permission_map import PermissionMap
-from service.kernel.target import Target
 from service.keyspace import SessionStore
 from service.records import role_rights
 from service.settings import Redis
@@ -20,7 +19,6 @@ from tests.authn.people import log_in
 pytestmark = pytest.mark.anyio
 
 MAP = PermissionMap({"*": 0})
-ADMINISTRATOR = Target(1, "others")
 
 
 @pytest.fixture
@@ -48,14 +46,6 @@ async def test_users_see_their_sessions_newest_first_and_which_is_this_one(
     assert own[0].login_time.utcoffset() is not None
 
 
-async def test_logout_ends_this_session_alone(parts: Container, sessions: Sessions) -> None:
-    caller = await caller_on(parts, "web")
-    await log_in(parts, "ios")
-    await sessions.log_out(caller)
-
-    assert await devices(parts) == ["ios"]
-
-
 async def test_logout_with_the_token_of_a_replaced_session_leaves_the_new_one(
     parts: Container, sessions: Sessions
 ) -> None:
@@ -64,57 +54,6 @@ async def test_logout_with_the_token_of_a_replaced_session_leaves_the_new_one(
     await sessions.log_out(caller)
 
     assert await devices(parts) == ["web"]
-
-
-async def test_logout_everywhere_ends_all_sessions_and_counts_them(
-    parts: Container, sessions: Sessions
-) -> None:
-    caller = await caller_on(parts, "web")
-    await log_in(parts, "ios")
-
-    assert await sessions.log_out_everywhere(caller) == 2
-    assert await devices(parts) == []
-
-
-async def test_users_end_one_of_their_sessions(parts: Container, sessions: Sessions) -> None:
-    caller = await caller_on(parts, "web")
-    await log_in(parts, "ios")
-    await sessions.end_own(caller, "ios")
-
-    assert await devices(parts) == ["web"]
-    with pytest.raises(NotFound):
-        await sessions.end_own(caller, "ios")
-
-
-async def test_what_is_no_device_ends_nothing(parts: Container, sessions: Sessions) -> None:
-    caller = await caller_on(parts, "web")
-    for device in ("*", "?", "[web]", "a:b", "web\x00", "web\r\n", "w" * 10_240, ""):
-        with pytest.raises(ValidationFailed):
-            await sessions.end_own(caller, device)
-
-    assert await devices(parts) == ["web"]
-
-
-async def test_administrators_see_who_is_online(parts: Container, sessions: Sessions) -> None:
-    await log_in(parts, "web")
-    page = await sessions.online(user_name="admin", device="web", login_ip="10.0.0.1")
-
-    assert page.total == 1
-    assert (page.items[0].login_id, page.items[0].nick_name) == ("1", "Administrator")
-    with pytest.raises(ValidationFailed):
-        await sessions.online(cursor="made up")
-
-
-async def test_a_kick_ends_all_sessions_or_says_that_there_are_none(
-    parts: Container, sessions: Sessions
-) -> None:
-    await log_in(parts, "web")
-
-    assert await sessions.kick(ADMINISTRATOR) == 1
-    with pytest.raises(NotFound):
-        await sessions.kick(ADMINISTRATOR)
-    with pytest.raises(NotFound):
-        await sessions.kick_device(ADMINISTRATOR, "web")
 
 
 async def test_users_of_a_role_are_marked_behind_the_request(parts: Container) -> None:

@@ -33,6 +33,8 @@ NO_DEVICES = {
     "empty": "",
     "space": "web ",
     "not ASCII": "wéb",
+    "hyphen first": "-a",
+    "33 letters": "a" * 33,
 }
 
 
