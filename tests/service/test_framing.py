@@ -105,6 +105,15 @@ def test_a_refusal_waits_for_the_answers_to_earlier_requests(service: Running) -
     check_refused([second], 400)
 
 
+def test_a_connection_outlives_refusals(service: Running) -> None:
+    refused = LOGIN + b"Content-Length: 1\r\n\r\n{" + b"GET /api/nothing HTTP/1.1\r\n" + HOST + b"\r\n"
+    answers = exchange(service.port, refused + NEXT)
+    assert [answer.status for answer in answers] == [400, 404, 200]
+    for answer in answers:
+        assert "\r\nx-content-type-options: nosniff\r\n" in answer.head
+        assert "\r\nserver:" not in answer.head
+
+
 @pytest.mark.parametrize(
     "host", ["x", "X.example:8080", "127.0.0.1:", "[::1]", "[::ffff:127.0.0.1]:80", "a_b.c%20"]
 )

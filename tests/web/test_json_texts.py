@@ -103,6 +103,7 @@ _LINES = rb"""
 MALFORMED = [
     *_LINES.strip().split(b"\n"),
     b" ",
+    b"userName=alice",
     b"\x0c[]",
     b"[\x0b]",
     b"[]\x00",

@@ -19,7 +19,7 @@ from service.web.requests.middleware import RequestMiddleware
 from service.web.requests.routes import Routes
 from tests.support.waiting import eventually_here
 from tests.web.driver import ask
-from tests.web.example_service import OpenGate
+from tests.web.example_service import OpenGate, example
 from tests.web.served import served
 
 pytestmark = pytest.mark.anyio
@@ -181,6 +181,18 @@ async def test_a_client_that_stays_gets_its_next_answer_over_the_same_connection
             assert answered.startswith(b"HTTP/1.1 200")
             assert PIECE in answered
         writer.close()
+
+
+async def test_a_connection_outlives_refusals() -> None:
+    lines = (b"GET /api/thing?x=1", b"GET /api/nothing", b"GET /api/faulty", b"GET /api/open")
+    heads = (b"Host: x", b"Host: x", b"Host: x", b"Host: x\r\nConnection: close")
+    async with served(example()[0]) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        for line, head in zip(lines, heads, strict=True):
+            writer.write(line + b" HTTP/1.1\r\n" + head + b"\r\n\r\n")
+        answered = await asyncio.wait_for(reader.read(), 20)
+        writer.close()
+    assert re.findall(rb"HTTP/1\.1 (\d+) ", answered) == [b"422", b"404", b"500", b"200"]
 
 
 async def test_the_documents_name_the_media_types() -> None:
