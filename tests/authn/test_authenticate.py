@@ -8,6 +8,8 @@ import pytest
 from redis.asyncio import Redis as Client
 
 from service.authn.authenticate import Authenticator
+from service.authn.verified import MOST_TOKENS
+from service.authz.engine import paths, policy
 from service.errors import AccountBanned, RefreshRequired
 from service.kernel.identity import Caller
 from service.kernel.permission_map import PermissionMap
@@ -117,3 +119,12 @@ async def test_with_the_deny_check_off_a_token_works_without_the_store(parts: Co
 
     assert await Authenticator(off, parts.tokens, away, parts.api_keys).authenticate(pair.access_token, MAP)
     await away.close()
+
+
+USUAL = (MOST_TOKENS, policy.MAX_REMEMBERED, paths.canonical.cache_info().maxsize)
+
+
+async def test_what_a_test_makes_has_caches_of_its_size(cache_sizes: int | None, parts: Container) -> None:
+    tokens = parts.authenticator._verified._most
+    sizes = (tokens, policy.MAX_REMEMBERED, paths.canonical.cache_info().maxsize)
+    assert sizes == (USUAL if cache_sizes is None else (cache_sizes,) * 3)

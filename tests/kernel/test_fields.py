@@ -1,4 +1,4 @@
-"""Fields are declared once: what is forgotten fails at once, and the audit and passwords follow."""
+"""Fields are declared once: what is forgotten fails at once; and what a refused row names as lacking."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Annotated, Any, Literal
 import pytest
 
 from service.administration.value_check import check_values
-from service.errors import ValidationFailed
+from service.authz.engine.policy import Policy
+from service.errors import PermissionDenied, RowFault, RowsRefused, ValidationFailed
+from service.kernel.codes import HeldCodes
 from service.kernel.fields import (
     ITS_EDIT,
     ITS_TYPE,
@@ -22,6 +24,7 @@ from service.kernel.fields import (
 from service.kernel.names import text_fault
 from service.kernel.value_rules import RangeRule, TextRule, one_line
 from service.records.user_list import UserValues
+from tests.policies.stock import MODEL
 
 
 @declared
@@ -142,3 +145,17 @@ def test_all_faults_are_told_together() -> None:
     assert [error["field"] for error in raised.value.extra["errors"]] == [
         *("userName", "email", "phone", "avatar")
     ]
+
+
+@pytest.mark.parametrize(("number", "count"), [(RowsRefused.MOST, None), (RowsRefused.MOST + 1, 101)])
+def test_how_many_permissions_are_lacking_is_told_when_not_all_are_named(
+    number: int, count: int | None
+) -> None:
+    codes = [f"x:{suffix}" for suffix in range(number)]
+    decision = Policy(MODEL.read_text("utf-8")).judge("grant", "x:0", HeldCodes([]))
+    denial = PermissionDenied("The role gives permissions that you do not hold", decision, required=codes)
+
+    (error,) = RowsRefused([RowFault(1, "roles", denial.detail, denial.code, denial)]).extra["errors"]
+
+    assert error["required"] == codes[: RowsRefused.MOST]
+    assert error.get("requiredCount") == count

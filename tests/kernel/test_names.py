@@ -1,10 +1,18 @@
+"""Names, and which characters of a text people can't see."""
+
 from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from unicodedata import category
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from service.kernel.names import MAX_NAME_LENGTH, name_fault, name_key, text_fault
+from service.kernel.unseen import first_unseen, seen, unseen_fault
+from service.kernel.value_rules import BAN_REASON, COMPONENT, DESCRIPTION, EMAIL, MENU_PATH, SHORT_LINE
 
 
 @pytest.mark.parametrize(
@@ -72,3 +80,112 @@ def test_a_name_that_imitates_another_by_other_letters_is_refused_as_a_user_name
 )
 def test_names_of_people_everywhere_are_names(text: str) -> None:
     assert name_fault(text) is None
+
+
+BIDIRECTIONAL = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+RULES: dict[str, Callable[[str], str | None]] = {
+    "a name of a person": name_fault,
+    "a displayed name": text_fault,
+    "a title": SHORT_LINE,
+    "a component": COMPONENT,
+    "a path": MENU_PATH,
+    "a description": DESCRIPTION,
+    "an email address": EMAIL,
+    "a reason": BAN_REASON,
+}
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_no_text_turns_the_direction_of_what_is_around_it(rule: str) -> None:
+    wrong = "a%s@example.org" if rule == "an email address" else "users%sx"
+    assert RULES[rule](wrong % "") is None
+    for control in BIDIRECTIONAL:
+        assert RULES[rule](wrong % control) is not None, hex(ord(control))
+
+
+def test_a_fault_says_which_character_it_is() -> None:
+    assert unseen_fault("us\u202eers\u200b") == "must not hold U+202E, which can't be seen"
+    assert SHORT_LINE("us\u202eers") == "must not hold U+202E, which can't be seen"
+    assert SHORT_LINE("us\u202eers" * 100) == SHORT_LINE.says
+
+
+def test_every_control_format_and_separating_character_is_refused_alone_and_inside() -> None:
+    unseen = [
+        chr(code_point) for code_point in range(sys.maxunicode + 1) if category(chr(code_point)) in _REFUSED
+    ]
+    assert len(unseen) > 200
+    for character in unseen:
+        for text in (character, f"a{character}b", f"1{character}1", f"{character}{character}"):
+            assert first_unseen(text) == character, hex(ord(character))
+
+
+_REFUSED = {"Cc", "Cf", "Zl", "Zp"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",  # Persian: I want
+        "PDF\u200c\u0647\u0627",  # Persian: PDFs
+        "\u0dc1\u0dca\u200d\u0dbb\u0dd3",  # Sinhala: Sri
+        "\u0995\u09cd\u200c\u09b7",  # Bengali, not joined
+        "\u09b0\u200d\u09cd\u09af",  # Bengali, a joiner before the virama
+    ],
+)
+def test_joiners_are_accepted_in_displayed_names_where_words_are_spelt_with_them(text: str) -> None:
+    assert text_fault(text) is None
+    assert SHORT_LINE(text) is None
+    assert DESCRIPTION(text) is None
+    assert name_fault(text) is not None, "people type the names of users"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["\U0001f469\u200d\U0001f4bb", "\u2764\ufe0f\u200d\U0001f525", "1\ufe0f\u20e3", "\u2699\ufe0f Settings"],
+)
+def test_emoji_are_accepted_whole(text: str) -> None:
+    assert text_fault(text) is None
+    assert SHORT_LINE(text) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ad\u200dmin",
+        "ad\u200cmin",
+        "\u200dadmin",
+        "admin\u200d",
+        "\u0645\u200c",
+        "\u200c\u0645",
+        "\u0645\u200c\u200c\u0645",
+        "\u0645\u200c \u0645",
+        "\u0430\u200c\u0434",
+        "admin\ufe0f",
+        "\ufe0f",
+        "\U0001f469\u200dx",
+        "\U0001f469\u200c\U0001f4bb",
+        "\u2764\ufe0f\ufe0f",
+    ],
+)
+def test_joiners_and_selectors_are_refused_where_they_shape_nothing(text: str) -> None:
+    assert text_fault(text) is not None
+    assert SHORT_LINE(text) is not None
+
+
+def test_several_lines_are_for_descriptions_and_reasons_alone() -> None:
+    for control in "\n\t\r":
+        assert DESCRIPTION(f"a{control}b") is None
+        assert BAN_REASON(f"a{control}b") is None
+        assert SHORT_LINE(f"a{control}b") is not None
+        assert text_fault(f"a{control}b") is not None
+
+
+def test_names_with_and_without_joiners_are_one_name() -> None:
+    assert name_key("\u0645\u06cc\u200c\u062e\u0648") == name_key("\u0645\u06cc\u062e\u0648")
+    assert name_key("\u2764\ufe0f") == name_key("\u2764")
+
+
+def test_what_is_left_of_a_text_can_be_seen() -> None:
+    assert seen(" List\u202e\n of\x1b ") == "List   of"
+    assert seen("a\n\u2066b", lines=True) == "a\n b"
+    assert seen("\u0645\u06cc\u200c\u062e") == "\u0645\u06cc\u200c\u062e"

@@ -31,7 +31,7 @@ def test_every_file_that_is_named_exists() -> None:
 @pytest.mark.parametrize(
     ("test_id", "bundle"),
     [
-        ("tests/service/test_paths.py::test_a[/x::y]", SHARED),
+        ("tests/service/test_framing.py::test_a[/x::y]", SHARED),
         ("tests/service/test_docs.py::test_b", SHARED),
         ("tests/service/test_stop.py::test_c", "tests/service/test_stop.py"),
         ("tests/sessions/test_devices.py::test_d", SESSIONS),

@@ -19,11 +19,8 @@ _FOLDERS: Final = (SESSIONS, CONSOLE)
 """Folders whose files share a running service, or a browser."""
 
 _BUNDLES: Final = {
-    SHARED: (
-        "accounts admin bad_bodies behind_a_proxy docs endless_requests first_request framing log paths"
-        " repeated_requests"
-    ),
-    WORKERS: "acknowledged fuzz raw_paths rights under_load",
+    SHARED: "accounts admin bad_bodies behind_a_proxy docs first_request framing log repeated_requests",
+    WORKERS: "fuzz raw_paths rights under_load",
 }
 TOGETHER: Final = {
     f"{bundle.rpartition(' ')[2]}/test_{name}.py": bundle
