@@ -156,7 +156,7 @@ class WhoMay:
             async with self._database.snapshot(within=WITHIN) as connection:
                 standing = await standing_of(context.policy, connection)
             passing = await self._concurrency.computed(who, standing, query.method, place, query.service)
-        return who_answer(passing, context.policy.revision, query)
+            return await self._concurrency.computed(who_answer, passing, context.policy.revision, query)
 
 
 class PassingUser(Schema):

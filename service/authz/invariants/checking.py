@@ -26,6 +26,7 @@ from service.authz.invariants.statements import (
     OnlyRoles,
     Statement,
 )
+from service.authz.proof.batch_decider import BatchDecider
 from service.authz.proof.conditions import Condition, condition_of, escaping
 from service.authz.proof.line_answers import line_answers
 from service.kernel.codes import HeldCodes
@@ -129,6 +130,7 @@ class _Check:
 
     def __init__(self, situation: Situation, other: Policy | None = None) -> None:
         self._policy = situation.policy
+        self._decide = BatchDecider(situation.policy)
         self._holders = situation.holders or Holders({})
         self._other = other
         self._answers = line_answers(situation.policy.model_text)
@@ -196,7 +198,7 @@ class _Check:
                 # Who holds a code, or could pass before: an "or" of clauses is one "or" in each clause.
                 before = condition_of(self._other, each).clauses
                 allowed = Condition(self._answers, tuple((*statement.codes, *clause) for clause in before))
-            if each.passes(self._policy, None):
+            if self._decide.passes_request(each, None):
                 yield Violation(statement, f"everybody can send {each.name}, without a login", (each.name,))
             elif (held := escaping(condition_of(self._policy, each), allowed)) is not None:
                 holding = f"a holder of {' and '.join(sorted(held))}" if held else "everybody logged in"
@@ -262,16 +264,16 @@ class _Check:
 
     def _without_codes(self, each: RequestClass) -> str:
         """Return who passes without any code, in words; empty for nobody."""
-        if each.passes(self._policy, None):
+        if self._decide.passes_request(each, None):
             return "everybody without a login"
-        return "everybody logged in" if each.passes(self._policy, _NO_CODES) else ""
+        return "everybody logged in" if self._decide.passes_request(each, _NO_CODES) else ""
 
     def _passing(self, each: RequestClass, roles: list[str]) -> Iterator[Roles]:
         """Yield each of ``roles`` that passes, and each two that pass only together.
 
         By a linted model one held code opens a line, so one role opens a layer, and two roles do for both.
         """
-        passing = {role for role in roles if each.passes(self._policy, self._held[role])}
+        passing = {role for role in roles if self._decide.passes_request(each, self._held[role])}
         yield from ((role,) for role in sorted(passing))
         clauses = condition_of(self._policy, each).clauses
         opening = [

@@ -79,6 +79,15 @@ class Condition:
         """Tell whether a caller who is logged in and holds ``held`` passes."""
         return all(any(self.answers.opens(code, held) for code in clause) for clause in self.clauses)
 
+    def is_within(self, other: Condition) -> bool:
+        """Tell whether whoever meets this condition plainly meets ``other``: by the same codes, or by more.
+
+        False says nothing. Each clause of ``other`` must have all codes of one of these.
+        """
+        return self.answers is other.answers and all(
+            any(set(clause) <= set(wider) for clause in self.clauses) for wider in other.clauses
+        )
+
     def _opening(self, code: str, known: Kinds) -> Iterator[Held]:
         for way in self.answers.ways(code):
             choices = [
@@ -135,6 +144,8 @@ def escaping(condition: Condition, other: Condition) -> Held | None:
     holds less is not let through by ``other``. Among sets of the same size those with fewer and shorter
     wildcards go first.
     """
+    if condition.is_within(other):
+        return None
     return _escaping(condition, other, _representing(condition.codes | other.codes))
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,8 +12,11 @@ from service.authz.engine.policy import Policy
 from service.authz.engine.request_classes import RequestClass, registered, request_classes
 from service.authz.engine.resource_index import ResourceIndex
 from service.authz.engine.rules import ENDPOINT, GRANT, PREFLIGHT, RESOURCE, UNREGISTERED
+from service.authz.proof.batch_decider import BatchDecider, all_requests, deciding_lines
+from service.authz.proof.conditions import clauses_of
+from service.authz.proof.opening_codes import OpeningCodes
 from service.authz.publishing.discovery import any_request
-from service.authz.review.batch_decider import BatchDecider, all_requests
+from service.authz.review.equivalence_classes import EquivalenceClasses
 from service.authz.review.explain import (
     Explanation,
     LayerExplained,
@@ -24,6 +28,7 @@ from service.authz.review.explain import (
 )
 from service.authz.review.impact import Roles, Standing
 from service.kernel.codes import HeldCodes
+from service.kernel.on_demand import OnDemand
 from service.kernel.services import PORTCULLIS, object_of, split_object
 
 NO_CODES = HeldCodes()
@@ -52,15 +57,15 @@ class WhoPasses:
     """Who passes a request.
 
     ``visitors``: everybody, logged in or not. ``any_login``: everybody who is logged in. ``users`` counts the
-    enabled users who pass. ``role_sets`` are the roles of those users, as
-    users have them. ``others`` are requests of the same route that another resource decides.
+    enabled users who pass. ``roles`` are made when they are read. ``role_sets`` are the roles of those users,
+    as users have them. ``others`` are requests of the same route that another resource decides.
     """
 
     asked: Explanation
     visitors: bool
     any_login: bool
     users: int
-    roles: tuple[PassingRole, ...]
+    roles: Sequence[PassingRole]
     together: tuple[PassingTogether, ...]
     role_sets: tuple[Roles, ...]
     others: tuple[str, ...]
@@ -91,35 +96,33 @@ def who(standing: Standing, method: str, place: str, service: str = PORTCULLIS) 
     request_class = None if located.route is None else RequestClass(located.route, place, place)
     if located.external:
         request_class = RequestClass(method, place, place, service)
-    decider = BatchDecider(policy)
-    lines = decider.lines(request_class)
-    passing: dict[Roles, bool] = {}
-
-    def passes(roles: Iterable[str]) -> bool:
-        key = tuple(roles)
-        if key not in passing:
-            passing[key] = decider.passes(lines, standing.held(key))
-        return passing[key]
-
-    roles = []
-    for role_code in sorted(filter(lambda code: passes([code]), standing.codes)):
-        explanation = explain_at(policy, located, standing.held([role_code]))
-        if explanation.endpoint is not None or explanation.external:
-            users = sum(number for having, number in standing.users.items() if role_code in having)
-            roles.append(PassingRole(role_code, users, explanation.resource, explanation.endpoint))
-    enough = {role.role_code for role in roles}
-    together = (
-        PassingTogether(having, number)
-        for having, number in standing.users.items()
-        if len(having) > 1 and enough.isdisjoint(having) and passes(having)
+    classes = EquivalenceClasses(
+        OpeningCodes(policy.model_text, {code for codes in standing.codes.values() for code in codes}),
+        standing.codes,
+        [deciding_lines(clauses_of(policy, request_class))],
     )
-    role_sets = tuple(having for having in standing.users if passes(having))
+    enough = {role for role in standing.codes if classes.of([role])}
+    role_sets = tuple(roles for roles in standing.users if classes.of(roles))
+    having: Counter[str] = Counter()
+    for roles, number in standing.users.items():
+        for role in roles:
+            having[role] += number
+
+    def passing(role: str) -> PassingRole:
+        explanation = explain_at(policy, located, standing.held([role]))
+        return PassingRole(role, having[role], explanation.resource, explanation.endpoint)
+
+    together = [
+        PassingTogether(roles, standing.users[roles])
+        for roles in role_sets
+        if len(roles) > 1 and enough.isdisjoint(roles)
+    ]
     return WhoPasses(
         asked=asked,
         visitors=explain_at(policy, located, None).allowed,
         any_login=asked.allowed,
-        users=sum(standing.users[having] for having in role_sets),
-        roles=tuple(roles),
+        users=sum(standing.users[roles] for roles in role_sets),
+        roles=OnDemand(sorted(enough), passing),
         together=tuple(sorted(together, key=lambda group: group.roles)),
         role_sets=role_sets,
         others=_others(policy, asked),

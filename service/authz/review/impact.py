@@ -9,9 +9,9 @@ from itertools import chain
 from typing import TypeAlias
 
 from service.authz.engine.policy import Policy
+from service.authz.proof.batch_decider import EVERYBODY, BatchDecider, all_requests, deciding_lines
 from service.authz.proof.comparison import Alike, compared
 from service.authz.proof.opening_codes import OpeningCodes
-from service.authz.review.batch_decider import EVERYBODY, BatchDecider, all_requests, deciding_lines
 from service.authz.review.equivalence_classes import Classes, EquivalenceClasses, Tally, credited, of_classes
 from service.kernel.codes import HeldCodes
 from service.kernel.on_demand import OnDemand

@@ -11,8 +11,8 @@ from itertools import compress
 from typing import Final
 
 from service.authz.engine.request_classes import RequestClass
+from service.authz.proof.batch_decider import BatchDecider, DecidingLines, all_requests
 from service.authz.proof.opening_codes import OpeningCodes
-from service.authz.review.batch_decider import BatchDecider, DecidingLines, all_requests
 from service.authz.review.equivalence_classes import EquivalenceClasses, bits_of
 from service.authz.review.impact import Standing
 from service.kernel.text import escape_formula

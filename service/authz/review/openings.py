@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import RESOURCE
-from service.authz.review.batch_decider import BatchDecider
+from service.authz.proof.batch_decider import BatchDecider
 from service.authz.review.explain import LayerExplained
 from service.kernel.codes import HeldCodes
 from service.kernel.cooperative_yield import cooperatively

@@ -12,10 +12,10 @@ from service.authz.engine.policy import Policy
 from service.authz.engine.request_classes import RequestClass
 from service.authz.engine.resource_index import ResourceIndex
 from service.authz.engine.rules import ENDPOINT, RESOURCE
+from service.authz.proof.batch_decider import all_requests
 from service.authz.proof.canonical_samples import wildcards_of
 from service.authz.proof.conditions import Condition, condition_of
 from service.authz.review.access import Needs, request_path
-from service.authz.review.batch_decider import all_requests
 
 
 class ProvedLayer(msgspec.Struct, frozen=True, rename="camel"):

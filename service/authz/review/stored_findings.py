@@ -15,9 +15,9 @@ from service.authz.engine.rules import ANYONE, ENDPOINT, LOGIN, NOBODY, RESOURCE
 from service.authz.engine.rules import UNREGISTERED as UNREGISTERED_REQUESTS
 from service.authz.invariants.statements import NONE, Apart, Invariants, OnlyRoles
 from service.authz.lint.overlap import losing
+from service.authz.proof.batch_decider import DecidingLines
 from service.authz.proof.opening_codes import OpeningCodes
 from service.authz.publishing.discovery import unregistered, unrouted
-from service.authz.review.batch_decider import DecidingLines
 from service.authz.review.equivalence_classes import Classes, EquivalenceClasses, bits_of
 from service.authz.review.findings import Finding
 from service.authz.review.impact import Standing
