@@ -17,6 +17,7 @@ _HOLDING: Final = tuple(holds for name, holds in PREDICATES.items() if name != "
 KINDS: Final = tuple(1 << place for place in range(len(_HOLDING)))
 """One bit for each predicate about held codes: the ways in which a caller can hold the code of a line."""
 
+_BY_KIND: Final = tuple(zip(KINDS, _HOLDING, strict=True))
 _CODE: Final = "a:b:c"
 # For each predicate a held code of which it is true, and no other one is.
 _FIRING: Final = {
@@ -30,7 +31,11 @@ _ALONE: Final = tuple(_FIRING[name] for name in PREDICATES if name != "isLoggedI
 
 def kinds_of(code: str, held: HeldCodes) -> int:
     """Return the ways in which a caller who holds ``held`` holds ``code``: the sum of some of ``KINDS``."""
-    return sum(kind for kind, holds in zip(KINDS, _HOLDING, strict=True) if holds(held, code))
+    kinds = 0
+    for kind, holds in _BY_KIND:
+        if holds(held, code):
+            kinds |= kind
+    return kinds
 
 
 class LineAnswers:
