@@ -111,7 +111,7 @@ SERVICE = ROOT / "service"
 
 OVERRIDDEN = {
     "casbin": {"_get_expression"},
-    "falcon": {"_asgi_headers", "_receive", "_require_coroutine_responders"},
+    "falcon": {"_asgi_headers", "_receive"},
     "redis": {"_connect", "_writer"},
     "uvicorn": {"_start_asgi_task"},
 }

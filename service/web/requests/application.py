@@ -29,9 +29,6 @@ class _Router(CompiledRouter):
         assert isinstance(resource, MethodMap)  # noqa: S101 - Routes alone adds routes
         return resource
 
-    def _require_coroutine_responders(self, method_map: Any) -> None:
-        """Skip what Falcon checks of each route: ``signature_of`` refuses all that is not async."""
-
 
 class Application(App[Request, Response]):
     """Falcon's application. ``RequestMiddleware`` serves requests: it asks only for the route of each."""
