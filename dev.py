@@ -233,8 +233,13 @@ def docs() -> int:
     """Build the documentation in an environment of its own; returns the exit status."""
     with only_one():
         run("the packages can't be installed", *installation_of("docs", DOCS_ENVIRONMENT))
+    prepare(PLAIN)
     python = DOCS_ENVIRONMENT / "bin" / "python"
-    return subprocess.run([str(python), "-m", "docs.site.build"], cwd=ROOT, check=False).returncode
+    with tempfile.TemporaryDirectory() as made:
+        for program, module in ((PYTHON, "docs.site.made"), (python, "docs.site.build")):
+            if status := subprocess.run([str(program), "-m", module, made], cwd=ROOT, check=False).returncode:
+                return status
+    return 0
 
 
 def sbom(output: str = "-") -> int:

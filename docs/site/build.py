@@ -20,12 +20,13 @@ SITE = ROOT / "service" / "shipped" / "guide"
 """Where the service looks for it; wheels and images carry it from here."""
 
 
-def main() -> int:
-    """Build; returns 0, or 1 if the pages have a fault, which is printed."""
+def main(made: Path) -> int:
+    """Build, with the parts of pages in the folder ``made``; returns 0, or 1 after printing what is wrong."""
+    parts = {path.name: path.read_text("utf-8") for path in made.iterdir()}
     with tempfile.TemporaryDirectory() as folder:
         staged, built = Path(folder, "pages").resolve(), Path(folder, "site").resolve()
         try:
-            stage(staged)
+            stage(staged, made=parts)
         except SiteError as error:
             print(f"docs: {error}", file=sys.stderr)
             return 1
@@ -50,4 +51,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(Path(sys.argv[1])))

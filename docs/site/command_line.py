@@ -1,9 +1,8 @@
-"""The command line as Markdown, for docs/reference: ``python -m docs.site.command_line`` prints it."""
+"""The command line as Markdown, for docs/reference."""
 
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterator
 
 from service.__main__ import _parser
@@ -56,7 +55,3 @@ def _described(action: argparse.Action) -> str:
     if action.required and action.option_strings:
         text += " (required)"
     return text
-
-
-if __name__ == "__main__":
-    sys.stdout.write(markdown())

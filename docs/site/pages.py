@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import re
 import shutil
+from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
+from types import MappingProxyType
 from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[2]
@@ -31,19 +33,23 @@ _PARTS: Final = re.compile(
 )
 
 
+_MADE: Final = re.compile(r"^<!-- made: ([a-z]+) -->$", re.MULTILINE)
+
+
 class SiteError(Exception):
     """The pages can't be made into a site; the message says which page is why."""
 
 
-def stage(target: Path, root: Path = ROOT) -> None:
+def stage(target: Path, root: Path = ROOT, made: Mapping[str, str] = MappingProxyType({})) -> None:
     """Write every page to the folder ``target``, made anew, with copies of the files that they link to.
 
-    Raises SiteError if a link leads to nothing in the checkout.
+    ``made`` are the parts that are made from the code: see ``docs.site.made``. Raises SiteError if a link
+    leads to nothing in the checkout, or a page names a part that is not there.
     """
     shutil.rmtree(target, ignore_errors=True)
     places = places_of(root)
     for name, place in places.items():
-        text, files = relinked((root / name).read_text("utf-8"), name, places, root)
+        text, files = relinked(complete((root / name).read_text("utf-8"), made), name, places, root)
         page = target / place
         page.parent.mkdir(parents=True, exist_ok=True)
         page.write_text(text + (navigation(text) if name in LISTS else ""), "utf-8")
@@ -51,6 +57,13 @@ def stage(target: Path, root: Path = ROOT) -> None:
             copy = target / copy_of(file)
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(root / file, copy)
+
+
+def complete(text: str, made: Mapping[str, str]) -> str:
+    """Return the text of a page with its parts from ``made``; raises SiteError if one is missing."""
+    if missing := set(_MADE.findall(text)) - made.keys():
+        raise SiteError(f"nothing makes {', '.join(sorted(missing))}")
+    return _MADE.sub(lambda match: made[match[1]].rstrip("\n"), text)
 
 
 def places_of(root: Path = ROOT) -> dict[str, str]:

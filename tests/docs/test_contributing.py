@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shlex
 import shutil
 import subprocess
 import sys
@@ -15,15 +14,12 @@ from typing import Any
 import pytest
 
 from service.embedded import EmbeddedStores
-from tests.docs.pages import ROOT, between
+from tests.docs.pages import ROOT
 from tests.support.databases import database
 
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 RECIPES = PAGE.partition("\n## Recipes\n")[2]
 CHANGES = re.findall(r"^```diff\n\+\+\+ (\S+)\n(.*?)^```", RECIPES, re.DOTALL | re.MULTILINE)
-PRINTED = re.findall(
-    r"in `(docs/[\w/]+\.md)` (?:is|are) printed by:\n\n```sh\n\.venv/bin/python (.+?)\n```", RECIPES
-)
 VERSIONS = Path("service/records/migrations/versions")
 
 
@@ -75,11 +71,6 @@ def changed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Path]]
     for name in ("model.conf", "pyproject.toml", "uv.lock", "dev.py", "CHANGELOG.md", ".editorconfig"):
         shutil.copy2(ROOT / name, root / name)
     paths = [apply(root, name, change) for name, change in CHANGES]
-    for name, command in PRINTED:
-        page = root / name
-        text = page.read_text()
-        (marker,) = re.findall(r"<!-- (\w+):start -->", text)
-        page.write_text(text.replace(between(text, marker), run(root, *shlex.split(command))))
     run(root, "-m", "tests.console.declarations")
     return root, paths
 
@@ -94,7 +85,6 @@ def test_each_recipe_is_there() -> None:
         "A problem code",
     ]
     assert RECIPES.count("```diff") == len(CHANGES)
-    assert {name for name, _ in PRINTED} == {"docs/reference/settings.md", "docs/reference/permissions.md"}
 
 
 def test_what_the_recipes_make_is_well_formed(changed: tuple[Path, list[Path]]) -> None:

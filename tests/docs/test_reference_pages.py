@@ -11,7 +11,7 @@ from typing import get_args
 
 import pytest
 
-from docs.site import command_line
+from docs.site import made, pages
 from service.app import check_routes
 from service.audit import redaction
 from service.diagnosis.checks import CHECKS
@@ -20,7 +20,6 @@ from service.kernel import permission_catalogue
 from service.kernel.account_acts import OBJECTS
 from service.records.schema import operation_log
 from service.settings import Auth, load, table
-from service.settings import markdown as table_of_settings
 from service.web.messages.cookies import CSRF_HEADER, Cookies
 from service.web.observability.families import OF_ALL, OF_WORKERS, Family
 from tests.docs.pages import ROOT, anchors, between, rows
@@ -30,10 +29,20 @@ LABEL = re.compile(r"(?:^|, )`?(\w+)(?:`|$)")
 REFERENCE = ROOT / "docs" / "reference"
 
 
-def test_every_command_is_shown_with_its_arguments() -> None:
-    page = (REFERENCE / "command-line.md").read_text(encoding="utf-8")
-    printed = ".venv/bin/python -m docs.site.command_line"
-    assert between(page, "commands") == command_line.markdown(), f"this prints what belongs there: {printed}"
+def complete(name: str) -> str:
+    """Return a page of the reference as the site has it."""
+    return pages.complete((REFERENCE / name).read_text(encoding="utf-8"), made.parts())
+
+
+@pytest.mark.parametrize("command", ["serve", "backup", "policy explain", "audit verify"])
+def test_every_command_is_shown_with_its_arguments(command: str) -> None:
+    section = complete("command-line.md").partition(f"## portcullis {command}\n")[2].partition("\n## ")[0]
+    assert "| `--data DIR` |" in section
+
+
+def test_a_page_that_names_a_part_that_nothing_makes_is_refused() -> None:
+    with pytest.raises(pages.SiteError, match="nothing makes tables"):
+        pages.complete("# A page\n\n<!-- made: tables -->\n", {})
 
 
 @pytest.mark.parametrize(("table", "families"), [("of-workers", OF_WORKERS), ("of-all", OF_ALL)])
@@ -116,24 +125,18 @@ def test_every_name_that_is_withheld_is_on_the_page() -> None:
         assert f"`{name}`" in RECORDED, name
 
 
-PERMISSIONS = (ROOT / "docs" / "reference" / "permissions.md").read_text(encoding="utf-8")
+def test_the_page_of_permissions_shows_every_code_of_the_catalogue() -> None:
+    listed = [row[0].strip("`") for row in rows(complete("permissions.md"))]
+    assert listed == [code.code for page in permission_catalogue.CATALOGUE for code in page.permissions]
 
 
-def test_the_page_of_permissions_shows_the_catalogue_as_it_is() -> None:
-    assert between(PERMISSIONS, "permissions") == permission_catalogue.markdown()
-
-
-SETTINGS = (ROOT / "docs" / "reference" / "settings.md").read_text(encoding="utf-8")
-
-
-def test_the_page_shows_the_table_of_settings_as_it_is() -> None:
-    assert between(SETTINGS, "settings") == table_of_settings(), "run: python -m service.settings"
+SETTINGS = complete("settings.md")
 
 
 def test_every_setting_and_each_of_its_variables_is_on_the_page() -> None:
     for row in table():
         for name in (f"`{row.name}`", *(f"`{variable}`" for variable in row.variables)):
-            assert name in between(SETTINGS, "settings")
+            assert name in SETTINGS
 
 
 def test_the_example_file_of_the_page_is_one_that_is_taken(
