@@ -15,6 +15,7 @@ from service.embedded import EmbeddedStores
 from tests.docs.blocks import blocks
 from tests.support.inside import Inside, inside
 from tests.support.running import ROOT
+from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -91,8 +92,8 @@ async def test_the_database_s_account_is_replaced_by_another_of_the_same_owner(
                     read = await before.ask("GET", f"/api/role/{made['id']}", token=after.token)
                     assert read.json["data"]["roleCode"] == "both"
                     assert administrator.execute(WHO_USES_IT.encode()).fetchall() != []
+                assert eventually(lambda: administrator.execute(WHO_USES_IT.encode()).fetchall() == [])
                 administrator.execute(CLOSE_ROLE.encode())
-                assert administrator.execute(WHO_USES_IT.encode()).fetchall() == []
                 with pytest.raises(psycopg.OperationalError, match="not permitted to log in"):
                     psycopg.connect(seeded_database_url)
                 assert await works(after, token)
