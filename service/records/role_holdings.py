@@ -13,6 +13,7 @@ from sqlalchemy import (
     ARRAY,
     BigInteger,
     ColumnElement,
+    Row,
     Subquery,
     Text,
     and_,
@@ -96,12 +97,22 @@ async def read(connection: AsyncConnection) -> Holdings:
     codes, role_codes = await read_codes(connection), await codes_by_id(connection)
     persons = func.count().filter(_EACH.c.kind == "person")
     counted = select(_EACH.c.role_ids, func.count(), persons).group_by(_EACH.c.role_ids)
-    rows = [(named(row[0], role_codes), *row[1:]) for row in await connection.execute(counted)]
-    return Holdings(
-        codes,
-        Counter({having: number for having, number, _ in rows}),
-        Counter({having: number for having, _, number in rows}),
-    )
+    rows = (await connection.execute(counted)).all()
+    # There may be a set of roles for each user.
+    return await asyncio.to_thread(_holdings, codes, role_codes, rows)
+
+
+def _holdings(
+    codes: dict[str, tuple[str, ...]],
+    role_codes: Mapping[int, str],
+    rows: Iterable[Row[list[int], int, int]],
+) -> Holdings:
+    users: Counter[Roles] = Counter()
+    persons: Counter[Roles] = Counter()
+    for role_ids, number, number_of_persons in rows:
+        having = named(role_ids, role_codes)
+        users[having], persons[having] = number, number_of_persons
+    return Holdings(codes, users, persons)
 
 
 async def read_codes(connection: AsyncConnection) -> dict[str, tuple[str, ...]]:
