@@ -23,9 +23,9 @@ from joserfc import jwt
 from joserfc.jwk import OctKey
 
 from service.embedded import EmbeddedStores
+from tests.benchmarks.apps import TEMPLATE
 from tests.benchmarks.frame.machine import ROOT
 from tests.benchmarks.frame.results import Note, Pace, Result
-from tests.benchmarks.guarded_apps import TEMPLATE
 from tests.benchmarks.idle_extension import READ
 from tests.benchmarks.installation import IDLE, environment, install, log_in
 from tests.benchmarks.load import answer_length, request_bytes
@@ -66,17 +66,8 @@ PEERS = (
     Peer(
         "Django REST framework",
         (
-            *(
-                "gunicorn",
-                "--workers",
-                "1",
-                "--worker-class",
-                "gthread",
-                "--threads",
-                "4",
-                "--keep-alive",
-                "60",
-            ),
+            *("gunicorn", "--workers", "1", "--worker-class", "gthread", "--threads", "4"),
+            *("--keep-alive", "60"),
             *("--no-control-socket", "--bind", f"127.0.0.1:{PORT}", f"{FOLDER}.django_rest:application"),
         ),
         forks=True,
@@ -95,7 +86,7 @@ def main(pace: Pace) -> Iterator[Result | Note]:
         environ = environment(stores, place) | IDLE
         install(environ)
         own = stack.enter_context(serving_worker(environ))
-        bare = stack.enter_context(serving("tests.benchmarks.guarded_apps:bare", environ))
+        bare = stack.enter_context(serving("tests.benchmarks.apps:bare", environ))
         token = log_in(own)
         asked = {
             "this service": (own, request_bytes(READ, own.port, Authorization=f"Bearer {token}")),

@@ -22,8 +22,8 @@ from service.authz.publishing.shipped import configured
 from service.embedded import EmbeddedStores
 from service.server.prepare import prepare
 from service.settings import load
+from tests.benchmarks.apps import TEMPLATE
 from tests.benchmarks.frame.results import Goal, Pace, Result, at_least, at_most, result
-from tests.benchmarks.guarded_apps import TEMPLATE
 from tests.benchmarks.idle_extension import LOGGED, READ
 from tests.benchmarks.installation import api_key, environment, log_in
 from tests.benchmarks.load import request_bytes
@@ -31,7 +31,7 @@ from tests.benchmarks.rounds import Measured, Round, interleaved, measured
 from tests.benchmarks.servers import Server, pin_to_last_core, serving, serving_worker
 from tests.support.seeded import ADMINISTRATOR_PASSWORD
 
-BARE: Final = "tests.benchmarks.guarded_apps:bare"
+BARE: Final = "tests.benchmarks.apps:bare"
 EXTENSION: Final = "tests.benchmarks.idle_extension"
 CONNECTIONS: Final = (1, 8, 64)
 MOST: Final = max(CONNECTIONS)

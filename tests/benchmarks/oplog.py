@@ -24,8 +24,8 @@ from service.embedded import EmbeddedStores
 from service.keyspace import LogCounts, SessionStore
 from service.server.prepare import publish_policy
 from service.settings import Auth, Redis, load
+from tests.benchmarks.apps import TEMPLATE
 from tests.benchmarks.frame.results import Note, Pace, Result, at_least, at_most, result
-from tests.benchmarks.guarded_apps import TEMPLATE
 from tests.benchmarks.installation import access_token, environment
 from tests.benchmarks.load import Served, json_request, request_bytes, served
 from tests.benchmarks.rounds import Round, measured
@@ -33,7 +33,7 @@ from tests.benchmarks.servers import Server, pin_to_last_core, serving
 from tests.support.running import ROOT, descendants
 from tests.support.seeded import ADMINISTRATOR, seed_database
 
-APPS = "tests.benchmarks.oplog_apps"
+APPS = "tests.benchmarks.apps"
 CONNECTIONS = 16
 LIMIT = 0.95
 """Of the throughput without the log, at least: for requests that do something."""

@@ -28,12 +28,11 @@ from service.embedded import EmbeddedStores
 from service.records.database.transactions import Database
 from service.server.prepare import publish_policy
 from service.settings import load
+from tests.benchmarks.apps import CHANGE, TEMPLATE
 from tests.benchmarks.frame.results import Pace, Result, at_most, result
-from tests.benchmarks.guarded_apps import TEMPLATE
 from tests.benchmarks.installation import environment, log_in
 from tests.benchmarks.latency import latencies, percentile
 from tests.benchmarks.load import request_bytes
-from tests.benchmarks.publish_apps import CHANGE
 from tests.benchmarks.servers import Server, pin_to_last_core, serving, serving_worker
 from tests.support.running import kilobytes
 from tests.support.seeded import seed_database
@@ -45,7 +44,7 @@ LIMITS = {10_000: 1.0, 100_000: 10.0}
 LINES, MEBIBYTES = 100_000, 150.0
 CHANGES, TIMES = 3, 2.0
 LOADS = {"as many requests as it takes": (32, 0.0), "3,000 requests a second": (16, 3_000.0)}
-APPS = "tests.benchmarks.publish_apps"
+APPS = "tests.benchmarks.apps"
 
 
 def main(pace: Pace) -> Iterator[Result]:
@@ -161,7 +160,8 @@ def _requests(environ: Mapping[str, str], token: str, pace: Pace) -> Iterator[Re
     """Yield the p99 of requests, alone and while changes are published without a pause."""
     with ExitStack() as stack:
         servers = [
-            stack.enter_context(serving(f"{APPS}:{name}", environ)) for name in ("quiet", "publishing")
+            stack.enter_context(serving(f"{APPS}:{name}", environ))
+            for name in ("bare_unlogged", "publishing")
         ]
         for name, each in LOADS.items():
             pairs = [

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import time
 from pathlib import Path
 
@@ -11,10 +9,9 @@ import psycopg
 from psycopg import sql
 
 from service.embedded import EmbeddedStores, processes
-from tests.benchmarks.fault_matrix.freezing import freeze, thaw
 from tests.benchmarks.fault_matrix.mounts import NEEDS_MOUNT, fill, unfill
 from tests.benchmarks.fault_matrix.proxy import Proxy
-from tests.benchmarks.fault_matrix.stores import SLOW
+from tests.benchmarks.fault_matrix.stores import FaultyStore
 from tests.support.waiting import eventually
 
 _SETTLE = 0.3  # seconds; connections that are there already hear of a setting after new ones
@@ -22,7 +19,7 @@ NAME = "service_under_faults"
 _SAVED = f"{NAME}_saved"
 
 
-class FaultyDatabase:
+class FaultyDatabase(FaultyStore):
     """PostgreSQL with one database; ``small`` is where its tables lie, on a file system of limited size.
 
     ``small`` is None where no such file system could be mounted.
@@ -39,7 +36,7 @@ class FaultyDatabase:
             self._administer(f"CREATE TABLESPACE small LOCATION '{small}'")
             place = "TABLESPACE small"
         self._administer(f"CREATE DATABASE {NAME} OWNER portcullis {place}")
-        self.proxy = Proxy(folder.parent / "sockets" / ".s.PGSQL.5432")
+        super().__init__(stores.postgres, Proxy(folder.parent / "sockets" / ".s.PGSQL.5432"))
         self.url = f"postgresql://portcullis@127.0.0.1:{self.proxy.port}/{NAME}"
         self.direct_url = stores.url_of(NAME)
 
@@ -47,19 +44,8 @@ class FaultyDatabase:
         """Say why this fault can't be made here."""
         return NEEDS_MOUNT if fault == "full" and self._small is None else None
 
-    def inject(self, fault: str) -> None:
-        """Fail; returns when the fault is in force."""
-        if fault == "stopped":
-            self.proxy.refuse()
-            self._stores.postgres.stop()
-        elif fault == "frozen":
-            freeze(self._pids())
-        elif fault == "slow":
-            self.proxy.delay = SLOW
-        elif fault == "killed":
-            assert self._stores.postgres.pid is not None
-            os.kill(self._stores.postgres.pid, signal.SIGKILL)
-        elif fault == "read-only":
+    def _inject(self, fault: str) -> None:
+        if fault == "read-only":
             self._administer("ALTER SYSTEM SET default_transaction_read_only = on")
             self._reload(expected="on")
         elif fault == "full":
@@ -68,18 +54,8 @@ class FaultyDatabase:
         elif fault == "emptied":
             self._empty()
 
-    def heal(self, fault: str) -> None:
-        """Undo the fault, and return when the database works."""
-        if fault == "stopped":
-            self._stores.postgres.start()
-            self.proxy.accept()
-        elif fault == "frozen":
-            thaw(self._pids())
-        elif fault == "slow":
-            self.proxy.delay = 0
-        elif fault == "killed":
-            assert eventually(self._answers, patience=60)
-        elif fault == "read-only":
+    def _heal(self, fault: str) -> None:
+        if fault == "read-only":
             self._administer("ALTER SYSTEM RESET default_transaction_read_only")
             self._reload(expected="off")
         elif fault == "full":

@@ -6,45 +6,32 @@ import time
 
 from obstore.store import S3Store
 
-from tests.benchmarks.fault_matrix.freezing import freeze, thaw
 from tests.benchmarks.fault_matrix.mounts import NEEDS_MOUNT, fill, unfill
 from tests.benchmarks.fault_matrix.proxy import Proxy
-from tests.benchmarks.fault_matrix.stores import SLOW
+from tests.benchmarks.fault_matrix.stores import FaultyStore
 from tests.support.s3 import ACCESS_KEY, BUCKET, SECRET_KEY, S3Server
 
 _DOWN = 1.0  # seconds until a killed server is started again
 
 
-class FaultyObjectStore:
+class FaultyObjectStore(FaultyStore):
     """rclone's S3 server; ``limited`` tells whether its bucket is on a file system of limited size."""
 
     name = "objects"
 
     def __init__(self, server: S3Server, *, limited: bool) -> None:
+        super().__init__(server, Proxy(server.port))
         self._server = server
         self._limited = limited
         self._saved: dict[str, bytes] = {}
-        self.proxy = Proxy(server.port)
         self.endpoint = f"http://127.0.0.1:{self.proxy.port}"
 
     def impossible(self, fault: str) -> str | None:
         """Say why this fault can't be made here."""
         return NEEDS_MOUNT if fault == "full" and not self._limited else None
 
-    def inject(self, fault: str) -> None:
-        """Fail; returns when the fault is in force."""
-        if fault == "stopped":
-            self.proxy.refuse()
-            self._server.stop()
-        elif fault == "frozen":
-            freeze([self._server.pid])
-        elif fault == "slow":
-            self.proxy.delay = SLOW
-        elif fault == "killed":
-            self._server.stop()
-            time.sleep(_DOWN)
-            self._server.start()
-        elif fault == "read-only":
+    def _inject(self, fault: str) -> None:
+        if fault == "read-only":
             self._server.stop()
             self._server.start("--read-only")
         elif fault == "full":
@@ -55,16 +42,8 @@ class FaultyObjectStore:
                 self._saved[key] = client.get(key).bytes().to_bytes()
                 client.delete(key)
 
-    def heal(self, fault: str) -> None:
-        """Undo the fault, and return when the store works."""
-        if fault == "stopped":
-            self._server.start()
-            self.proxy.accept()
-        elif fault == "frozen":
-            thaw([self._server.pid])
-        elif fault == "slow":
-            self.proxy.delay = 0
-        elif fault == "read-only":
+    def _heal(self, fault: str) -> None:
+        if fault == "read-only":
             self._server.stop()
             self._server.start()
         elif fault == "full":
@@ -73,6 +52,17 @@ class FaultyObjectStore:
             client = self._client()
             while self._saved:
                 client.put(*self._saved.popitem())
+
+    def _kill(self) -> None:
+        self._server.stop()
+        time.sleep(_DOWN)
+        self._server.start()
+
+    def _answers(self) -> bool:
+        return True  # it was started again
+
+    def _pids(self) -> list[int]:
+        return [self._server.pid]
 
     def _client(self) -> S3Store:
         return S3Store(

@@ -12,8 +12,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.benchmarks.fault_matrix.freezing import freeze, thaw
 from tests.benchmarks.fault_matrix.proxy import Proxy
+from tests.benchmarks.fault_matrix.stores import thaw
+from tests.support.waiting import freeze
 
 ECHO = "import socket,sys\ns=socket.create_server(('127.0.0.1',0))\nprint(s.getsockname()[1],flush=True)\n"
 ECHO += "while True:\n  c=s.accept()[0]\n  while d:=c.recv(99): c.sendall(d)\n"
@@ -72,7 +73,7 @@ def test_a_frozen_process_answers_when_it_is_thawed(echo: tuple[subprocess.Popen
     process, proxy = echo
     answers: list[bytes] = []
     with socket.create_connection(("127.0.0.1", proxy.port), 20) as client:
-        freeze([process.pid])
+        freeze(process.pid)
         client.sendall(b"one")
         reading = threading.Thread(target=lambda: answers.append(client.recv(99)))
         reading.start()

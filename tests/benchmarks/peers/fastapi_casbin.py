@@ -5,19 +5,15 @@ The model is that of Casbin's own examples for REST: roles, and 500 lines of pat
 
 from __future__ import annotations
 
-import os
 import tempfile
 from pathlib import Path
 from typing import Annotated, Any
 
 import casbin
-import jwt
 from fastapi import Depends, FastAPI, HTTPException, Request
-from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
-from pydantic import BaseModel
-from redis.asyncio import Redis
 
-SECRET = os.environ["PEER_SECRET"]
+from tests.benchmarks.peers.fastapi_set import Answer, Status, current_claims
+
 MODEL = """
 [request_definition]
 r = sub, obj, act
@@ -36,8 +32,6 @@ m = g(r.sub, p.sub) && keyMatch2(r.obj, p.obj) && r.act == p.act
 """
 LINES, ROLES = 500, 10
 
-redis: Redis = Redis.from_url(os.environ["REDIS_URL"])
-bearer = HTTPBearer()
 app = FastAPI()
 
 
@@ -61,31 +55,6 @@ def enforcer() -> casbin.Enforcer:
 
 
 rules = enforcer()
-
-
-class Status(BaseModel):
-    """A small answer."""
-
-    status: str
-
-
-class Answer(BaseModel):
-    """What every answer looks like."""
-
-    data: Status
-
-
-async def current_claims(
-    credentials: Annotated[HTTPAuthorizationCredentials, Depends(bearer)],
-) -> dict[str, Any]:
-    """Return the claims of a token that is valid and not revoked."""
-    try:
-        claims: dict[str, Any] = jwt.decode(credentials.credentials, SECRET, algorithms=["HS256"])
-    except jwt.InvalidTokenError as error:
-        raise HTTPException(401, "the token is not valid") from error
-    if await redis.exists(f"revoked:{claims['jti']}"):
-        raise HTTPException(401, "the token is revoked")
-    return claims
 
 
 async def enforced(request: Request, claims: Annotated[dict[str, Any], Depends(current_claims)]) -> None:
