@@ -17,13 +17,11 @@ from service.embedded import EmbeddedStores
 from tests.support import compiled_once
 from tests.support.clusters import Clusters
 from tests.support.collecting import import_share, spared_garbage
-from tests.support.databases import NewDatabase, database, leave, save_work
-from tests.support.environment import forget_settings
+from tests.support.databases import NewDatabase, database, leave, save_work, session_store
 from tests.support.log_output import log_to_standard_error
 from tests.support.marks import mark_stores
+from tests.support.own_environment import forget_settings, keep_in_memory
 from tests.support.schedule import Bundles, processes
-from tests.support.scratch import keep_in_memory
-from tests.support.store_numbers import session_store
 
 pytest_plugins = [
     "tests.support.seeded",

@@ -19,7 +19,7 @@ from service.evaluation.templates import MOST_PATHS, Templates
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
 from tests.policies.stock import MODEL
-from tests.support.shipped import SHIPPED
+from tests.support.unstarted import SHIPPED
 
 
 @pytest.mark.parametrize(

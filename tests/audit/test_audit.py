@@ -21,9 +21,8 @@ from service.records.logs import chain
 from service.records.logs.login_events import LoginEvent
 from service.records.logs.operation_events import OperationEvent
 from tests.audit.conftest import Place, operation, place_at
-from tests.support.databases import database
+from tests.support.databases import database, session_store
 from tests.support.running import portcullis
-from tests.support.store_numbers import session_store
 
 pytestmark = pytest.mark.anyio
 

@@ -26,7 +26,7 @@ from service.errors import BadRequest, ValidationFailed
 from service.kernel.codes import HeldCodes
 from service.kernel.services import BoundResource, Service
 from service.web.messages.schema import PageQuery
-from tests.support.shipped import SHIPPED
+from tests.support.unstarted import SHIPPED
 
 CODES = ("system:user:list", "system:user:delete", "system:role:list", "x:one", "x:two")
 HELD = (*CODES, "*", "system:*", "system:*:list", "x:*")

@@ -19,7 +19,7 @@ from service.endpoints.policy_access_diff import access_answer
 from service.kernel.codes import HeldCodes
 from service.kernel.services import BoundResource
 from service.web.messages.schema import PartQuery
-from tests.support.shipped import SHIPPED
+from tests.support.unstarted import SHIPPED
 
 CODES = ("x:one", "x:two", "y:one", "@login", "@anyone")
 HELD = ("x:one", "x:two", "y:one", "x:*", "*")

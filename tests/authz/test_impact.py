@@ -15,7 +15,7 @@ from service.authz.engine.rules import ENDPOINT, Rule
 from service.authz.publishing.derive import derive
 from service.authz.review.impact import Difference, Roles, Standing, differences
 from service.kernel.services import BoundResource, Service
-from tests.support.shipped import SHIPPED
+from tests.support.unstarted import SHIPPED
 
 HELD = ("a:x", "a:y", "b:x", "a:*", "*:x", "*")
 NEEDED = ("a:x", "a:y", "b:x", "c:x:z")

@@ -19,7 +19,7 @@ from service.errors import RevisionUnknown, Unavailable
 from service.records.bit_positions import UNCONFIRMED
 from service.records.database.transactions import Database
 from tests.authz.test_watch import database, publish, silence
-from tests.support.unannounced import Unannounced
+from tests.support.unstarted import Unannounced
 
 pytestmark = pytest.mark.anyio
 

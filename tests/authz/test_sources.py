@@ -11,7 +11,7 @@ from service.authz.review.sources import export, read_folder, source_named, stat
 from service.kernel.codes import HeldCodes
 from service.kernel.services import BoundResource
 from tests.support.running import ROOT
-from tests.support.shipped import SHIPPED
+from tests.support.unstarted import SHIPPED
 
 REPORT = BoundResource("GET", "/api/report/{id}", [("report:detail", True)])
 

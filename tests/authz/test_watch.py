@@ -23,7 +23,7 @@ from service.errors import Unavailable
 from service.records import policy_lines
 from service.records.database.announcements import announcements
 from service.records.database.transactions import Database
-from tests.support.unannounced import Unannounced
+from tests.support.unstarted import Unannounced
 
 pytestmark = pytest.mark.anyio
 

@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from service.embedded import EmbeddedStores
-from tests.support.databases import database
+from tests.support.databases import database, session_store
 from tests.support.inside import Inside, inside_published
 from tests.support.running import Ended, portcullis
-from tests.support.store_numbers import session_store
 
 SECRET = "kX7-Qw2zPv9_LrT4mNb8sYc1HjD6gUfEoAi3ZxKlVtR"
 CHAIN_KEY = "Wm3-Rt8yUi0_PaSd5FgHj7KlZx2CvBn6Mq9WeRtYuIo"

@@ -25,11 +25,10 @@ from service.records.database.transactions import Database, engine
 from service.settings import Objstore
 from tests.backup.conftest import CHAIN_KEY, SECRET
 from tests.files.forms import download, uploaded
-from tests.support.databases import database
+from tests.support.databases import database, session_store
 from tests.support.inside import Inside, inside, inside_published
 from tests.support.running import Ended, portcullis
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
-from tests.support.store_numbers import session_store
 from tests.support.waiting import eventually_here
 
 pytestmark = pytest.mark.anyio

@@ -16,8 +16,7 @@ from tests.benchmarks.frame.results import Pace, Result, at_least, at_most
 from tests.benchmarks.idle_extension import READ
 from tests.benchmarks.installation import IDLE, environment, install, log_in
 from tests.benchmarks.load import json_request, request_bytes
-from tests.benchmarks.rounds import interleaved, measured
-from tests.benchmarks.servers import pin_to_last_core, serving_worker
+from tests.benchmarks.servers import interleaved, measured, pin_to_last_core, serving_worker
 
 EVALUATION = "/access/v1/evaluation"
 EVALUATIONS = "/access/v1/evaluations"

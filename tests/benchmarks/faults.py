@@ -23,13 +23,12 @@ import structlog
 from service.embedded import EmbeddedStores
 from service.embedded.privilege import own_directory
 from tests.benchmarks import cluster
-from tests.benchmarks.fault_matrix.calls import Caller
+from tests.benchmarks.fault_matrix.calls import RENEWERS, Caller, make_intruders, make_people
 from tests.benchmarks.fault_matrix.cell import run_cell
 from tests.benchmarks.fault_matrix.database import FaultyDatabase
 from tests.benchmarks.fault_matrix.mounts import small_file_system
 from tests.benchmarks.fault_matrix.object_store import FaultyObjectStore
 from tests.benchmarks.fault_matrix.operations import Export, GuardedRead, LogIn, Operation, RefreshPair
-from tests.benchmarks.fault_matrix.people import RENEWERS, make_intruders, make_people
 from tests.benchmarks.fault_matrix.session_store import FaultySessionStore
 from tests.benchmarks.fault_matrix.stores import FAULTS, FaultyStore
 from tests.benchmarks.fault_matrix.verdict import HEAD, complaints, row

@@ -29,12 +29,13 @@ from tests.benchmarks.frame.results import Note, Pace, Result
 from tests.benchmarks.idle_extension import READ
 from tests.benchmarks.installation import IDLE, environment, install, log_in
 from tests.benchmarks.load import answer_length, request_bytes
-from tests.benchmarks.rounds import interleaved, measured
 from tests.benchmarks.servers import (
     PORT,
     UVICORN,
     Server,
     ServerError,
+    interleaved,
+    measured,
     pin_to_last_core,
     running,
     serving,

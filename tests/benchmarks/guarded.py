@@ -27,8 +27,16 @@ from tests.benchmarks.frame.results import Goal, Pace, Result, at_least, at_most
 from tests.benchmarks.idle_extension import LOGGED, READ
 from tests.benchmarks.installation import api_key, environment, log_in
 from tests.benchmarks.load import request_bytes
-from tests.benchmarks.rounds import Measured, Round, interleaved, measured
-from tests.benchmarks.servers import Server, pin_to_last_core, serving, serving_worker
+from tests.benchmarks.servers import (
+    Measured,
+    Round,
+    Server,
+    interleaved,
+    measured,
+    pin_to_last_core,
+    serving,
+    serving_worker,
+)
 from tests.support.seeded import ADMINISTRATOR_PASSWORD
 
 BARE: Final = "tests.benchmarks.apps:bare"

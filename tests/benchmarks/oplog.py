@@ -28,8 +28,7 @@ from tests.benchmarks.apps import TEMPLATE
 from tests.benchmarks.frame.results import Note, Pace, Result, at_least, at_most, result
 from tests.benchmarks.installation import access_token, environment
 from tests.benchmarks.load import Served, json_request, request_bytes, served
-from tests.benchmarks.rounds import Round, measured
-from tests.benchmarks.servers import Server, pin_to_last_core, serving
+from tests.benchmarks.servers import Round, Server, measured, pin_to_last_core, serving
 from tests.support.running import ROOT, descendants
 from tests.support.seeded import ADMINISTRATOR, seed_database
 

@@ -29,8 +29,15 @@ from tests.benchmarks.frame.results import Pace, Result, at_most, result
 from tests.benchmarks.idle_extension import READ
 from tests.benchmarks.installation import IDLE, environment, install, log_in
 from tests.benchmarks.load import request_bytes
-from tests.benchmarks.rounds import Measured, interleaved, measured
-from tests.benchmarks.servers import PORT, pin_to_last_core, running, serving_worker
+from tests.benchmarks.servers import (
+    PORT,
+    Measured,
+    interleaved,
+    measured,
+    pin_to_last_core,
+    running,
+    serving_worker,
+)
 
 SINK: Final = ("tests.benchmarks.span_sink", PORT)
 SHARES: Final = {"traced, none recorded": "0", "traced, a tenth": "0.1", "traced, all": "1"}

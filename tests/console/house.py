@@ -16,11 +16,10 @@ import pytest
 from playwright.sync_api import Browser, sync_playwright
 
 from service.embedded import EmbeddedStores
-from tests.support.databases import database
+from tests.support.databases import database, session_store
 from tests.support.members import ROLE, USER
 from tests.support.running import Running, running
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
-from tests.support.store_numbers import session_store
 from tests.support.waiting import eventually
 
 if TYPE_CHECKING:

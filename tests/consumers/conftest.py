@@ -8,9 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from service.embedded import EmbeddedStores
-from tests.support.databases import database
+from tests.support.databases import database, session_store
 from tests.support.running import Running, running
-from tests.support.store_numbers import session_store
 
 
 def variables(database_url: str, redis_url: str) -> dict[str, str]:

@@ -9,9 +9,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from tests.contract.changelog import breaking_entries, is_named
-from tests.contract.document import RELEASED, as_text, contract, current, released
-from tests.contract.operations import breaks
+from tests.contract.breaks import breaks
+from tests.contract.document import RELEASED, as_text, breaking_entries, contract, current, is_named, released
 
 CHANGELOG = Path(__file__).resolve().parents[2] / "CHANGELOG.md"
 _ADVICE = """\

@@ -1,8 +1,10 @@
-"""The OpenAPI document of this checkout, and what the last release promised."""
+"""The OpenAPI document of this checkout, what the last release promised, and what the changelog names."""
 
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,6 +14,7 @@ from service.app import check_routes
 from service.app.routes import INFO, TAGS
 from service.authz.publishing.shipped import read_shipped
 from service.web.openapi.document import openapi
+from tests.contract.breaks import Break
 
 RELEASED = Path(__file__).with_name("released.json")
 _PROSE = {"description", "summary", "title", "example", "examples"}
@@ -64,3 +67,24 @@ def as_text(promised: dict[str, Any]) -> str:
 def _lines(parts: dict[str, Any]) -> str:
     lines = (f"{json.dumps(name)}: {json.dumps(parts[name], sort_keys=True)}" for name in sorted(parts))
     return "{\n" + ",\n".join(lines) + "\n}"
+
+
+_SECTION = re.compile(r"^## \[Unreleased\]$(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+_ENTRY = re.compile(r"^- (.*(?:\n  .*)*)", re.MULTILINE)
+
+
+def breaking_entries(changelog: str) -> list[set[str]]:
+    """Return what each entry under [Unreleased] that says ``Breaking`` has between backticks."""
+    section = _SECTION.search(changelog)
+    entries = _ENTRY.findall(section[1]) if section else []
+    return [
+        {" ".join(code.split()) for code in re.findall(r"`([^`]+)`", entry)}
+        for entry in entries
+        if "breaking" in entry.lower()
+    ]
+
+
+def is_named(change: Break, operations: Iterable[str], entries: Iterable[set[str]]) -> bool:
+    """Tell whether an entry names what has changed, and where: the component or one of ``operations``."""
+    places = {change.place, *operations}
+    return any(entry & places and (change.name in entry or change.name == change.place) for entry in entries)

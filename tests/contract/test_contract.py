@@ -10,10 +10,8 @@ from typing import Any
 import pytest
 
 from tests.contract import __main__ as command
-from tests.contract.changelog import breaking_entries, is_named
-from tests.contract.document import RELEASED, as_text, contract, current, released
-from tests.contract.operations import breaks
-from tests.contract.schemas import Break
+from tests.contract.breaks import Break, breaks
+from tests.contract.document import RELEASED, as_text, breaking_entries, contract, current, is_named, released
 
 Document = dict[str, Any]
 

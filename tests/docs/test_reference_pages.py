@@ -23,7 +23,7 @@ from service.settings import Auth, load, table
 from service.web.messages.cookies import CSRF_HEADER, Cookies
 from service.web.observability.families import OF_ALL, OF_WORKERS, Family
 from tests.docs.pages import ROOT, anchors, between, rows
-from tests.support.shipped import SHIPPED
+from tests.support.unstarted import SHIPPED
 
 LABEL = re.compile(r"(?:^|, )`?(\w+)(?:`|$)")
 REFERENCE = ROOT / "docs" / "reference"

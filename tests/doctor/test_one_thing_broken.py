@@ -27,12 +27,12 @@ from service.settings import load
 from service.web.observability import readiness
 from tests.doctor.conftest import no_routes
 from tests.support.inside import Inside, inside
-from tests.support.outages import stopped
 from tests.support.running import ROOT
 from tests.support.s3 import S3Server, s3_server
 from tests.support.shifted import shift
 from tests.support.spare import SpareStores
 from tests.support.tls import TlsServer, write_certificate
+from tests.support.waiting import stopped
 
 pytestmark = pytest.mark.anyio
 

@@ -17,7 +17,7 @@ from service.authz.publishing.live import LivePolicy
 from service.kernel.codes import HeldCodes
 from service.records.database.transactions import Database
 from tests.support.inside import Inside
-from tests.support.shipped import SHIPPED
+from tests.support.unstarted import SHIPPED
 
 pytestmark = pytest.mark.anyio
 

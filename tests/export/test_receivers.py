@@ -34,7 +34,7 @@ from service.settings import Destination
 from service.web.observability.log_format import configure_logging
 from tests.export.conftest import SECRET
 from tests.export.receiver import HttpReceiver, answering
-from tests.support.certificates import Authority
+from tests.support.tls import Authority
 
 pytestmark = pytest.mark.anyio
 

@@ -12,9 +12,8 @@ import pytest
 from service.embedded import EmbeddedStores
 from tests.service.callers import PASSWORD, log_in
 from tests.service.conftest import variables_for
-from tests.support.databases import database
+from tests.support.databases import database, session_store
 from tests.support.running import ROOT, Ended, Running, portcullis, running
-from tests.support.store_numbers import session_store
 from tests.support.waiting import eventually
 
 EXAMPLE = ROOT / "docs" / "examples" / "orders-admin"

@@ -9,10 +9,9 @@ import psycopg
 import pytest
 
 from service.embedded import EmbeddedStores
-from tests.support.databases import database
+from tests.support.databases import database, session_store
 from tests.support.inside import Inside, inside_published
 from tests.support.s3 import S3Server, s3_server
-from tests.support.store_numbers import session_store
 
 
 @pytest.fixture(scope="session")

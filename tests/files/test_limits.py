@@ -16,9 +16,8 @@ from service.errors import TooLarge, Unavailable
 from service.files.incoming import Incoming, first_of
 from service.kernel.media_types import HEAD
 from tests.files.forms import PNG, disposition, form, in_pieces, send, send_slowly, upload, uploaded
-from tests.support.databases import database
+from tests.support.databases import database, session_store
 from tests.support.inside import Inside, inside_published
-from tests.support.store_numbers import session_store
 
 pytestmark = pytest.mark.anyio
 

@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from service.embedded import EmbeddedStores
-from tests.support.databases import database
+from tests.support.databases import database, session_store
 from tests.support.inside import Inside, inside
-from tests.support.store_numbers import session_store
 from tests.web.driver import Answer
 
 pytestmark = pytest.mark.anyio

@@ -11,7 +11,7 @@ import pytest
 from service.errors import Unavailable
 from service.keyspace import SessionStore
 from service.settings import Auth, Redis
-from tests.keyspace.test_pipeline import Server, run, with_server
+from tests.keyspace.test_checks import Server, run, with_server
 
 EPOCH = b"$5\r\nepoch\r\n"
 NONE = b"*0\r\n"

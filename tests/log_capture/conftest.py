@@ -17,9 +17,8 @@ from psycopg.rows import dict_row
 from redis.asyncio import Redis
 
 from service.embedded import EmbeddedStores
-from tests.support.databases import database
+from tests.support.databases import database, session_store
 from tests.support.inside import CHEAP_HASHER, Inside, inside_published
-from tests.support.store_numbers import session_store
 from tests.web.driver import Answer
 
 PATIENCE = 20.0  # seconds until an entry stands in its table

@@ -14,10 +14,9 @@ import pytest
 
 from service.__main__ import main
 from service.embedded import EmbeddedStores
-from tests.support.databases import database
+from tests.support.databases import database, session_store
 from tests.support.inside import Inside
 from tests.support.running import Running, portcullis, running
-from tests.support.store_numbers import session_store
 
 PASSWORD = "portals, hinges & bolts"
 

@@ -12,10 +12,9 @@ import pytest
 
 from service.__main__ import main
 from service.embedded import EmbeddedStores
-from tests.support.databases import database
+from tests.support.databases import database, session_store
 from tests.support.inside import Inside, inside_published
 from tests.support.members import Member, member
-from tests.support.store_numbers import session_store
 from tests.web.driver import Answer
 
 pytestmark = pytest.mark.anyio

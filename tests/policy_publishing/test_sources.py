@@ -10,7 +10,7 @@ from service.authz.review.past import PastPolicies
 from service.authz.review.sources import read_policy, source_named, standing_of
 from service.records.database.transactions import Database
 from tests.support.inside import Inside
-from tests.support.shipped import SHIPPED
+from tests.support.unstarted import SHIPPED
 
 pytestmark = pytest.mark.anyio
 

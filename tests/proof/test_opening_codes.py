@@ -10,7 +10,7 @@ from service.authz.engine.rules import RESOURCE, Rule
 from service.authz.proof.opening_codes import OpeningCodes
 from service.kernel.codes import HeldCodes
 from tests.proof.small import models
-from tests.support.shipped import SHIPPED
+from tests.support.unstarted import SHIPPED
 
 WORDS = ["@login", "@anyone", "@nobody"]
 TOGETHER = SHIPPED.model_text.replace("|| holdsPattern(", "&& holdsPattern(")

@@ -20,7 +20,7 @@ from service.records.migrate import _SCRIPTS, migrate, prepare
 from service.records.migrations import versions
 from service.records.schema import SCHEMA, metadata
 from service.records.schema_revision import expected_schema, known_schemas
-from tests.support.shipped import COVERED
+from tests.support.unstarted import COVERED
 
 _processes = multiprocessing.get_context("forkserver")
 _processes.set_forkserver_preload(["tests.support.command_imports"])

@@ -13,7 +13,7 @@ from service.records.pending_steps import pending_migration
 from service.records.schema_revision import SchemaError, is_older, require_current
 from service.records.seed_catalogue import Additions
 from tests.support.seeded import seed_database
-from tests.support.shipped import COVERED
+from tests.support.unstarted import COVERED
 
 NOTHING = Prepared(new=False, additions=Additions())
 

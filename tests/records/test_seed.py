@@ -11,7 +11,7 @@ from service.records.migrate import Prepared, prepare
 from service.records.schema import menu
 from service.records.seed_catalogue import Additions
 from tests.support.seeded import ADMINISTRATOR
-from tests.support.shipped import COVERED
+from tests.support.unstarted import COVERED
 
 pytestmark = pytest.mark.anyio
 

@@ -18,7 +18,7 @@ from service.records.migrate import Prepared, additions, migrate, prepare
 from service.records.seed_catalogue import Additions, bring, lacking, pending
 from service.server.prepare import prepare_database
 from service.settings import load
-from tests.support.shipped import COVERED, SHIPPED
+from tests.support.unstarted import COVERED, SHIPPED
 
 NEW = "system:user:export"  # as if an older version had not known it
 

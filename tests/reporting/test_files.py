@@ -15,7 +15,7 @@ from service.cli import policy_report
 from service.reporting import gathering
 from service.settings import load
 from tests.reporting.test_documents import Page
-from tests.support.shipped import SHIPPED
+from tests.support.unstarted import SHIPPED
 
 SECTIONS = [
     *("summary", "model", "openings", "lines", "roles", "findings", "tests", "invariants", "changes"),

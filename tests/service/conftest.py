@@ -12,9 +12,8 @@ import pytest
 
 from service.embedded import EmbeddedStores
 from tests.service.callers import PASSWORD, log_in
-from tests.support.databases import database
+from tests.support.databases import database, session_store
 from tests.support.running import Running, portcullis, running
-from tests.support.store_numbers import session_store
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from tests.service.test_framing import CONNECT, LOGIN, NEXT, UPGRADE
-from tests.support.caddy import caddy
+from tests.support.proxies import caddy
 from tests.support.running import Running
 from tests.support.waiting import eventually
 

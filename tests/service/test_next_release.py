@@ -21,7 +21,7 @@ from tests.service.conftest import variables_for
 from tests.support.databases import database
 from tests.support.inside import inside
 from tests.support.running import ROOT, Running, command, environment, portcullis
-from tests.support.shipped import COVERED
+from tests.support.unstarted import COVERED
 
 pytestmark = pytest.mark.anyio
 

@@ -14,10 +14,9 @@ from service.embedded import EmbeddedStores
 from service.embedded.server import Server
 from tests.service.callers import PASSWORD, log_in
 from tests.service.conftest import variables_for
-from tests.support.outages import frozen, stopped
 from tests.support.running import running
 from tests.support.spare import SpareStores
-from tests.support.waiting import eventually
+from tests.support.waiting import eventually, frozen, stopped
 
 ROLE_LIST = "/api/role/list"
 LONG = 15.0

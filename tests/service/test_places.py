@@ -16,9 +16,8 @@ import pytest
 from service.embedded import EmbeddedStores
 from tests.service.callers import log_in
 from tests.service.conftest import variables_for
-from tests.support.databases import database
+from tests.support.databases import database, session_store
 from tests.support.running import ROOT, Running, RunningAnew, command, descendants, running_anew
-from tests.support.store_numbers import session_store
 from tests.support.waiting import eventually
 
 NAMESPACE = ("unshare", "--user", "--map-current-user", "--keep-caps", "--mount")

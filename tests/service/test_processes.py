@@ -23,7 +23,7 @@ import pytest
 from service.embedded import EmbeddedStores
 from tests.service.callers import PASSWORD, log_in
 from tests.service.conftest import variables_for
-from tests.support.databases import NewDatabase, database
+from tests.support.databases import NewDatabase, database, session_store
 from tests.support.running import (
     PATIENCE,
     Running,
@@ -34,7 +34,6 @@ from tests.support.running import (
     running,
     running_anew,
 )
-from tests.support.store_numbers import session_store
 from tests.support.waiting import eventually
 
 ROLE_LIST = "/api/role/list"

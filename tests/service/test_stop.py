@@ -13,9 +13,8 @@ import pytest
 from service.embedded import EmbeddedStores
 from tests.service.conftest import variables_for
 from tests.service.wire import Received, answers, exchange, read_all
-from tests.support.databases import database
+from tests.support.databases import database, session_store
 from tests.support.running import PATIENCE, Running, descendants, running
-from tests.support.store_numbers import session_store
 from tests.support.waiting import eventually
 
 WORKERS = 2

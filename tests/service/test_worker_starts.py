@@ -15,9 +15,8 @@ from service.embedded import EmbeddedStores
 from service.server.supervisor import TRIES
 from service.server.worker_place import FIRST_PAUSE
 from tests.service.conftest import variables_for
-from tests.support.databases import database
+from tests.support.databases import database, session_store
 from tests.support.running import PATIENCE, ROOT, Running, running
-from tests.support.store_numbers import session_store
 from tests.support.waiting import eventually
 
 # The preparation of a start adds the routes too: the first call is its own.

@@ -15,10 +15,9 @@ import pytest
 from service.embedded import EmbeddedStores
 from tests.authn.keys import KIND_OF, key, private_pem, public_pem
 from tests.sessions.site import PROXY, Site
-from tests.support.databases import database
+from tests.support.databases import database, session_store
 from tests.support.running import running
 from tests.support.spare import SpareStores
-from tests.support.store_numbers import session_store
 
 
 def signing(folder: Path, algorithm: str) -> dict[str, str]:

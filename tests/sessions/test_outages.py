@@ -15,8 +15,7 @@ import pytest
 from service.embedded.server import Server
 from tests.sessions.conftest import Mortal
 from tests.sessions.site import Session, Site, at_once, code_of, credentials, log_in, renew, session_of, works
-from tests.support.outages import frozen, stopped
-from tests.support.waiting import eventually
+from tests.support.waiting import eventually, frozen, stopped
 
 BOUND = 10.0  # seconds in which every request is answered, however busy the machine is
 

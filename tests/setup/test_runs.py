@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from service.embedded import EmbeddedStores
-from tests.support import scratch
+from tests.support import own_environment
 from tests.support.collecting import TESTS, import_share
-from tests.support.environment import forget_settings
 from tests.support.marks import STARTERS
+from tests.support.own_environment import forget_settings
 from tests.support.running import ROOT
 from tests.support.schedule import LONGEST, SESSIONS, SHARED, TOGETHER, Bundles, bundle_of
 
@@ -147,18 +147,18 @@ def test_settings_of_the_developer_are_forgotten_and_all_else_is_kept() -> None:
 @pytest.fixture
 def memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A directory that stands for that in memory, and has enough room."""
-    monkeypatch.setattr(scratch, "_MEMORY", tmp_path)
-    monkeypatch.setattr(scratch, "_NEEDED", 1)
+    monkeypatch.setattr(own_environment, "_MEMORY", tmp_path)
+    monkeypatch.setattr(own_environment, "_NEEDED", 1)
     monkeypatch.setattr(tempfile, "tempdir", tempfile.gettempdir())
     return tmp_path
 
 
 def test_temporary_files_go_to_memory_for_all_processes_of_a_run(memory: Path) -> None:
     environ: dict[str, str] = {}
-    scratch.keep_in_memory(environ)
+    own_environment.keep_in_memory(environ)
     (folder,) = memory.iterdir()
     assert environ == {"TMPDIR": str(folder)}
-    scratch.keep_in_memory(environ)  # as a process that the first one starts
+    own_environment.keep_in_memory(environ)  # as a process that the first one starts
     assert [*memory.iterdir()] == [folder]
 
 
@@ -166,9 +166,9 @@ def test_temporary_files_go_to_memory_for_all_processes_of_a_run(memory: Path) -
 def test_a_place_that_is_named_stays_and_so_does_the_usual_one_where_memory_is_short(
     given: dict[str, str], needed: int, memory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scratch, "_NEEDED", needed)
+    monkeypatch.setattr(own_environment, "_NEEDED", needed)
     environ = given.copy()
-    scratch.keep_in_memory(environ)
+    own_environment.keep_in_memory(environ)
     assert environ == given
     assert [*memory.iterdir()] == []
 
@@ -179,7 +179,7 @@ def test_a_run_removes_what_a_killed_one_has_left_and_nothing_of_one_that_goes_o
         (folder / "files").mkdir(parents=True)
     lock = os.open(running, os.O_RDONLY)
     fcntl.flock(lock, fcntl.LOCK_EX)
-    scratch.keep_in_memory({})
+    own_environment.keep_in_memory({})
     os.close(lock)
     assert {running, other} < {*memory.iterdir()}
     assert not killed.exists()

@@ -30,7 +30,7 @@ from service.records.database.transactions import Connection, Database
 from service.settings import Auth, Redis
 from tests.support.databases import NewDatabase
 from tests.support.seeded import create_user
-from tests.support.shipped import SHIPPED
+from tests.support.unstarted import SHIPPED
 
 
 @dataclass

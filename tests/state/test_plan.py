@@ -19,7 +19,7 @@ from service.state_files.writing import as_yaml
 from tests.docs.pages import between
 from tests.state.conftest import Ground
 from tests.support.running import ROOT
-from tests.support.shipped import SHIPPED
+from tests.support.unstarted import SHIPPED
 
 pytestmark = pytest.mark.anyio
 

@@ -1,4 +1,4 @@
-"""Databases that live as long as a test, in the session's PostgreSQL."""
+"""Databases and numbered session stores that live as long as a test, in the session's stores."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import itertools
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import Final, Protocol
 
 import psycopg
+import redis
 from psycopg import sql
 
 from service.embedded import EmbeddedStores
@@ -81,3 +82,23 @@ def _create(stores: EmbeddedStores, name: str, template: str) -> None:
 
 def _copies_of(stores: EmbeddedStores, template: str) -> Recycled:
     return _recycled.setdefault((str(stores.data), template), Recycled(stores))
+
+
+_NUMBERS: Final = frozenset(range(16))  # as many as Valkey has where nothing is set
+_taken: dict[str, set[int]] = {}
+"""The numbers in use, by the URL of their Valkey."""
+
+
+@contextmanager
+def session_store(stores: EmbeddedStores) -> Iterator[str]:
+    """Yield the URL of an empty database that nobody else of this process uses until the block ends."""
+    taken = _taken.setdefault(stores.redis_url, set())
+    number = min(_NUMBERS - taken)
+    taken.add(number)
+    try:
+        url = f"{stores.redis_url}?db={number}"
+        with redis.Redis.from_url(url) as client:
+            client.flushdb()
+        yield url
+    finally:
+        taken.remove(number)

@@ -11,10 +11,9 @@ import psycopg
 import pytest
 
 from service.embedded import EmbeddedStores
-from tests.support.databases import NewDatabase, database
+from tests.support.databases import NewDatabase, database, session_store
 from tests.support.inside import Inside, inside_published
-from tests.support.rows import Connection, Stamps, put_back, rows_of, stamps_of
-from tests.support.store_numbers import session_store
+from tests.support.recycled import Connection, Stamps, put_back, rows_of, stamps_of
 
 _PUBLISHED: Final = frozenset(
     f"sys.{table}" for table in ("menu", "resource", "action_resource", "service", "opening")

@@ -1,15 +1,17 @@
-"""Proxies that guard a service, run from their wheels by the configuration files of the guide."""
+"""Proxies from their wheels: those of the guide, which guard a service, and one that pools connections."""
 
 from __future__ import annotations
 
 import asyncio
 import importlib.util
+import json
 import os
 import re
 import socket
+import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,7 +20,7 @@ import pytest
 from tests.docs.blocks import parsed
 from tests.docs.pages import ROOT, between
 from tests.support.ports import free_port
-from tests.support.waiting import eventually_here
+from tests.support.waiting import eventually, eventually_here
 
 GUIDE = ROOT / "docs" / "guides" / "guard-a-service.md"
 
@@ -222,3 +224,37 @@ def file_of_guide(name: str) -> str:
 def _answers(port: int) -> bool:
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+_CADDY = Path(sys.executable).with_name("caddy")
+
+
+@contextmanager
+def caddy(folder: Path, upstream: int) -> Iterator[int]:
+    """Run Caddy before the service at port ``upstream`` of loopback; yield the port of Caddy.
+
+    It is Caddy as it comes: upgrades are passed on, and idle connections to the service are used again.
+    """
+    port = free_port()
+    handler = {"handler": "reverse_proxy", "upstreams": [{"dial": f"127.0.0.1:{upstream}"}]}
+    server = {
+        "listen": [f"127.0.0.1:{port}"],
+        "automatic_https": {"disable": True},
+        "routes": [{"handle": [handler]}],
+    }
+    config = {
+        "admin": {"disabled": True, "config": {"persist": False}},
+        "apps": {"http": {"servers": {"front": server}}},
+    }
+    (folder / "caddy.json").write_text(json.dumps(config))
+    words = [str(_CADDY), "run", "--config", str(folder / "caddy.json")]
+    with (folder / "caddy.log").open("wb") as log:
+        process = subprocess.Popen(
+            words, env={"HOME": str(folder)}, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+        )
+    try:
+        assert eventually(lambda: _answers(port)), (folder / "caddy.log").read_text()
+        yield port
+    finally:
+        process.terminate()
+        process.wait(20)

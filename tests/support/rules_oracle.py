@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -103,10 +104,15 @@ def fits(registered: str, path: str) -> bool:
 
 def opens(codes: set[str], held: set[str]) -> bool:
     """Tell whether somebody logged in who holds ``held`` may pass where any one of ``codes`` will do."""
-    return bool(codes & {ANYONE, LOGIN}) or any(covers(mine, code) for mine in held for code in codes)
+    return bool(codes & {ANYONE, LOGIN}) or any(covers(held, code) for code in codes)
 
 
-def covers(held: str, code: str) -> bool:
+def covers(held: Iterable[str], code: str) -> bool:
+    """Tell whether any of ``held`` covers ``code``; a ``*`` in ``code`` is an ordinary segment."""
+    return any(_covers(held_code, code) for held_code in held)
+
+
+def _covers(held: str, code: str) -> bool:
     """Tell whether a held code opens a required one.
 
     A ``*`` at the end is one segment or more, another exactly one.

@@ -21,7 +21,7 @@ from service.records import account_writes, user_tables
 from service.records.database.transactions import Connection, Database
 from service.records.migrate import prepare
 from tests.support.databases import NewDatabase, database
-from tests.support.shipped import COVERED
+from tests.support.unstarted import COVERED
 
 ADMINISTRATOR = "admin"
 ADMINISTRATOR_PASSWORD = "gate, chain and winch"

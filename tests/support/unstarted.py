@@ -1,4 +1,4 @@
-"""The parts of a worker that was never started, and so has no connection to anything."""
+"""Parts of a worker for tests of what is asked of them before, or without, its start."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from service.app import Container
+from service.authz.publishing.announced import AnnouncedRevision
+from service.authz.publishing.derive import covered_by
 from service.authz.publishing.shipped import read_shipped
+from service.keyspace import Announcement, RevisionCheckpoint
 from service.settings import load
 
 
@@ -30,3 +33,25 @@ def unstarted() -> Iterator[Container]:
         yield container
     finally:
         container.sign_in.passwords.close()
+
+
+class Unannounced(AnnouncedRevision):
+    """Announces nothing and asks nobody."""
+
+    def __init__(self) -> None:
+        """Need nothing."""
+
+    async def read(self) -> Announcement:
+        """Know nothing."""
+        return Announcement(None, None)
+
+    async def keep(self, newest: int, announced: Announcement) -> None:
+        """Do nothing."""
+
+    async def anchor(self, _witness: RevisionCheckpoint) -> bool:
+        """Record nothing."""
+        return False
+
+
+SHIPPED = read_shipped()
+COVERED = covered_by(SHIPPED.model_text)

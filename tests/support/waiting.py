@@ -1,4 +1,4 @@
-"""Waiting for what happens elsewhere."""
+"""Waiting for what happens elsewhere, and servers that are really away for a while."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import asyncio
 import os
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from service.embedded.processes import has_stopped
+from service.embedded.server import Server
 
 
 def eventually(holds: Callable[[], bool], *, patience: float = 20.0) -> bool:
@@ -35,3 +37,23 @@ def freeze(pid: int) -> None:
     """Stop a process (SIGSTOP); return once all its threads have stopped: ``kill`` returns before that."""
     os.kill(pid, signal.SIGSTOP)
     assert eventually(lambda: has_stopped(pid)), f"process {pid} does not stop"
+
+
+@contextmanager
+def stopped(server: Server) -> Iterator[None]:
+    """Stop a server, and start it again at the end."""
+    server.stop()
+    try:
+        yield
+    finally:
+        server.start()
+
+
+@contextmanager
+def frozen(server: Server) -> Iterator[None]:
+    """Keep a server from answering, while it holds its connections."""
+    server.pause()
+    try:
+        yield
+    finally:
+        server.resume()

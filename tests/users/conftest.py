@@ -8,7 +8,7 @@ from service.administration.delegation import Delegation
 from service.audit.chain.revision_seals import RevisionSeals
 from service.authz.publishing.live import LivePolicy
 from tests.authn.conftest import Container, auth, own_database, parts, permission_map, shared_database_url
-from tests.support.shipped import SHIPPED
+from tests.support.unstarted import SHIPPED
 
 __all__ = ["auth", "own_database", "parts", "permission_map", "shared_database_url"]
 

@@ -14,7 +14,7 @@ from service.endpoints.users import UserBody, UserEdit
 from service.kernel.fields import camel
 from service.records.schema import metadata, user
 from tests.support.inside import Inside
-from tests.support.shipped import SHIPPED
+from tests.support.unstarted import SHIPPED
 from tests.users.people import execute, made, role_id
 from tests.users.writes import WRITES, Request, World
 

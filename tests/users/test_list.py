@@ -10,9 +10,8 @@ import pytest
 
 from service.embedded import EmbeddedStores
 from service.records.user_list import SORTS
-from tests.support.databases import database
+from tests.support.databases import database, session_store
 from tests.support.inside import Inside, inside_published
-from tests.support.store_numbers import session_store
 from tests.users.people import execute, role_id
 
 pytestmark = pytest.mark.anyio

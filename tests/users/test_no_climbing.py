@@ -10,12 +10,11 @@ import pytest
 
 from service.authz.publishing.shipped import read_shipped
 from service.embedded import EmbeddedStores
-from tests.support.databases import database
+from tests.support.databases import database, session_store
 from tests.support.inside import Inside, inside_published
 from tests.support.members import Member, member
-from tests.support.oracle import covers
+from tests.support.rules_oracle import covers
 from tests.support.running import ROOT
-from tests.support.store_numbers import session_store
 from tests.users.writes import LEVELS, WALKED_EXTERNAL, WITHOUT_TARGET, WRITES, Request, World, Write
 
 pytestmark = pytest.mark.anyio

@@ -15,11 +15,10 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from service.embedded import EmbeddedStores
-from tests.support.databases import database
+from tests.support.databases import database, session_store
 from tests.support.inside import Inside, inside_published
-from tests.support.oracle import covers
+from tests.support.rules_oracle import covers
 from tests.support.seeded import ADMINISTRATOR_PASSWORD
-from tests.support.store_numbers import session_store
 from tests.users.people import Row
 from tests.users.test_no_climbing import EVERY_WRITE
 

@@ -6,8 +6,7 @@ import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 
-from tests.benchmarks.fault_matrix.calls import Caller, Reply
-from tests.benchmarks.fault_matrix.people import Intruders
+from tests.benchmarks.fault_matrix.calls import Caller, Intruders, Reply
 from tests.support.seeded import ADMINISTRATOR
 
 BOUND = 2.0

@@ -6,9 +6,8 @@ import os
 
 import psycopg
 
-from tests.benchmarks.fault_matrix.calls import Caller, Reply
+from tests.benchmarks.fault_matrix.calls import Caller, Intruders, Reply
 from tests.benchmarks.fault_matrix.operations import Administered, missing
-from tests.benchmarks.fault_matrix.people import Intruders
 
 PNG = b"\x89PNG\r\n\x1a\n"
 

@@ -10,7 +10,14 @@ from dataclasses import replace
 
 import psycopg
 
-from tests.benchmarks.fault_matrix.calls import Caller, Reply
+from tests.benchmarks.fault_matrix.calls import (
+    RENEWERS,
+    Caller,
+    Intruders,
+    Reply,
+    make_intruders,
+    make_people,
+)
 from tests.benchmarks.fault_matrix.operations import (
     Administered,
     Export,
@@ -19,7 +26,6 @@ from tests.benchmarks.fault_matrix.operations import (
     Operation,
     RefreshPair,
 )
-from tests.benchmarks.fault_matrix.people import RENEWERS, Intruders, make_intruders, make_people
 from tests.benchmarks.fault_matrix.writes import PNG, Bind
 from tests.support.members import USER
 

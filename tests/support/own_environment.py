@@ -1,4 +1,4 @@
-"""Temporary files in memory: on a disk, making a database takes ten times the processor time."""
+"""The environment of the tests: temporary files in memory, no settings of the developer's installation."""
 
 from __future__ import annotations
 
@@ -12,6 +12,10 @@ from contextlib import suppress
 from multiprocessing.util import Finalize
 from pathlib import Path
 from typing import Final
+
+from service import settings
+from service.kernel.cache_sizes import VARIABLE as TEST_CACHES
+from service.settings.loading import OUTSIDE_THE_TABLE
 
 _MEMORY: Final = Path("/dev/shm")
 _PREFIX: Final = "pct-"  # short: the paths of sockets have 107 bytes at most
@@ -66,3 +70,10 @@ def _is_roomy() -> bool:
         group = Path("/sys/fs/cgroup")
         left.append(int((group / "memory.max").read_text()) - int((group / "memory.current").read_text()))
     return os.access(_MEMORY, os.W_OK | os.X_OK) and min(left) >= _NEEDED
+
+
+def forget_settings(environ: MutableMapping[str, str]) -> None:
+    """Remove the variables of all settings, and those by which libpq completes a URL of the database."""
+    known = OUTSIDE_THE_TABLE.union(*(row.variables for row in settings.table())) - {TEST_CACHES}
+    for name in [name for name in environ if name in known or name.startswith("PG")]:
+        del environ[name]

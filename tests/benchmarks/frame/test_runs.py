@@ -1,14 +1,22 @@
-"""Results: medians, ratios round by round, goals."""
+"""Runs of benchmarks: their results, no process left behind, and peers that can't be had."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
+from tests.benchmarks import frameworks
 from tests.benchmarks.frame.child import written
 from tests.benchmarks.frame.registry import APART, BENCHMARKS, NAMED, NAMES, TOTAL
 from tests.benchmarks.frame.results import Note, Report, Result, at_least, at_most, result
 from tests.benchmarks.frame.runner import read
 from tests.benchmarks.frame.table import number, printed
+from tests.benchmarks.frameworks import Peer
+from tests.benchmarks.servers import ServerError
 
 
 def test_a_ratio_is_that_of_neighbouring_rounds() -> None:
@@ -73,3 +81,50 @@ def test_what_a_child_writes_is_read_back() -> None:
     lines = written(measured) + written(Note("left out"))
     assert read(lines) == ((measured,), ("left out",))
     assert isinstance(read(lines)[0][0], Result)
+
+
+# Starts a process in a session of its own, writes its id, and then does what the last argument says.
+CHILD = """
+import subprocess, sys, time
+left = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], start_new_session=True)
+open(sys.argv[1], "w").write(str(left.pid))
+time.sleep(60) if sys.argv[2] == "hangs" else sys.exit(int(sys.argv[2]))
+"""
+# In a process of its own: what it adopts and kills must not be what pytest has started.
+RUNNER = """
+import os, sys
+from tests.benchmarks.frame.processes import children, ended_within, nothing_left
+with nothing_left():
+    status = ended_within(float(sys.argv[1]), [sys.executable, "-c", *sys.argv[2:]], os.environ)
+print(status, children())
+"""
+
+
+@pytest.mark.parametrize(
+    ("seconds", "what", "status"), [(30.0, "0", "0 []"), (30.0, "3", "3 []"), (1.0, "hangs", "None []")]
+)
+def test_what_a_benchmark_started_has_ended_with_it(
+    tmp_path: Path, seconds: float, what: str, status: str
+) -> None:
+    words = [sys.executable, "-c", RUNNER, str(seconds), CHILD, str(tmp_path / "pid"), what]
+    done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.strip() == status
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)
+
+
+NO_PEER = Peer("none", ("tests.benchmarks.no_such_module",))
+
+
+def test_a_peer_without_its_packages_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(frameworks, "PYTHON", tmp_path / "python")
+    with pytest.raises(ServerError, match="its packages are not installed"):
+        frameworks._started(NO_PEER, {})
+
+
+def test_a_peer_that_does_not_start_is_refused_with_the_end_of_its_log(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(frameworks, "PYTHON", Path(sys.executable))
+    with pytest.raises(ServerError, match="No module named"), frameworks._started(NO_PEER, {}):
+        pass
