@@ -1,7 +1,4 @@
-"""The claims of tokens, with exact types.
-
-``tl`` is the restore epoch of the database in which the token was issued (``service.kernel.restore_epoch``).
-"""
+"""The claims of tokens, with exact types; ``tl`` is the restore epoch in which it was issued."""
 
 from __future__ import annotations
 
@@ -20,10 +17,7 @@ Moment = Annotated[float, Meta(gt=0, lt=253_402_300_800)]
 
 
 class AccessClaims(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The claims of an access token; exactly one of ``permissions`` and ``pb`` is present.
-
-    ``sid`` is the name of the device session, empty for one that has none.
-    """
+    """The claims of an access token; exactly one of ``permissions`` and ``pb`` is present."""
 
     TYPE: ClassVar[str] = "access"
 
@@ -65,10 +59,7 @@ class RefreshClaims(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class ClientClaims(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The claims of an access token that was issued for an API key; ``client_id`` is the key's id.
-
-    ``scope`` are permission codes, separated by spaces (RFC 6749 §3.3): the token grants no others.
-    """
+    """The claims of a token for an API key; ``scope`` are all codes that it grants."""
 
     TYPE: ClassVar[str] = "client"
 

@@ -76,11 +76,7 @@ class Refresh:
         return pair
 
     def verify(self, token: str) -> RefreshClaims:
-        """Return the claims of a genuine refresh token, which may already be spent.
-
-        Raises ``TokenInvalid``, and ``RefreshRejected`` (``ended``) if it has expired or a restore has ended
-        it.
-        """
+        """Return genuine claims, perhaps spent; TokenInvalid, RefreshRejected (``ended``) if expired."""
         with self._counting():
             try:
                 return self._tokens.verify_refresh(token)

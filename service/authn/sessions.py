@@ -106,11 +106,7 @@ class Sessions:
         login_ip: str = "",
         device: str = "",
     ) -> OnlineUsers:
-        """Return a page of the live sessions, the latest login or refresh first.
-
-        Filters are exact; an empty one matches all. ``cursor`` instead of ``page`` continues after another
-        page.
-        """
+        """Return a page of live sessions, the latest first, by exact filters, or after ``cursor``."""
         try:
             listed = await self._store.online.page(
                 number=page,

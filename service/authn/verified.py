@@ -86,10 +86,7 @@ class VerifiedTokens:
         *,
         prefix: str = "",
     ) -> None:
-        """``first_seen`` is called with the claims of each token that was not cached.
-
-        ``prefix`` is what precedes a token in the header that it is sent in.
-        """
+        """``first_seen`` gets claims of uncached tokens; ``prefix`` precedes a token in its header."""
         self._tokens = tokens
         self._most = most
         self._first_seen = first_seen
@@ -99,10 +96,7 @@ class VerifiedTokens:
         self._held_map: PermissionMap | None = None
 
     def lookup(self, token: str, permission_map: PermissionMap) -> VerifiedToken:
-        """Return an access or client token with its caller, whose bits ``permission_map`` decodes.
-
-        Raises what ``Tokens.verify_access`` raises.
-        """
+        """Return a token with its caller and bits decoded; raises what ``Tokens.verify_access`` raises."""
         if len(token) > MAX_LENGTH or not token.isascii():
             raise TokenInvalid
         sent = self._prefix + token.encode("ascii")
@@ -116,10 +110,7 @@ class VerifiedTokens:
         return entry
 
     def remembered(self, sent: bytes, permission_map: PermissionMap) -> VerifiedToken | None:
-        """Return the token of a header whose value is ``sent``, as ``found`` does; None if it is not cached.
-
-        Only the prefix with a token that was verified is cached: any other value is not found.
-        """
+        """Return the cached token of a header whose value is ``sent``, else None."""
         if len(sent) > MAX_LENGTH + len(self._prefix):
             return None
         digest = sha256(sent).digest()

@@ -1,4 +1,1 @@
-"""Backup and restore: the archive, what is read for it, and what a restore changes.
-
-Knows neither options nor what is printed.
-"""
+"""Backup and restore: the archive, what is read for it, and what a restore changes."""

@@ -1,8 +1,4 @@
-"""Runs the commands; errors that an operator can correct are printed without a traceback.
-
-A command imports its code when it runs: importing all of the service takes a second, and ``settings`` or
-``admin list`` need a small part of it.
-"""
+"""Runs the commands, each imported when it runs; prints errors that an operator can correct."""
 
 from __future__ import annotations
 

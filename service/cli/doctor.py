@@ -1,8 +1,4 @@
-"""``portcullis doctor``: checks an installation for operator errors, and says how to correct them.
-
-The checks are in ``service.diagnosis``. Changes nothing, prints no secret, and reports a
-store that is out of reach instead of failing.
-"""
+"""``portcullis doctor``: checks an installation for operator errors, by ``service.diagnosis``."""
 
 from __future__ import annotations
 

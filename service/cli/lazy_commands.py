@@ -1,7 +1,4 @@
-"""Commands whose module is imported when they are run, or when their own help is asked for.
-
-So ``portcullis --help`` imports none of them.
-"""
+"""Commands whose module is imported when they are run, or when their own help is asked for."""
 
 from __future__ import annotations
 

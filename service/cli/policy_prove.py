@@ -54,10 +54,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace, environ: Mapping[str, str]) -> int:
-    """Print the condition, or whether the policies are equivalent; returns 2 if they are not.
-
-    Raises ``ValidationFailed`` for a path that no request may have, and ``PolicyError``.
-    """
+    """Print the condition, or whether the policies are equivalent; returns 2 if they are not."""
     if options.equivalent:
         if options.method:
             raise ValidationFailed(("--equivalent", "name a request or two policies, not both"))

@@ -33,11 +33,7 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
 
 
 def sync(settings: Settings, *, dry_run: bool) -> list[str]:
-    """Register the missing routes, unless ``dry_run``; return the differences as lines of text.
-
-    Nothing is ever deleted. Raises ``PolicyError``, ``SchemaError``, ``Unavailable``, ``RoutesError`` and
-    ``Conflict``.
-    """
+    """Register the missing routes, unless ``dry_run``; return the differences as lines of text."""
     log_to_errors(settings)
     shipped = configured(settings.policy)
     routes = known_routes(settings.policy, shipped)

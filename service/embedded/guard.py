@@ -1,8 +1,6 @@
-"""A script that executes another program, which then ends together with its parent.
+"""``guard.py SIGNAL PARENT PROGRAM …`` executes a program that ends together with its parent.
 
-Run as ``guard.py SIGNAL PARENT PROGRAM …`` by the supervising thread. The kernel forgets the
-parent-death signal when credentials change, so it is set here, after ``unshare`` or ``setpriv`` and
-before the server; it then survives ``exec``.
+Credential changes forget the signal: so it is set after ``unshare``, before the server.
 """
 
 from __future__ import annotations

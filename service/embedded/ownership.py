@@ -22,11 +22,7 @@ class Complaint(NamedTuple):
 
 
 def require_own(path: Path) -> None:
-    """Raise ``EmbeddedError`` if other users own the directory ``path`` or may write it; it may be missing.
-
-    They could replace the database, or the key that signs tokens. What lies directly in it must be of this
-    user too, or of root.
-    """
+    """Raise EmbeddedError if others own ``path`` or what is in it, or may write it."""
     try:
         complaint = complaint_about(path)
     except FileNotFoundError:

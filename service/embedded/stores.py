@@ -95,10 +95,7 @@ class EmbeddedStores:
 
 
 def urls_of_running(data: Path) -> tuple[str, str] | None:
-    """Return the URLs of the database and the key-value store that another process runs over ``data``.
-
-    None when no process owns ``data``.
-    """
+    """Return the URLs of stores that another process runs over ``data``; None when none does."""
     sockets = (data / "sockets").resolve()  # the link of a long path leads to a short one
     if not is_owned(data):
         return None

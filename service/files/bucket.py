@@ -23,10 +23,7 @@ _log = structlog.get_logger()
 
 
 def create_bucket(settings: Objstore, server: Server) -> None:
-    """Create the bucket of ``settings`` (S3, CreateBucket) if ``create_bucket`` is set.
-
-    Failures are logged and do not stop the start: only files need the store.
-    """
+    """Create the bucket if ``create_bucket`` is set; failures are only logged."""
     if not (settings.create_bucket and settings.bucket):
         return
     store = opener(settings, server.data)()

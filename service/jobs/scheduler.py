@@ -30,10 +30,7 @@ _log = structlog.get_logger()
 
 
 class Scheduler:
-    """Sleeps until the next job is due, and runs it unless another worker has.
-
-    ``busy_for`` and ``spread`` replace ``BUSY_FOR`` and ``SPREAD``.
-    """
+    """Sleeps until the next job is due, and runs it unless another worker has."""
 
     def __init__(
         self,

@@ -1,8 +1,4 @@
-"""How many entries the caches of a guarded request hold.
-
-Each cache only saves work: with any of them off, or of size 1, every answer is the same. Tests show it by
-the variable ``PORTCULLIS_TEST_CACHES``, such as ``tokens=0,decisions=1``. Operators have no use for it.
-"""
+"""The sizes of the caches of a guarded request; tests vary them by ``PORTCULLIS_TEST_CACHES``."""
 
 from __future__ import annotations
 

@@ -22,10 +22,7 @@ def from_seconds(seconds: float) -> datetime:
 
 
 class AtMostEvery:
-    """Says when something may be done: the first time, and then once in ``seconds`` at most.
-
-    For what is told of many events: a line of the log for each would be too many.
-    """
+    """Says when something may be done: the first time, and then once in ``seconds`` at most."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds

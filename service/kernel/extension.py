@@ -1,7 +1,4 @@
-"""Extensions: Python packages that add endpoints of their own to the service, under a prefix of their own.
-
-``service.extending`` is what their authors import.
-"""
+"""Extensions: packages with endpoints of their own; authors import ``service.extending``."""
 
 from __future__ import annotations
 

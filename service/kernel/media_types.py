@@ -17,10 +17,7 @@ HEAD: Final = 4096
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One media type: the extensions of its file names, and ``fits``, which tests the first bytes.
-
-    ``active``: browsers run it, since it can hold scripts.
-    """
+    """One media type: extensions, ``fits`` for the first bytes, ``active`` if it can hold scripts."""
 
     media_type: str
     extensions: tuple[str, ...]

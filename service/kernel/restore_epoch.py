@@ -9,11 +9,7 @@ FIRST: Final = ""
 
 
 class CurrentRestoreEpoch:
-    """Holds the name of the database's restore epoch, as last read; None until it was read.
-
-    A restore begins a new restore epoch, and ends every token of the one before. One object is shared by
-    those who read it from the database and those who compare tokens with it.
-    """
+    """The name of the database's restore epoch, as last read, shared by readers; None until then."""
 
     __slots__ = ("name",)
 

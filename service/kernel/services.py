@@ -1,7 +1,4 @@
-"""Services: whose routes a resource guards. This one is ``portcullis``; administrators register others.
-
-Also their resources and openings, as records give them and as policy lines are derived from them.
-"""
+"""Services: whose routes a resource guards; with resources and openings as records give them."""
 
 from __future__ import annotations
 

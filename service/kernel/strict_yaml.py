@@ -26,10 +26,7 @@ Keys = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How much of a file is read: its bytes, its values and keys, and how deep they are nested.
-
-    A value takes up to a kilobyte of memory: without a bound, two bytes of a file would cost as much.
-    """
+    """How much of a file is read: its bytes, its values and keys, and how deep they are nested."""
 
     size: int = 4 * 1024 * 1024
     values: int = 300_000

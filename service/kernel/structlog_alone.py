@@ -1,7 +1,4 @@
-"""structlog without rich, which it imports for colours wherever that is installed.
-
-It takes a tenth of a second of each command, and some megabytes of each worker.
-"""
+"""structlog without rich, whose import costs each command and worker time and memory."""
 
 from __future__ import annotations
 

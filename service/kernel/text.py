@@ -15,10 +15,7 @@ def printable(text: str) -> str:
 
 
 def printable_lines(text: str) -> str:
-    r"""Return ``text`` with the same characters but line feeds as escapes, such as ``\u001b``.
-
-    JSON has the same escapes (RFC 8259 §7), so a JSON text keeps its meaning.
-    """
+    """Return ``text`` with all control characters but line feeds as JSON escapes."""
     return "\n".join(
         _CONTROLS.sub(lambda match: f"\\u{ord(match[0]):04x}", line) for line in text.split("\n")
     )

@@ -58,10 +58,7 @@ class IdempotentWrite(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """What ``caller`` asks to be written: a dry run saves nothing, an idempotent write keeps its answer.
-
-    It is handed to whatever begins the transaction.
-    """
+    """What ``caller`` asks to be written: a dry run saves nothing, an idempotent write keeps its answer."""
 
     caller: Caller
     dry_run: DryRun | None = None

@@ -1,7 +1,4 @@
-"""Spans of commands to the session store: named by the command or the script, never by a key.
-
-https://opentelemetry.io/docs/specs/semconv/database/redis/
-"""
+"""Spans of commands to the session store: named by the command or the script, never by a key."""
 
 from __future__ import annotations
 

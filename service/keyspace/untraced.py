@@ -1,8 +1,4 @@
-"""Imports redis-py without OpenTelemetry; before any other module of this package.
-
-Wherever it is installed, redis-py imports its SDK for metrics that nobody here turns on: time and memory of
-every process, whether requests are traced or not.
-"""
+"""Imports redis-py without OpenTelemetry, which costs time and memory; before any other module."""
 
 import sys
 

@@ -20,10 +20,7 @@ class SessionFacts(Struct, frozen=True):
 
 
 class DeviceSession(Struct, frozen=True):
-    """A device session as it is stored; times in seconds since the epoch, with a fraction.
-
-    ``sid`` is its name, which its access tokens carry; empty for one that version 0.2.0 or before has opened.
-    """
+    """A device session, times in seconds since the epoch; ``sid``, its name, is empty before 0.3.0."""
 
     rid: str = ""
     sid: str = ""

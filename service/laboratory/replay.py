@@ -36,10 +36,7 @@ class DifferingDecisions(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Replayed(msgspec.Struct, frozen=True, rename="camel"):
-    """What a policy makes of a log: ``events`` were read, ``differing`` of them would come out differently.
-
-    ``other`` lines are of other logs; ``unreadable`` ones are no events at all.
-    """
+    """What a policy makes of a log: events read, differing, ``other`` lines and ``unreadable`` ones."""
 
     events: int
     differing: int
@@ -59,10 +56,7 @@ class _Group:
 
 
 def replay(policy: Policy, lines: Iterable[bytes]) -> Replayed:
-    """Return which events of ``lines`` would come out differently by ``policy``.
-
-    The outcome of an event is that of its whole request: all that was asked has to be allowed.
-    """
+    """Return which events of ``lines`` would come out differently, as whole requests, by ``policy``."""
     events = other = unreadable = 0
     groups: dict[_Key, _Group] = {}
     for line in lines:

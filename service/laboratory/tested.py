@@ -1,7 +1,4 @@
-"""Tests a policy: its decision tables, its invariants, and what the tables depend on.
-
-Paths are shown as the operator sees them.
-"""
+"""Tests a policy: its decision tables, its invariants, and what the tables depend on."""
 
 from __future__ import annotations
 
@@ -42,10 +39,7 @@ class Tested(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def own_tables(own: Shipped, folders: Iterable[Path]) -> tuple[Table, ...]:
-    """Return the tables of a policy's own ``folders``, and the one that is made from its catalogue of codes.
-
-    Raises PolicyError for tables that can't be read.
-    """
+    """Return the tables of ``folders`` and that of the catalogue; PolicyError if unreadable."""
     return (*read_tables(folders, own), table_of(catalogue_cases(own.catalogue), own))
 
 

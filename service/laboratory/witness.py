@@ -94,10 +94,7 @@ def mutated(lines: Sequence[Rule], mutant: Mutant) -> tuple[Rule, ...]:
 
 
 def callers(codes: Iterable[str], *, whole: bool = True) -> Iterator[HeldCodes | None]:
-    """Yield a visitor, a caller without codes, and holders of one code each, the simplest first.
-
-    The codes are those that lines of ``codes`` can tell apart; without ``whole`` only ``codes`` themselves.
-    """
+    """Yield a visitor, a caller without codes, and holders of one code each, the simplest first."""
     yield None
     yield HeldCodes()
     held = dict.fromkeys(("*", *codes))

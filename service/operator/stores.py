@@ -23,10 +23,7 @@ class Stores:
 
 @contextmanager
 def running(settings: Settings) -> Iterator[Stores]:
-    """Start embedded stores for those that ``settings`` do not name; yield the settings for the workers.
-
-    Raises ``EmbeddedError`` if the data directory is in use or a server does not start.
-    """
+    """Start embedded stores for those not named; yield settings for workers. EmbeddedError."""
     if settings.database.url and settings.redis.url:
         yield Stores(settings, "external PostgreSQL", "external session store")
         return
@@ -43,10 +40,7 @@ def running(settings: Settings) -> Iterator[Stores]:
 
 
 def with_secret(settings: Settings) -> Settings:
-    """Return ``settings`` with the local signing secrets if none is set and all stores are embedded.
-
-    With an external store, loading the settings has already refused a missing secret.
-    """
+    """Return ``settings`` with local secrets if none is set and all stores are embedded."""
     auth = settings.auth
     if settings.external or auth.jwt_secret or not auth.jwt_algorithm.startswith("HS"):
         return settings
@@ -59,11 +53,7 @@ def with_secret(settings: Settings) -> Settings:
 
 @contextmanager
 def reachable(settings: Settings) -> Iterator[Settings]:
-    """Yield ``settings`` with the URLs of running stores and the local secrets, for a command.
-
-    The embedded stores of a running service are used; without one they are started for the command. Raises
-    ``SettingsError`` for a local secret that can't be used.
-    """
+    """Yield ``settings`` with URLs of running stores and local secrets; raises SettingsError."""
     urls = urls_of_running(settings.server.data)
     if urls is None:
         with running(settings) as stores:

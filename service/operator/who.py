@@ -28,10 +28,7 @@ def operator_name() -> str:
 
 
 def asked_password() -> str:
-    """Return a new password: asked for twice on a terminal, without echo, else the first line of the input.
-
-    Raises ``PasswordError`` if the two differ.
-    """
+    """Return a new password: asked for twice, else the input's first line. PasswordError if different."""
     if not sys.stdin.isatty():
         return sys.stdin.readline().rstrip("\n")
     password = getpass("Password: ")
@@ -41,10 +38,7 @@ def asked_password() -> str:
 
 
 def log_to_errors(settings: Settings, level: str = "warning") -> None:
-    """Log to standard error from ``level`` on, in the format of the service's log.
-
-    Standard output is for the command's result.
-    """
+    """Log to standard error from ``level`` on, in the format of the service's log."""
     configure_logging(settings.log.format, level, sys.stderr.buffer)
 
 

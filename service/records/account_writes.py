@@ -1,7 +1,4 @@
-"""Changes of ``sys.user`` and of the roles given to users.
-
-Callers hold ``role_rights.lock``, so that what they have checked stays true until the commit.
-"""
+"""Changes of ``sys.user`` and of the roles of users; callers hold ``role_rights.lock``."""
 
 from __future__ import annotations
 
@@ -31,10 +28,7 @@ WRITER: Final = RowWriter(UserValues, user)
 
 @dataclass(frozen=True, slots=True)
 class NewRow:
-    """A user to be written: the account, and the ids of existing roles.
-
-    ``password_hash`` is None for a service account, and only then.
-    """
+    """A user to be written, with existing role ids; ``password_hash`` is None for a service account only."""
 
     account: NewAccount
     password_hash: str | None = field(repr=False)
@@ -58,11 +52,7 @@ async def create(
 
 
 async def create_all(connection: AsyncConnection, rows: Iterable[NewRow]) -> dict[str, int]:
-    """Write new users with their roles; return the ids of the users written, by the key of their name.
-
-    Users whose name is taken are left out. Two statements, whatever the number: writing users one by one
-    would block all other changes for seconds.
-    """
+    """Write new users with their roles, in two statements; return the new ids by name key."""
     by_key = {name_key(row.account.values["user_name"]): row for row in rows}
     if not by_key:
         return {}

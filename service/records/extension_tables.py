@@ -42,11 +42,9 @@ WHERE schemaname <> :schema
 
 
 def migrate_extensions(connection: Connection, extensions: Iterable[Extension], scripts: str) -> bool:
-    """Bring the tables of ``extensions`` to their newest revision; True if there was anything to do.
+    """Bring the tables of ``extensions`` to their newest revision; True if there was work.
 
-    ``scripts`` is the folder of Alembic's environment. Raises ExtensionError, for the caller to roll back, if
-    a migration changes anything outside the schema of its extension, and if the database has a revision that
-    the extension does not know.
+    Raises ExtensionError for an unknown revision, and for changes outside an extension's schema.
     """
     migrated = [
         _migrate(connection, extension, scripts)

@@ -21,10 +21,7 @@ from service.records.schema import file, user
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A stored file; ``link_expire_time`` is None if it has no public link, or an expired one.
-
-    ``owner_id`` and ``owner_name`` are None if its owner has been deleted.
-    """
+    """A stored file; None for the owner if deleted, and for ``link_expire_time`` without a link."""
 
     id: int
     name: str

@@ -1,8 +1,4 @@
-"""Writing ``sys.menu``.
-
-Callers hold ``policy_revisions.lock`` and ``role_rights.lock``, so that what they have checked stays true
-until the commit.
-"""
+"""Writing ``sys.menu``; callers hold ``policy_revisions.lock`` and ``role_rights.lock``."""
 
 from __future__ import annotations
 

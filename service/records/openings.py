@@ -1,7 +1,4 @@
-"""``sys.opening``: what administrators have opened in other services without a permission code.
-
-Callers that change one hold ``policy_revisions.lock``.
-"""
+"""``sys.opening``: public access to other services, changed under ``policy_revisions.lock``."""
 
 from __future__ import annotations
 

@@ -63,10 +63,7 @@ ALL: Final = Part(None, 0)
 
 
 class Difference(NamedTuple):
-    """What one revision has and another has not; both in the order of layer, object and code.
-
-    ``more`` tells whether there are more lines of either kind than those that were wanted.
-    """
+    """What one revision has and another has not, in order; ``more``: there are more lines of a kind."""
 
     added: list[PublishedLine]
     removed: list[PublishedLine]
@@ -157,10 +154,7 @@ async def changes_of(connection: AsyncConnection, revision: int, part: Part = AL
 
 
 async def difference(connection: AsyncConnection, before: int, after: int, part: Part = ALL) -> Difference:
-    """Return what ``after`` has and ``before`` has not, and the reverse; either may be the newer one.
-
-    Reads only the lines that came or went between the two.
-    """
+    """Return what ``after`` has and ``before`` has not, and the reverse; either may be newer."""
     low, high = min(before, after), max(before, after)
     came = policy_line.c.since.between(low + 1, high)
     went = policy_line.c.until.between(low + 1, high)

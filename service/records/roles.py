@@ -1,7 +1,4 @@
-"""``sys.role``: named sets of menus and Buttons.
-
-Callers that change one hold ``role_rights.lock``, so that what they have checked stays true until the commit.
-"""
+"""``sys.role``: named sets of menus and Buttons; callers that change one hold ``role_rights.lock``."""
 
 from __future__ import annotations
 
@@ -115,20 +112,14 @@ async def every_menu(connection: AsyncConnection) -> list[tuple[int, int]]:
 
 
 async def create(connection: AsyncConnection, role_code: str, values: RoleValues) -> Role:
-    """Write a new role without menus.
-
-    Conflict if the name, compared by ``name_key``, or the code belongs to another role.
-    """
+    """Write a new role without menus; Conflict for a name (by ``name_key``) or code in use."""
     await _refuse_taken(connection, values.role_name, role_code)
     stored = _WRITER.new(values, role_code=role_code)
     return await ROLE.returned(connection, insert(role).values(stored).returning(*ROLE.columns))
 
 
 async def update(connection: AsyncConnection, role_id: int, values: Mapping[str, Any]) -> Role:
-    """Store ``values``, some of the ``RoleValues`` by column, of an existing role.
-
-    Conflict if the name belongs to another role. The code never changes: programs and tokens refer to it.
-    """
+    """Store ``values`` of a role, never its code; Conflict if the name belongs to another role."""
     if "role_name" in values:
         await _refuse_taken(connection, values["role_name"], but=role_id)
     written = change(role).where(role.c.id == role_id).values(_WRITER.edited(values))
@@ -161,10 +152,7 @@ async def given(connection: AsyncConnection, role_id: int) -> list[GivenMenu]:
 
 
 async def set_menus(connection: AsyncConnection, role_id: int, menu_ids: Sequence[int]) -> None:
-    """Replace the menus and Buttons of an existing role, whose version stays; it names the editor.
-
-    ValidationFailed for unknown ids; it names their places in the list.
-    """
+    """Replace the menus and Buttons of a role; ValidationFailed for unknown ids, by place."""
     # An array is a single parameter; a list would be one parameter for each id.
     chosen = select(menu.c.id).where(menu.c.id == any_(literal(list(menu_ids), ARRAY(BigInteger))))
     known = set((await connection.execute(chosen)).scalars())

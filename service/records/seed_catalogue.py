@@ -1,7 +1,4 @@
-"""Seeds the Menus, Buttons and resources of this version's catalogue and of extensions, each of them once.
-
-``sys.seeded`` remembers what was ever seeded, so that what an administrator deletes stays deleted.
-"""
+"""Seeds what the catalogue and extensions have, once: ``sys.seeded`` remembers deleted ones."""
 
 from __future__ import annotations
 

@@ -42,10 +42,7 @@ from service.web.messages.schema import WHOLE_LIST, PageQuery
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What differs from the revision ``since``, what that means, and the revisions after it, newest first.
-
-    ``rights`` are the changes after it that publish nothing: of what roles give and users have.
-    """
+    """What differs from ``since``, with later revisions; ``rights`` are changes that publish nothing."""
 
     since: PolicyRevision
     lines: LineDiff
@@ -66,10 +63,7 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """Everything that a report says; ``stored`` is None if files only were read.
-
-    ``unchecked`` are the names of invariants about roles, which files know nothing about.
-    """
+    """All that a report says; ``stored`` None for files, ``unchecked`` invariants about roles."""
 
     made: datetime
     shipped: Shipped

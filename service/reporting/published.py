@@ -16,11 +16,7 @@ from service.settings import Settings
 
 
 def published_test(settings: Settings) -> PublishedTest:
-    """Compare the answers of a plain Casbin and of the service.
-
-    Raises ``PolicyError`` if the policy can't be used, or changes meanwhile; ``SchemaError`` and
-    ``Unavailable``.
-    """
+    """Compare a plain Casbin with the service; raises PolicyError, SchemaError, Unavailable."""
 
     async def load(database: Database) -> tuple[PlainCasbin, dict[str, tuple[str, ...]]]:
         live = LivePolicy(configured(settings.policy), seals_of(settings.oplog))

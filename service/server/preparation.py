@@ -1,8 +1,4 @@
-"""The launcher's side of the process that checks and prepares a start.
-
-Model, routes, schema, seed and policy need nearly all of the service and a hundred megabytes, but only once.
-So they run in a process that ends before the first worker starts.
-"""
+"""The launcher's side of the process that checks and prepares a start, and ends before workers."""
 
 from __future__ import annotations
 

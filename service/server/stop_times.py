@@ -16,10 +16,7 @@ STOP_MARGIN: Final = 10
 
 
 def with_stop_grace(settings: Settings) -> Settings:
-    """Return ``settings``, as the operator gave them, with `server.stop_grace` filled in.
-
-    With embedded stores there is no other node that could take the requests, so nothing is waited for.
-    """
+    """Return ``settings`` with `server.stop_grace` filled in; 0 with embedded stores."""
     if settings.server.stop_grace is not None:
         return settings
     grace = GRACE if settings.external else 0.0

@@ -70,11 +70,7 @@ class _Worker:
 
 
 class WorkerPlace:
-    """Keeps one worker running.
-
-    ``failures`` counts the last starts in a row after which the worker ended before it served, and ``reason``
-    is why the last one did.
-    """
+    """Keeps one worker running; ``failures`` and ``reason`` are those of starts without service."""
 
     def __init__(self, node: Node, slot: Slot, share: Share) -> None:
         self._node = node

@@ -18,11 +18,7 @@ class Access(NamedTuple):
 
 
 def access_to(url: str) -> Access:
-    """Return how a program reaches the database at ``url``.
-
-    What libpq takes from variables (PostgreSQL manual §32.15) goes there, the password above all: the
-    arguments of a process can be read by every user of the machine. ValueError as for ``conninfo``.
-    """
+    """Return how a program reaches ``url``; the password goes into a variable. ValueError as ``conninfo``."""
     variables, arguments = {}, {}
     for option in Conninfo.parse(conninfo(url).encode()):
         if option.val is None:

@@ -30,11 +30,7 @@ SessionEvent = Literal[
 
 
 class LoginEvent(Struct, frozen=True, kw_only=True):
-    """An event of a session, successful or not.
-
-    ``event`` is a ``SessionEvent``; ``reason`` is the code of the refusal if it
-    failed. ``login_ip`` is an address as text. ``event_id`` and ``create_time`` are set when it is created.
-    """
+    """An event of a session; ``event`` is a ``SessionEvent``, ``reason`` the refusal's code."""
 
     event: str
     outcome: Literal["success", "failure"]

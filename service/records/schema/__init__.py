@@ -1,7 +1,4 @@
-"""The tables as SQLAlchemy objects; ``service.records.migrations`` creates the same ones.
-
-Describes columns, keys and constraints; holds no query.
-"""
+"""The tables as SQLAlchemy objects; ``service.records.migrations`` creates the same ones."""
 
 from service.records.schema.base import SCHEMA, metadata
 from service.records.schema.export import export_dead_letter, export_decision, export_destination

@@ -1,8 +1,4 @@
-"""How long a connection may take in each phase.
-
-Connections have no timers: the worker checks all of them once a second, so a deadline is up to a second late,
-and a request only costs storing its phase.
-"""
+"""How long a connection may take in each phase; the worker checks all once a second."""
 
 from __future__ import annotations
 

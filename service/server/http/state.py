@@ -27,10 +27,7 @@ class _Counted(set[Any]):
 
 
 class WorkerState(ServerState):
-    """uvicorn's state, the limits, and ``stopping``: while it is set, answers close their connections.
-
-    ``tell`` hears how many connections there are whenever one has come or gone.
-    """
+    """uvicorn's state, the limits, and ``stopping``; ``tell`` hears the number of connections."""
 
     def __init__(self, limits: Limits, tell: Callable[[int], None]) -> None:
         super().__init__()

@@ -51,10 +51,7 @@ class FileBody:
         raise ValidationFailed((self._field, "The field is required"))
 
     async def content(self) -> AsyncGenerator[bytes, None]:
-        """Yield the bytes of the file, which is complete when the generator ends normally.
-
-        Raises what ``open`` raises, also for another part after the file.
-        """
+        """Yield the bytes of the file, complete at a normal end; raises what ``open`` raises."""
         async for event in self._events:
             if isinstance(event, bytes):
                 yield event

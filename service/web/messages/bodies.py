@@ -41,10 +41,7 @@ def media_types(kind: type[Struct]) -> tuple[str, ...]:
 
 
 class JsonBody(Generic[S]):
-    """Reads the bodies of one operation as ``kind``, at most ``limit`` bytes.
-
-    If every member is optional, a missing or empty body means ``{}``.
-    """
+    """Reads bodies as ``kind``, at most ``limit`` bytes; ``{}`` if empty and all is optional."""
 
     _checks_text = True
 

@@ -60,10 +60,7 @@ _SPELT: Final = bytes.maketrans(_SEPARATORS, b"-" * len(_SEPARATORS))
 
 @dataclass(frozen=True, slots=True)
 class HeaderProfile:
-    """Where a kind of proxy puts the method, the target and the host of the original request.
-
-    Names of headers in lower case; None where they stand in the request line.
-    """
+    """Where a kind of proxy puts method, target and host: header names; None for the request line."""
 
     method: bytes | None
     target: bytes | None

@@ -60,10 +60,7 @@ def configure_logging(
 
 
 class _Lines(structlog.BytesLogger):
-    """Writes lines. One that can't be written is lost: the service goes on when the log's reader has gone.
-
-    Nothing is left in a buffer, which ``multiprocessing`` flushes before it starts a process.
-    """
+    """Writes lines, without a buffer; one that can't be written is lost."""
 
     def __init__(self, stream: BinaryIO) -> None:
         super().__init__(stream)

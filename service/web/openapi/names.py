@@ -49,10 +49,7 @@ _EXAMPLES: Final = ("example", "examples")
 
 
 def with_names(document: dict[str, Any]) -> dict[str, Any]:
-    """Return ``document`` with each enumeration and object that has a title as a component of that name.
-
-    The page of a type is called after it: ``UserPage``. Raises ValueError if two schemas have one title.
-    """
+    """Return ``document`` with titled schemas as components; ValueError for a title of two."""
     by_title: dict[str, Any] = {}
     components = document["components"]
     schemas = {page_name(name): schema for name, schema in components["schemas"].items()}

@@ -55,10 +55,7 @@ class CrossOrigin:
         self._sent = ", ".join((token_name, *SENT))
 
     def headers(self, scope: Scope) -> list[tuple[bytes, bytes]]:
-        """Return the headers of every answer to ``scope``, whatever its status.
-
-        ``Vary`` comes with all answers: a cache may not give one origin the answer for another.
-        """
+        """Return the headers of every answer to ``scope``, ``Vary`` always."""
         if not self._origins:
             return []
         origin = self._listed(scope)

@@ -14,10 +14,7 @@ from service.web.messages.request import Request
 
 
 def basic_client(request: Request) -> tuple[str, str]:
-    """Return the id and the secret of a client that authenticates by HTTP Basic (RFC 6749 §2.3.1).
-
-    Raises Unauthenticated without them, TokenInvalid for malformed ones.
-    """
+    """Return id and secret of HTTP Basic; Unauthenticated without, TokenInvalid if malformed."""
     sent = request.raw_header(b"authorization") or b""
     try:
         client_id, secret = extract_basic_authorization({"Authorization": sent.decode("latin-1")})

@@ -1,8 +1,4 @@
-"""The outermost ASGI application: applies to every request, routed or not.
-
-Requests that the HTTP server itself refuses (malformed request lines or headers) come here too, with the
-refusal in the scope, so that they are answered and logged like any other.
-"""
+"""The outermost ASGI application: applies to every request, routed or not, refused ones too."""
 
 from __future__ import annotations
 
@@ -55,10 +51,7 @@ _VERSIONS: Final = frozenset({"1.0", "1.1", "2", "3"})
 
 
 class RequestMiddleware:
-    """Gives each request its id, common headers and log entries; refuses ambiguous requests.
-
-    Logging must be configured before it is created.
-    """
+    """Gives each request its id, common headers and log entries; refuses ambiguous requests."""
 
     def __init__(
         self,

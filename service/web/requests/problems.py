@@ -82,10 +82,7 @@ def refusal_of(error: Exception) -> Refusal:
 
 
 def refused(context: RequestContext, error: Exception) -> Answer:
-    """Return the answer to ``error``; logs faults; sets the headers of the refusal.
-
-    Headers that the responder set for a success, such as cookies, are dropped.
-    """
+    """Return the answer to ``error`` without the headers of a success; logs faults."""
     refusal = context.refusal = refusal_of(error)
     if refusal.decision is not None:
         context.decision = refusal.decision  # a denied grant, where both layers of the guard had allowed

@@ -158,19 +158,12 @@ class Recording:
 
 
 def _understood(context: RequestContext) -> Mapping[str, Any]:
-    """Return query and body as they were parsed; neither if a rule has refused one of them after that.
-
-    A password in the field of a name breaks the rule for names, whichever part of the service knows it.
-    """
+    """Return query and body as parsed; neither if a rule refused one, which may hold a password."""
     return {} if isinstance(context.refusal, ValidationFailed) else context.arguments
 
 
 def note_refused_read(reads: RefusedReads, context: RequestContext) -> None:
-    """Hand a refusal by the policy to ``reads``, of a request whose operation is not logged.
-
-    Of a caller who is not known there is no entry. A repetition asks the same operation as the same user and
-    is refused by the same decision.
-    """
+    """Hand a refusal by the policy to ``reads``, if the operation is not logged and the caller known."""
     operation = context.operation
     caller = context.caller
     decision = context.decision

@@ -1,7 +1,4 @@
-"""The documentation pages: Swagger UI, the OpenAPI document, and the problem codes.
-
-All of it is served by this service, without scripts or styles from elsewhere.
-"""
+"""The documentation pages: Swagger UI, the OpenAPI document, and the problem codes."""
 
 from __future__ import annotations
 
