@@ -43,10 +43,7 @@ class Accounts:
         self._rules = rules
 
     async def create(self, write: Write, given: Mapping[str, Any]) -> Saved[User]:
-        """Create a user of the given values, ``password`` and ``role_ids``.
-
-        Raises ``ValidationFailed`` also for the password.
-        """
+        """Create a user of the given values; ``ValidationFailed`` also for the password."""
         values = dict(given)
         password, role_ids = values.pop("password", None), values.pop("role_ids", None)
         new = NewUser(user_edits.created_by(write.caller.service, values), password, role_ids or ())
@@ -77,10 +74,7 @@ class Accounts:
     async def set_status(
         self, write: Write, user_id: int, status: Status, match: Match = unconditionally
     ) -> User:
-        """Disable or enable a user, as ``update`` does: a disabled user is banned and has no session.
-
-        An unchanged status is also copied to the session store again.
-        """
+        """Disable or enable a user, as ``update``; an unchanged status is copied to the store again."""
         act: Act = "enable" if status == "enabled" else "disable"
         async with self._touching(write, user_id, act, match) as (unit, target, user):
             saved = user
@@ -111,10 +105,7 @@ class Accounts:
         return Saved(None)
 
     async def _hash_of(self, new: NewUser) -> str | None:
-        """Return the hash of the password of ``new``, None for a service account.
-
-        Raises ``ValidationFailed`` for the password or another value.
-        """
+        """Return the hash of the password of ``new``, None without; ``ValidationFailed``."""
         values = new.values
         check_values(UserValues, values)
         kind = values.get("kind", "person")

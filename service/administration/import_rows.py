@@ -49,11 +49,7 @@ class RowFaults:
 
     @contextmanager
     def of(self, row: int, denied: str, conflict: str | None = None) -> Iterator[None]:
-        """Add refusals raised by the block.
-
-        ``denied`` is the field for missing permissions, ``conflict``, by default the same, for a conflict;
-        both for refusals that name no field.
-        """
+        """Add refusals raised by the block; ``denied`` and ``conflict`` are fields for those without."""
         try:
             yield
         except ValidationFailed as refusal:

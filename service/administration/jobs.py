@@ -1,7 +1,4 @@
-"""The jobs of the service: what comes back, how often, and what each may take.
-
-Commands read the list too, so it does not import the application.
-"""
+"""The jobs of the service: what comes back, how often, and what each may take."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The journal of one worker: collector, sender, writer and maintenance of the logs.
-
-``enter`` is for commands.
-"""
+"""The journal of one worker: collector, sender, writer and upkeep; commands use ``enter``."""
 
 from __future__ import annotations
 
@@ -105,10 +102,7 @@ class Journal:
         return await self._stream.counts()
 
     async def health(self) -> Health:
-        """Return ``degraded`` while this worker can't send or write entries, with the counts.
-
-        The counts are those of all workers, or this worker's own when the session store can't be asked.
-        """
+        """Return ``degraded``, with the counts, while this worker can't send or write entries."""
         counts: dict[str, Any]
         try:
             async with asyncio.timeout(_TELL_WITHIN):

@@ -82,10 +82,7 @@ def kept(document: bytes, *, redact: bool) -> msgspec.Raw:
 
 
 def shortened(text: str) -> str:
-    """Return ``text`` without API keys and secrets of public links, and without the end of a long one.
-
-    An ellipsis marks the place.
-    """
+    """Return ``text`` without API keys and secrets of public links, and cut with an ellipsis."""
     if _PUBLIC in text:
         text = _LINK.sub(rf"\1{REDACTED}", text)
     text = without_keys(text)

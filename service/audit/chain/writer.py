@@ -49,10 +49,7 @@ class Writing:
         return grown
 
     async def write(self, log: Log, lines: Sequence[bytes]) -> set[int]:
-        """Write the encoded entries ``lines``; return the indexes of the lines that were set aside.
-
-        Raises Unavailable; some of the entries may already have been written.
-        """
+        """Write encoded entries; return the indexes of those set aside. Unavailable, perhaps in between."""
         ready = []
         aside = set()
         pauses = CooperativeYield()

@@ -1,7 +1,4 @@
-"""Entries as events of the Open Cybersecurity Schema Framework (OCSF), version 1.8.0, without profiles.
-
-``docs/reference/audit-export.md`` lists every attribute. What OCSF has no attribute for is in ``unmapped``.
-"""
+"""Entries as OCSF events, version 1.8.0: see ``docs/reference/audit-export.md``."""
 
 from __future__ import annotations
 

@@ -84,10 +84,7 @@ def _decoded(text: str) -> str:
 
 
 def canonical_external_path(raw_path: bytes | str) -> str:
-    """Return the decoded path of a request to another service; as ``canonical``, but it may end in a slash.
-
-    Raises BadRequest as ``canonical``.
-    """
+    """Return the decoded path of a request to another service: as ``canonical``, or ending in a slash."""
     slash: bytes | str = b"/" if isinstance(raw_path, bytes) else "/"
     if len(raw_path) > 2 and raw_path[-1:] == slash:  # noqa: PLR2004 - "//" is not canonical
         return f"{canonical(raw_path[:-1])}/"

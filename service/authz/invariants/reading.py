@@ -82,10 +82,7 @@ class InvariantsFile(_Strict):
 
 
 def read_invariants(paths: Iterable[Path]) -> Invariants:
-    """Return the statements of all ``paths``.
-
-    Raises PolicyError with file, line and reason of every fault.
-    """
+    """Return the statements of all ``paths``; PolicyError with file, line and reason of each fault."""
     statements: list[Statement] = []
     faults: list[str] = []
     for path in paths:

@@ -29,10 +29,7 @@ _COMMON: Final = re.compile(
 
 
 class Probe(NamedTuple):
-    """A test of every matcher: does a line with ``code`` allow ``caller``?
-
-    ``opens`` is the right answer; ``reason`` describes the fault of a matcher with another one.
-    """
+    """A test of every matcher: does a line with ``code`` open to ``caller``, as it should (``opens``)?"""
 
     opens: bool
     code: str
@@ -85,10 +82,7 @@ def as_python(piece: str) -> str:
 
 
 def matcher_faults(pieces: Sequence[Piece]) -> list[Piece]:
-    """Return ``(line, reason)`` for every fault of the matcher; empty if it is safe to use.
-
-    Its grammar comes first, see ``grammar_faults``. Then every probe is evaluated.
-    """
+    """Return ``(line, reason)`` for every fault: of grammar, else of a probe; empty if it is safe."""
     first = pieces[0][0]
     return grammar_faults(pieces) or [(first, reason) for reason in _wrong_answers(_as_one_text(pieces))]
 

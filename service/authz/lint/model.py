@@ -56,18 +56,12 @@ class Entry(NamedTuple):
 
 
 def lint_model(text: str, name: str = "model.conf") -> None:
-    """Check that ``text`` is a model that is safe to use; raises PolicyError with every fault.
-
-    ``name`` is the file name for the messages, which read ``model.conf:12: reason``.
-    """
+    """Check that ``text`` is a safe model; PolicyError with every fault, as ``name:12: reason``."""
     _lint(text, name, matcher_faults)
 
 
 def require_grammar(text: str, name: str = "model.conf") -> None:
-    """Check the same of ``text``, except what its matcher must allow and must never allow.
-
-    For models that nobody serves by, such as one that lacks a row of the matcher. Raises PolicyError.
-    """
+    """Check the same, except what the matcher allows, for models that nobody serves by. PolicyError."""
     _lint(text, name, grammar_faults)
 
 
@@ -84,10 +78,7 @@ def _lint(text: str, name: str, of_matcher: MatcherFaults) -> None:
 
 
 def parsed_model(text: str) -> str:
-    """Return the content of a linted model without comments and layout: ``key = value``, one per line.
-
-    Models that differ only in comments and layout decide alike, and give the same text.
-    """
+    """Return the content of a linted model without comments and layout: ``key = value``, one per line."""
     entries = {entry.key: " ".join(entry.value.split()) for entry in _Reading(text).entries}
     return "".join(f"{key} = {entries[key]}\n" for key in SECTIONS.values())
 

@@ -148,11 +148,7 @@ def digest_of(shared: Lines, bits: Mapping[str, int]) -> str:
 
 
 def lines_digest_of(shared: Lines) -> str:
-    """Return the SHA-256, in hexadecimal, of the shared lines alone, in an order that SQL can make.
-
-    So kept lines of past revisions, whose permission maps are not kept, can be compared with it; see
-    ``history.lines_digest``.
-    """
+    """Return the SHA-256 of the shared lines, in the order of ``history.lines_digest``, as hexadecimal."""
     digest = hashlib.sha256()
     for layer, objects in sorted(shared.by_object.items()):
         for part in in_parts(sorted(objects.items())):
@@ -166,10 +162,7 @@ def lines_digest_of(shared: Lines) -> str:
 
 
 def covered_by(model_text: str) -> Callable[[Collection[str], Sequence[str]], tuple[str, ...]]:
-    """Return what tells which of some codes somebody who holds others may grant, by a linted model.
-
-    ``covered(held, codes)`` asks the enforcer of each of ``codes`` as of one that a Button carries.
-    """
+    """Return ``covered(held, codes)``: which ``codes`` a holder of ``held`` may grant, by a linted model."""
 
     @lru_cache(maxsize=1)
     def policy_of(codes: tuple[str, ...]) -> Policy:

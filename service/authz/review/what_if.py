@@ -12,11 +12,7 @@ from service.kernel.codes import is_code
 def what_if(
     standing: Standing, role_code: str, without: Collection[str] = (), with_: Collection[str] = ()
 ) -> Differences:
-    """Return who would gain and lose what if the role no longer gave ``without``, and gave ``with_``.
-
-    Raises ValidationFailed for an unknown role, a code of ``without`` that the role does not give, and what
-    is no code. A disabled role gives none.
-    """
+    """Return who gains and loses what; ValidationFailed for an unknown role or code."""
     given = standing.codes.get(role_code)
     if given is None:
         raise ValidationFailed(("roleCode", "There is no such role"))
