@@ -15,7 +15,7 @@ from typing import Final
 from service.embedded import EmbeddedError
 from service.embedded.binaries import postgres_program
 from service.operator.errors import LaunchError
-from service.records.database.programs import access_to
+from service.records.database.connection import access_to
 from service.settings import Settings
 
 _VERSION: Final = re.compile(rb"\(PostgreSQL\) ([0-9]+)")

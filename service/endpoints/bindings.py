@@ -9,9 +9,8 @@ from msgspec import Meta
 
 from service.administration import resource_edits
 from service.administration.changes import Changes
-from service.endpoints.record_endpoints import RecordEndpoint, in_force
+from service.endpoints.record_endpoints import RecordEndpoint, in_force, require_shown
 from service.endpoints.resources import RESOURCE
-from service.endpoints.shown_services import require_shown
 from service.errors import NotFound
 from service.records import bindings, menus, resources
 from service.web.messages.context import RequestContext

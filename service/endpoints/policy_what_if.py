@@ -8,9 +8,8 @@ from msgspec import Meta, field
 
 from service.authz.publishing.live import LivePolicy
 from service.authz.review.concurrency import ConcurrencyLimit
-from service.authz.review.impact import Differences, Standing
+from service.authz.review.impact import Differences, Standing, what_if
 from service.authz.review.sources import standing_of
-from service.authz.review.what_if import what_if
 from service.endpoints.policy_who_may import WITHIN
 from service.records.database.transactions import Database
 from service.web.messages.context import RequestContext

@@ -14,9 +14,10 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from service.administration.changes import Match
 from service.administration.unit_of_work import Saved, unconditionally
+from service.authz.engine.rules import SERVICE
 from service.authz.publishing.live import LivePolicy
-from service.endpoints.shown_services import require_shown, shown_services
-from service.errors import Conflict, NotFound, PreconditionFailed, Refusal
+from service.errors import Conflict, NotFound, PermissionDenied, PreconditionFailed, Refusal
+from service.kernel.services import PORTCULLIS
 from service.kernel.write import Write
 from service.records.database.transactions import Connection, Database
 from service.records.logs.operation_events import DeclaredKind
@@ -248,3 +249,18 @@ class RecordKind:
         responder.__annotations__ = {"context": RequestContext, **takes, "return": answer}
         operation_metadata.named(name)(responder)
         return operation_metadata.needs(*codes)(responder)
+
+
+def shown_services(context: RequestContext, live: LivePolicy) -> tuple[str, ...]:
+    """Return the services whose resources the caller may list, by the policy that admitted the request."""
+    policy = context.policy or live.current
+    names = (PORTCULLIS, *policy.other_services)
+    return tuple(name for name in names if policy.decide(SERVICE, f"{name} list", context.user).allowed)
+
+
+def require_shown(context: RequestContext, live: LivePolicy, service: str) -> None:
+    """Return when the caller may see resources of ``service``; PermissionDenied else."""
+    context.policy = context.policy or live.current
+    decision = context.decide(SERVICE, f"{service} list")
+    if not decision.allowed:
+        raise PermissionDenied(f"You may not see the resources of {service}", decision)

@@ -25,6 +25,9 @@ MALLOC: Final[Mapping[str, str]] = {
 
 
 def use_huge_pages(*, enabled: bool) -> None:
-    """Let this process and its future children have huge pages, or not (prctl(2), Linux only)."""
+    """Let this process and the children that it forks from now on have huge pages, or not (prctl(2)).
+
+    Does nothing elsewhere than on Linux.
+    """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_THP_DISABLE, int(not enabled), 0, 0, 0)

@@ -22,7 +22,7 @@ from service.server.listening import listener
 from service.server.preparation import Preparation
 from service.server.prepared import banner
 from service.server.shares import raise_file_limit
-from service.server.stop_times import longest_stop, with_stop_grace
+from service.server.stop_order import longest_stop, with_stop_grace
 from service.server.supervisor import Supervisor
 from service.web.observability.log_format import configure_logging
 

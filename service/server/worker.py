@@ -18,8 +18,7 @@ from service.server.http import HttpProtocol
 from service.server.parent import end_with_parent
 from service.server.shares import Share
 from service.server.signs import Signs
-from service.server.stop_order import StopOrder
-from service.server.stop_times import DRAIN
+from service.server.stop_order import DRAIN, StopOrder
 from service.server.worker_server import WorkerServer
 from service.settings import Settings
 from service.web.observability.log_format import configure_logging

@@ -18,9 +18,8 @@ from service.authz.publishing.derive import derive
 from service.authz.publishing.shipped import Shipped
 from service.authz.review.access import open_requests, request_path, what, who
 from service.authz.review.explain import explain
-from service.authz.review.impact import Standing
+from service.authz.review.impact import Standing, what_if
 from service.authz.review.matrix import Matrix, as_csv, as_html
-from service.authz.review.what_if import what_if
 from service.endpoints.policy_who_may import openings_answer
 from service.errors import BadRequest, ValidationFailed
 from service.kernel.codes import HeldCodes

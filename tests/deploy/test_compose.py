@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from service import __version__
-from service.server.stop_times import DRAIN, GRACE, STOP_MARGIN
+from service.server.stop_order import DRAIN, GRACE, STOP_MARGIN
 from service.settings import load
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"

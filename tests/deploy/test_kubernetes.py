@@ -13,7 +13,7 @@ import yaml
 
 from service import __version__
 from service.diagnosis.store_checks import connections_of
-from service.server.stop_times import longest_stop, with_stop_grace
+from service.server.stop_order import longest_stop, with_stop_grace
 from service.settings import Settings, load
 
 KUBERNETES = Path(__file__).resolve().parents[2] / "deploy" / "kubernetes"

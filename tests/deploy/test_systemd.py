@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from service.server.stop_times import DRAIN, GRACE, STOP_MARGIN
+from service.server.stop_order import DRAIN, GRACE, STOP_MARGIN
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
 SYSTEMD = DEPLOY / "systemd"

@@ -22,7 +22,7 @@ from service.server.http import HttpProtocol, WorkerState
 from service.server.http.deadlines import Deadlines, Limits, Overdue, Phase
 from service.server.shared_numbers import SharedNumbers
 from service.server.shares import CLOSED, Share
-from service.server.stop_times import GRACE, with_stop_grace
+from service.server.stop_order import GRACE, with_stop_grace
 from service.settings import Database, Redis, Server, Settings
 from tests.support.running import ROOT
 from tests.support.waiting import eventually_here

@@ -10,6 +10,7 @@ import psycopg
 from psycopg import waiting
 from psycopg.abc import PQGen
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.pq import Conninfo
 
 from service.kernel.metrics import Durations
 from service.kernel.operator_error import OperatorError
@@ -106,3 +107,23 @@ class Usage(NamedTuple):
 
     pool: PoolState
     calls: Durations
+
+
+class Access(NamedTuple):
+    """A connection string without secrets for ``--dbname``, and the variables of libpq with all the rest."""
+
+    connection: str
+    variables: dict[str, str]
+
+
+def access_to(url: str) -> Access:
+    """Return how a program reaches ``url``; the password goes into a variable. ValueError as ``conninfo``."""
+    variables, arguments = {}, {}
+    for option in Conninfo.parse(conninfo(url).encode()):
+        if option.val is None:
+            continue
+        if option.envvar is not None:
+            variables[option.envvar.decode()] = option.val.decode()
+        else:
+            arguments[option.keyword.decode()] = option.val.decode()
+    return Access(make_conninfo("", **arguments), variables)

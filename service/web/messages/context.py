@@ -155,6 +155,16 @@ class RequestContext:
         else:
             self.headers.append((header.encode("ascii"), sent))
 
+    def tell_location(self, operation: Operation, arguments: Mapping[str, Any], made: Any) -> None:
+        """Say where ``made`` is, the answer of ``operation`` to a request with ``arguments``.
+
+        The last field of the template in ``@created`` is its ``id``, the others are arguments
+        (RFC 9110 §15.3.2).
+        """
+        if template := operation.metadata.location:
+            above, _, _ = template.rpartition("{")
+            self.respond_header("Location", f"{above.format(**arguments)}{made.id}")
+
 
 def _request_id(headers: list[tuple[bytes, bytes]]) -> str:
     for name, value in headers:

@@ -12,7 +12,6 @@ from service.administration.idempotent_writes import IdempotentWrites
 from service.errors import BadRequest
 from service.kernel.write import AnsweredBeforeError
 from service.records.idempotent_answers import KeyScope, SentAnswer, hash_of
-from service.web.messages.change_answers import tell_location
 from service.web.messages.context import RequestContext
 from service.web.messages.description import Operation
 from service.web.messages.operation_metadata import MetadataError
@@ -57,7 +56,7 @@ def with_keys(operation: Operation, run: Run, writes: IdempotentWrites | None) -
             context.headers = []
             try:
                 made = make(context, saved)
-                tell_location(context, operation, arguments, made)
+                context.tell_location(operation, arguments, made)
                 data = json_text(made)
                 kept = {name.decode(): value.decode() for name, value in context.headers if name in _KEPT}
             finally:

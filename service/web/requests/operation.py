@@ -13,7 +13,6 @@ from service.web.content.ranges import is_known
 from service.web.content.streams import Sending, Stream
 from service.web.content.tables import Table, TableBody
 from service.web.messages.bodies import MAX_BODY, MAX_PUBLIC_BODY, JsonBody, ProtocolBody
-from service.web.messages.change_answers import tell_location
 from service.web.messages.context import RequestContext
 from service.web.messages.description import Operation
 from service.web.messages.dry_run import DryRunAnswer, ImpactOf, dry_answer
@@ -111,7 +110,7 @@ def _run_of(operation: Operation, function: Function, impact_of: ImpactOf | None
 def _plain(operation: Operation, function: Function) -> Run:
     async def run(context: RequestContext, arguments: dict[str, Any]) -> tuple[Any, int]:
         result = await function(context, **arguments)
-        tell_location(context, operation, arguments, result)
+        context.tell_location(operation, arguments, result)
         return result, operation.status
 
     return run

@@ -19,7 +19,10 @@ class TraceParent(NamedTuple):
 
 
 def trace_parent(headers: list[tuple[bytes, bytes]]) -> TraceParent | None:
-    """Return what the headers say (§3.2.2.1, §4.3); None if missing, repeated or malformed."""
+    """Return what the headers of a request say; None if it is missing, repeated or malformed.
+
+    A later version may have more members, which are ignored; version 00 has none (§3.2.2.1, §4.3).
+    """
     sent = [value for name, value in headers if name == b"traceparent"]
     if len(sent) != 1 or len(sent[0]) > _LONGEST or (read := _FORM.fullmatch(sent[0])) is None:
         return None
