@@ -42,9 +42,8 @@ def diagnose(
             try:
                 settings = stack.enter_context(reachable(settings))
             except (EmbeddedError, SettingsError) as wrong:
-                findings.append(
-                    ("embedded-stores", fault(_in_one_line(wrong), "see the logs in server.data"))
-                )
+                reason = " ".join(str(wrong).split())
+                findings.append(("embedded-stores", fault(reason, "see the logs in server.data")))
         else:
             findings.append(("embedded-stores", unknown("none was made yet: the first start makes them")))
         routes = partial(known_routes, settings.policy)
@@ -64,10 +63,6 @@ def _publicly(url: str, settings: Settings) -> Findings:
     from service.diagnosis.public import ask_publicly
 
     return ask_publicly(url, settings.server.metrics_token)
-
-
-def _in_one_line(error: Exception) -> str:
-    return " ".join(str(error).split())
 
 
 def status_of(findings: Findings, *, strict: bool) -> int:

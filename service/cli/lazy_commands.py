@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple
 
 from service.installation import check_installation
 
@@ -26,18 +26,12 @@ class Family(NamedTuple):
     commands: tuple[Command, ...]
 
 
-class CommandModule(Protocol):
-    """What the module of a command provides."""
-
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Add the options and arguments of the command."""
-
-    def run(self, options: argparse.Namespace, environ: Any) -> int | None:
-        """Run the command; return the exit status, None for 0."""
-
-
 class CommandParser(argparse.ArgumentParser):
-    """Parses the arguments of one command; its module is imported when there is something to parse."""
+    """Parses the arguments of one command; its module is imported when there is something to parse.
+
+    The module has ``add_arguments(parser)``, and ``run(options, environ)``, which returns the exit status or
+    None for 0.
+    """
 
     def __init__(self, *args: Any, module: str = "", **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -55,7 +49,7 @@ class CommandParser(argparse.ArgumentParser):
         """
         if self._module:
             check_installation()
-            command = cast("CommandModule", import_module(self._module))
+            command = import_module(self._module)
             self._module = ""
             command.add_arguments(self)
             self.set_defaults(run=command.run)

@@ -87,23 +87,8 @@ def _moment(time: datetime | None) -> Moment | None:
     return None if time is None else moment(time)
 
 
-class Jobs:
-    """``/api/jobs``."""
-
-    def __init__(self, database: Database, scheduler: Scheduler) -> None:
-        self._database = database
-        self._scheduler = scheduler
-
-    @needs("system:job:list")
-    @named("listJobs")
-    async def on_get(self, context: RequestContext) -> JobStates:
-        """List what the service does by itself, with the last runs."""
-        async with self._database.transaction() as connection:
-            return JobStates(items=await states(connection, self._scheduler.jobs))
-
-
-class OneJob:
-    """The base of what acts on one job."""
+class JobEndpoint:
+    """The base of the endpoints of jobs."""
 
     def __init__(self, database: Database, scheduler: Scheduler) -> None:
         self._database = database
@@ -116,7 +101,18 @@ class OneJob:
         return matches[0]
 
 
-class RunOfJob(OneJob):
+class Jobs(JobEndpoint):
+    """``/api/jobs``."""
+
+    @needs("system:job:list")
+    @named("listJobs")
+    async def on_get(self, context: RequestContext) -> JobStates:
+        """List what the service does by itself, with the last runs."""
+        async with self._database.transaction() as connection:
+            return JobStates(items=await states(connection, self._scheduler.jobs))
+
+
+class RunOfJob(JobEndpoint):
     """``/api/jobs/{name}/run``."""
 
     @needs("system:job:run")
@@ -144,7 +140,7 @@ class Pause(Schema):
     paused: bool
 
 
-class PausedJob(OneJob):
+class PausedJob(JobEndpoint):
     """``/api/jobs/{name}/paused``."""
 
     @needs("system:job:update")

@@ -21,12 +21,16 @@ class Ended(Schema):
     ended: Annotated[int, Meta(ge=0, examples=[2])]
 
 
-class Logout:
-    """``/api/auth/logout``."""
+class _SessionEnd:
+    """The base of what ends own sessions, and may end that of the cookies."""
 
     def __init__(self, sessions: authn.Sessions, cookies: Cookies) -> None:
         self._sessions = sessions
         self._cookies = cookies
+
+
+class Logout(_SessionEnd):
+    """``/api/auth/logout``."""
 
     @login
     @logged("auth", "logout", "LOGOUT")
@@ -38,12 +42,8 @@ class Logout:
         self._cookies.clear(context)
 
 
-class LogoutAll:
+class LogoutAll(_SessionEnd):
     """``/api/auth/logout/all``."""
-
-    def __init__(self, sessions: authn.Sessions, cookies: Cookies) -> None:
-        self._sessions = sessions
-        self._cookies = cookies
 
     @login
     @logged("auth", "logout everywhere", "LOGOUT")
@@ -82,12 +82,8 @@ class Sessions:
         return [Session.of(session) for session in await self._sessions.own(context.user)]
 
 
-class SessionOnDevice:
+class SessionOnDevice(_SessionEnd):
     """``/api/auth/sessions/{device}``."""
-
-    def __init__(self, sessions: authn.Sessions, cookies: Cookies) -> None:
-        self._sessions = sessions
-        self._cookies = cookies
 
     @login
     @logged("auth", "end a session", "LOGOUT")

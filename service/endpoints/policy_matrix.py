@@ -6,14 +6,11 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from service.authz.publishing.live import LivePolicy
-from service.authz.review.concurrency import ConcurrencyLimit
 from service.authz.review.impact import Standing
 from service.authz.review.matrix import Matrix
 from service.authz.review.sources import standing_of
 from service.endpoints.policy_layers import Name, RoleCode
-from service.endpoints.policy_who_may import WITHIN
-from service.records.database.transactions import Database
+from service.endpoints.policy_who_may import WITHIN, PolicyQuestion
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import named, needs
 from service.web.messages.schema import Page, PageQuery, Schema
@@ -68,13 +65,8 @@ def matrix_answer(standing: Standing, query: MatrixQuery) -> Page[MatrixRequest]
     return Page(items=items, page=query.page, size=query.size, total=len(requests))
 
 
-class RoleMatrix:
+class RoleMatrix(PolicyQuestion):
     """``/api/policy/matrix``."""
-
-    def __init__(self, database: Database, live: LivePolicy, concurrency: ConcurrencyLimit) -> None:
-        self._database = database
-        self._live = live
-        self._concurrency = concurrency
 
     @needs("system:policy:read")
     @named("getRoleMatrix")

@@ -6,12 +6,9 @@ from typing import Annotated
 
 from msgspec import Meta, field
 
-from service.authz.publishing.live import LivePolicy
-from service.authz.review.concurrency import ConcurrencyLimit
 from service.authz.review.impact import Differences, Standing, what_if
 from service.authz.review.sources import standing_of
-from service.endpoints.policy_who_may import WITHIN
-from service.records.database.transactions import Database
+from service.endpoints.policy_who_may import WITHIN, PolicyQuestion
 from service.web.messages.context import RequestContext
 from service.web.messages.dry_run import AccessChange
 from service.web.messages.operation_metadata import example_parameters, named, needs
@@ -49,13 +46,8 @@ def _codes(text: str) -> list[str]:
     return [code for code in text.split(",") if code]
 
 
-class WhatIf:
+class WhatIf(PolicyQuestion):
     """``/api/policy/what-if``."""
-
-    def __init__(self, database: Database, live: LivePolicy, concurrency: ConcurrencyLimit) -> None:
-        self._database = database
-        self._live = live
-        self._concurrency = concurrency
 
     @needs("system:policy:read")
     @example_parameters(without="system:user:list")

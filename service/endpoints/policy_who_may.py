@@ -138,13 +138,17 @@ def _passing(role: access.PassingRole) -> PassingRole:
     return PassingRole(role.role_code, role.users, resource, endpoint)
 
 
-class WhoMay:
-    """``/api/policy/who``."""
+class PolicyQuestion:
+    """The base of what asks about the policy in force and the stored roles, a few questions at a time."""
 
     def __init__(self, database: Database, live: LivePolicy, concurrency: ConcurrencyLimit) -> None:
         self._database = database
         self._live = live
         self._concurrency = concurrency
+
+
+class WhoMay(PolicyQuestion):
+    """``/api/policy/who``."""
 
     @needs("system:policy:read")
     @example_parameters(method="GET")
@@ -167,13 +171,8 @@ class PassingUser(Schema):
     roles: list[RoleCode]
 
 
-class WhoUsers:
+class WhoUsers(PolicyQuestion):
     """``/api/policy/who/users``."""
-
-    def __init__(self, database: Database, live: LivePolicy, concurrency: ConcurrencyLimit) -> None:
-        self._database = database
-        self._live = live
-        self._concurrency = concurrency
 
     @needs("system:policy:read")
     @example_parameters(method="GET")
@@ -277,13 +276,8 @@ def _passed(entry: Access, policy: Policy, asking: Subject) -> Passed:
     return Passed(kind=entry.kind, object=entry.object, **by_layer)
 
 
-class WhatMay:
+class WhatMay(PolicyQuestion):
     """``/api/policy/what``."""
-
-    def __init__(self, database: Database, live: LivePolicy, concurrency: ConcurrencyLimit) -> None:
-        self._database = database
-        self._live = live
-        self._concurrency = concurrency
 
     @needs("system:policy:read")
     @example_parameters(role_code="auditor")

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
-from sqlalchemy import Connection, Table, exists, func, insert, literal, or_, select
+from sqlalchemy import Connection, exists, func, insert, literal, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.kernel.extension import Extension
 from service.kernel.names import name_key
-from service.kernel.permission_catalogue import CATALOGUE, Page
+from service.kernel.permission_catalogue import CATALOGUE
 from service.records.account_writes import WRITER
 from service.records.schema import menu, role, role_menu, user, user_role
-from service.records.seed_catalogue import ROOT, bring
+from service.records.seed_catalogue import ROOT, bring, insert_row
 from service.records.seed_data import ADMINISTRATOR, ADMINISTRATOR_ROLE, ROLES, SeedRole
 
 
@@ -27,16 +26,11 @@ def seed(
     connection: Connection, administrator_hash: Callable[[], str], extensions: Sequence[Extension] = ()
 ) -> None:
     """Write menus, roles, resources and the first administrator; the caller holds the migration lock."""
-    bring(connection, _nobody_yet, extensions)
+    bring(connection, lambda _held, _codes: (), extensions)  # no role is there that could cover a code
     roles = {granted.code: _role(connection, granted) for granted in ROLES}
     values = WRITER.new(ADMINISTRATOR, password_hash=administrator_hash())
-    administrator = _insert(connection, user, **values)
+    administrator = insert_row(connection, user, **values)
     connection.execute(insert(user_role).values(user_id=administrator, role_id=roles[ADMINISTRATOR_ROLE]))
-
-
-def _nobody_yet(_held: Collection[str], _codes: Sequence[str]) -> tuple[str, ...]:
-    """A new database has no role that could cover a code."""
-    return ()
 
 
 async def is_seeded(connection: AsyncConnection) -> bool:
@@ -50,7 +44,7 @@ async def is_seeded(connection: AsyncConnection) -> bool:
 
 def _role(connection: Connection, granted: SeedRole) -> int:
     """Write a role with its Buttons and the Menus above them, or all Menus if it sees every page."""
-    role_id = _insert(
+    role_id = insert_row(
         connection,
         role,
         role_code=granted.code,
@@ -58,19 +52,13 @@ def _role(connection: Connection, granted: SeedRole) -> int:
         role_name_key=name_key(granted.name),
         description=granted.description,
     )
-    pages = {page.name for page in CATALOGUE if granted.every_page or _gives(granted, page)}
+    pages = {
+        page.name
+        for page in CATALOGUE
+        if granted.every_page or any(permission.code in granted.codes for permission in page.permissions)
+    }
     shown = pages | {ROOT} if pages else pages
     given = or_(menu.c.auth_mark.in_(granted.codes), (menu.c.menu_type == "Menu") & menu.c.name.in_(shown))
     rows = select(literal(role_id), menu.c.id).where(given).order_by(menu.c.id)
     connection.execute(insert(role_menu).from_select(["role_id", "menu_id"], rows))
     return role_id
-
-
-def _gives(granted: SeedRole, page: Page) -> bool:
-    return any(permission.code in granted.codes for permission in page.permissions)
-
-
-def _insert(connection: Connection, table: Table, **values: Any) -> int:
-    written = insert(table).values(**values, updated_by=None).returning(table.c.id)
-    made: int = connection.execute(written).scalar_one()
-    return made

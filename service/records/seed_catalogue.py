@@ -212,7 +212,7 @@ def _bring_buttons(
     for code in codes:
         parent, sort = places[code]
         button = {"parent_id": parent, "title": titles[code], "auth_mark": code, "sort": sort}
-        _insert(connection, menu, menu_type="Button", **button)
+        insert_row(connection, menu, menu_type="Button", **button)
 
 
 def _bring_resources(connection: Connection, brought: Collection[str], extensions: Extensions) -> None:
@@ -228,16 +228,17 @@ def _bring_resources(connection: Connection, brought: Collection[str], extension
             "resource_name": seed_resource.name,
             "method": seed_resource.method,
         }
-        resource_id = _insert(connection, resource, **values, path=seed_resource.path)
+        resource_id = insert_row(connection, resource, **values, path=seed_resource.path)
         rows = [{"resource_id": resource_id, "menu_id": menu_id} for menu_id in bound]
         _join(connection, action_resource, rows)
 
 
 def _menu(connection: Connection, parent: int | None, **values: Any) -> int:
-    return _insert(connection, menu, parent_id=parent, menu_type="Menu", bit_position=null(), **values)
+    return insert_row(connection, menu, parent_id=parent, menu_type="Menu", bit_position=null(), **values)
 
 
-def _insert(connection: Connection, table: Table, **values: Any) -> int:
+def insert_row(connection: Connection, table: Table, **values: Any) -> int:
+    """Write a row that nobody has edited, and return its id."""
     written = insert(table).values(**values, updated_by=None).returning(table.c.id)
     made: int = connection.execute(written).scalar_one()
     return made
