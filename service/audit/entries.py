@@ -48,8 +48,8 @@ def encode(event: Event) -> bytes:
     return _encode(well_formed(event))
 
 
-def well_formed(event: Event, *, longest: int | None = None) -> Event:
-    """Return ``event`` with storable texts, each of at most ``longest`` characters, if given."""
+def well_formed(event: Event) -> Event:
+    """Return ``event`` with texts that can be stored, none longer than its field may be."""
     changes: dict[str, Any] = {}
     for name, value in asdict(event).items():
         if name in _JSON_FIELDS:
@@ -57,7 +57,7 @@ def well_formed(event: Event, *, longest: int | None = None) -> Event:
         elif isinstance(value, tuple):
             changes[name] = tuple(_text(target, LONGEST_TARGET) for target in value)
         elif isinstance(value, str):
-            changes[name] = _text(value, longest or LONGER.get(name, LONGEST))
+            changes[name] = _text(value, LONGER.get(name, LONGEST))
     return replace(event, **changes)
 
 

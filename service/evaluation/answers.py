@@ -40,8 +40,8 @@ class Answer(Struct, frozen=True):
 class Answers:
     """Asks the enforcer."""
 
-    def __init__(self, templates: Templates | None = None) -> None:
-        self._templates = templates or Templates()
+    def __init__(self) -> None:
+        self._templates = Templates()
 
     def of(self, policy: Policy, question: Question, held: HeldCodes | None) -> Answer:
         """Return the answer about a holder of ``held``, None for nobody; all requests have to pass."""

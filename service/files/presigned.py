@@ -36,17 +36,16 @@ class PresignedUrls:
         host = _host(parts)
         time = f"{at or now():%Y%m%dT%H%M%SZ}"
         scope = f"{time[:8]}/{settings.region}/s3/aws4_request"
-        query = _canonical(
-            {
-                "X-Amz-Algorithm": _ALGORITHM,
-                "X-Amz-Credential": f"{settings.access_key}/{scope}",
-                "X-Amz-Date": time,
-                "X-Amz-Expires": str(settings.presigned_life),
-                "X-Amz-SignedHeaders": "host",
-                "response-content-disposition": disposition,
-                "response-content-type": _SAVED,
-            }
-        )
+        parameters = {
+            "X-Amz-Algorithm": _ALGORITHM,
+            "X-Amz-Credential": f"{settings.access_key}/{scope}",
+            "X-Amz-Date": time,
+            "X-Amz-Expires": str(settings.presigned_life),
+            "X-Amz-SignedHeaders": "host",
+            "response-content-disposition": disposition,
+            "response-content-type": _SAVED,
+        }
+        query = "&".join(f"{name}={quote(value, safe='')}" for name, value in parameters.items())
         request = f"GET\n{path}\n{query}\nhost:{host}\n\nhost\nUNSIGNED-PAYLOAD"
         digest = hashlib.sha256(request.encode()).hexdigest()
         signature = self._sign(f"{_ALGORITHM}\n{time}\n{scope}\n{digest}", time[:8])
@@ -72,7 +71,3 @@ def _host(parts: SplitResult) -> str:
     """Return the host as clients send it, and as it must be signed: without a default port."""
     usual = {"http": ":80", "https": ":443"}[parts.scheme]
     return parts.netloc.removesuffix(usual)
-
-
-def _canonical(parameters: dict[str, str]) -> str:
-    return "&".join(f"{quote(name, safe='')}={quote(value, safe='')}" for name, value in parameters.items())

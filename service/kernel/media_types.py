@@ -40,8 +40,8 @@ def kinds_of(head: bytes) -> list[Kind]:
     return signed or fitting
 
 
-def _starts(*signatures: bytes, at: int = 0) -> Callable[[bytes], bool]:
-    return lambda head: head.startswith(signatures, at)
+def _starts(*signatures: bytes) -> Callable[[bytes], bool]:
+    return lambda head: head.startswith(signatures)
 
 
 def _riff(form: bytes) -> Callable[[bytes], bool]:

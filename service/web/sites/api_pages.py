@@ -36,18 +36,15 @@ class Shown:
     It is made at the first request: starts do not wait for it, and workers that are not asked do not hold it.
     """
 
-    def __init__(
-        self, make: Callable[[], bytes], media_type: str, policy: str = CONTENT_SECURITY_POLICY
-    ) -> None:
+    def __init__(self, make: Callable[[], bytes], media_type: str) -> None:
         self._make = make
         self._media_type = media_type
-        self._policy = policy
         self._document: Document | None = None
         self._making = asyncio.Lock()
 
     async def on_get(self, context: RequestContext) -> Document:
         """Read the document."""
-        context.respond_header("Content-Security-Policy", self._policy)
+        context.respond_header("Content-Security-Policy", CONTENT_SECURITY_POLICY)
         async with self._making:
             if self._document is None:
                 self._document = Document(await asyncio.to_thread(self._make), self._media_type)
