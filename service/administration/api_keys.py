@@ -81,7 +81,9 @@ class ApiKeys:
                 seconds=expires_in,
                 created_by=caller.user_id,
             )
-        change_log.saved(field_changes(_key_target(stored), {}, _fields(stored)))
+            changes = field_changes(_key_target(stored), {}, _fields(stored))
+            change_log.saving(changes)
+        change_log.saved(changes)
         return MadeKey(stored, str(ApiKey(stored.id, secret)))
 
     async def of_account(self, user_id: int) -> Sequence[StoredKey]:
@@ -100,7 +102,9 @@ class ApiKeys:
                 raise NotFound("The account has no such API key")
             # Ends the epoch of the account: before the commit, and again after it.
             await self._revocations.mark_first([user_id])
-        change_log.saved(field_changes(_key_target(gone), _fields(gone), {}))
+            changes = field_changes(_key_target(gone), _fields(gone), {})
+            change_log.saving(changes)
+        change_log.saved(changes)
         await self._revocations.mark(user_id)
 
 

@@ -6,7 +6,7 @@ A record is named as a reader knows it: ``role:auditor``, ``user:alice``, ``reso
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from service.kernel.change_record import ChangeRecord, FieldChange, field_changes
@@ -36,6 +36,15 @@ def saved(changes: Collection[FieldChange], *targets: str) -> None:
         record.concern(change.target for change in changes)
         record.concern(targets)
         record.changes += changes
+
+
+def saving(changes: Sequence[FieldChange], *targets: str) -> None:
+    """Say just before the commit what ``saved`` is told after it.
+
+    So that the change is not without a trace if this process is killed in between.
+    """
+    if (record := _record()) is not None:
+        record.save(changes, targets)
 
 
 def role_target(role_code: str) -> str:

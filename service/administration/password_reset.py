@@ -7,6 +7,7 @@ from service.administration.delegation import Delegation
 from service.authn.password_change import PasswordChange
 from service.kernel.identity import Caller
 from service.kernel.target import Target
+from service.records import accounts
 from service.records.database.transactions import Connection
 
 
@@ -27,7 +28,9 @@ class PasswordReset:
 
         async def authorize(connection: Connection) -> Target:
             check = await self._delegation.check(connection, caller)
-            return await check.target(connection, user_id, "set-password")
+            target = await check.target(connection, user_id, "set-password")
+            if (user := await accounts.standing_of(connection, user_id)) is not None:
+                change_log.concerns(change_log.user_target(user.user_name))
+            return target
 
-        user_name = await self._passwords.reset(new, authorize)
-        change_log.concerns(change_log.user_target(user_name))
+        await self._passwords.reset(new, authorize)

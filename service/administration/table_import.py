@@ -99,6 +99,7 @@ class TableImport(ABC, Generic[Prepared, Changed]):
                     work.faults.require_none()
                     work.done.sort(key=attrgetter("row"))
                 _undo_if(dry_run=dry_run)
+                change_log.saving(work.changes)
                 affected = await self._affected(connection, changed)
                 await self._revocations.mark_first(affected)
         except _DryRunEnded:

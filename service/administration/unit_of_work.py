@@ -121,6 +121,7 @@ class RightsUnits:
         """Mark the users of ``unit`` before its commit; a dry run is told who they are."""
         affected = sorted(unit.refreshing | unit.leaving)
         if unit.write.dry_run is None:
+            change_log.saving(unit.changes, *unit.targets)
             await self._revocations.mark_first(affected)
         else:
             unit.write.dry_run.refresh(affected)

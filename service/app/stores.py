@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from service.audit.intents import save_intent
 from service.audit.journal import LOG_CONNECTIONS, WITHIN
 from service.files.object_store import ObjectStore, object_store
 from service.keyspace import ClockWatch, SessionStore
 from service.records.database.replica import FreshSnapshots
-from service.records.database.transactions import Database
+from service.records.database.transactions import BeforeCommit, Database
 from service.records.logs.reader import LogReader
 from service.settings import Database as DatabaseSettings
 from service.settings import Settings
@@ -39,6 +40,7 @@ def make(settings: Settings) -> Stores:
         settings.database.pool_size,
         settings.database.timeout,
         traced=bool(settings.tracing.endpoint),
+        before_commit=save_intent,
     )
     sessions = SessionStore(settings.redis, auth)
     snapshots = FreshSnapshots(database, _replica(settings.database, readers))
@@ -53,7 +55,14 @@ def make(settings: Settings) -> Stores:
     )
 
 
-def pool(settings: DatabaseSettings, size: int, timeout: float, *, traced: bool = False) -> Database:
+def pool(
+    settings: DatabaseSettings,
+    size: int,
+    timeout: float,
+    *,
+    traced: bool = False,
+    before_commit: BeforeCommit | None = None,
+) -> Database:
     """Return a database with ``size`` connections of its own; ``timeout`` in seconds."""
     return Database(
         settings.url,
@@ -61,6 +70,7 @@ def pool(settings: DatabaseSettings, size: int, timeout: float, *, traced: bool 
         timeout=timeout,
         pooled=bool(settings.direct_url),
         traced=traced,
+        before_commit=before_commit,
     )
 
 

@@ -14,6 +14,7 @@ from service.audit.chain.form import Chain
 from service.audit.chain.maintenance import Upkeep, retention
 from service.audit.chain.writer import Writing
 from service.audit.collector import Collector
+from service.audit.intents import OVERDUE, Recovery
 from service.audit.refused_reads import RefusedReads
 from service.audit.sender import Sender
 from service.audit.stream_consumer import CLAIM_AFTER, Writer
@@ -51,6 +52,7 @@ class Journal:
         worker: str,
         *,
         claim_after: float = CLAIM_AFTER,
+        recover_after: float = OVERDUE,
         hold_days: int = 0,
     ) -> None:
         self._database = database
@@ -66,11 +68,12 @@ class Journal:
         self._writer = Writer(
             stream, writing, worker, self.collector.counts, sent=self._sender.sent, claim_after=claim_after
         )
+        self._recovery = Recovery(database, stream, writing, after=recover_after)
         self._upkeep = Upkeep(database, chain, retention(settings), hold_days=hold_days)
 
     async def start(self) -> None:
         """Start the background tasks."""
-        work = (self._sender.run(), self._write(), self._upkeep.begin())
+        work = (self._sender.run(), self._write(), self._upkeep.begin(), self._recover())
         self._tasks = [asyncio.create_task(coroutine) for coroutine in work]
 
     async def finish(self) -> None:
@@ -115,6 +118,10 @@ class Journal:
     async def _write(self) -> None:
         await self._upkeep.tried.wait()
         await self._writer.run()
+
+    async def _recover(self) -> None:
+        await self._upkeep.tried.wait()
+        await self._recovery.run()
 
     async def _write_directly(self) -> None:
         while bundle := self.collector.bundle():

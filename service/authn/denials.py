@@ -38,7 +38,7 @@ class Denials:
                 return ended
 
     async def _denial_of(self, user_id: int) -> Denial | None:
-        async with self._database.transaction() as connection:
+        async with self._database.transaction(is_step=True) as connection:
             return await bans.denial_of(connection, user_id)
 
     async def _tell(self, login_id: str, denial: Denial | None, *, all_bans: bool) -> int:

@@ -82,13 +82,13 @@ class Uploads:
         installation that this one was restored from stays.
         """
         with suppress(Unavailable):
-            async with self._database.transaction() as connection:
+            async with self._database.transaction(is_step=True) as connection:
                 deletion = await orphans.may_delete(connection, key)
             if deletion.kept:
                 return
             if deletion.own:
                 await self._objects.delete(key)
-            async with self._database.transaction() as connection:
+            async with self._database.transaction(is_step=True) as connection:
                 await uploads.forget(connection, file_id)
 
     async def _reserve(self, offer: Offer, head: bytes, content_type: str) -> Reservation:
@@ -97,7 +97,7 @@ class Uploads:
         self.refuse_length(least)
         most = limits.max_bytes if offer.most is None else min(limits.max_bytes, offer.most)
         quota = Quota(limits.user_bytes, limits.user_files)
-        async with self._database.transaction() as connection:
+        async with self._database.transaction(is_step=True) as connection:
             return await uploads.reserve(
                 connection, offer.owner_id, offer.name, content_type, least=least, most=most, quota=quota
             )
@@ -135,12 +135,12 @@ class Uploads:
         return clearing
 
     async def _renew(self, file_id: int) -> bool:
-        async with self._database.transaction() as connection:
+        async with self._database.transaction(is_step=True) as connection:
             return await uploads.renew(connection, file_id)
 
     async def _give_up(self, reserved: Reservation) -> None:
         try:
-            async with self._database.transaction() as connection:
+            async with self._database.transaction(is_step=True) as connection:
                 await uploads.discard(connection, reserved.file_id)
         except Unavailable:
             # It may even have been settled: only files known to be discarded may be deleted.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any, Final
+from uuid import UUID
 
 from msgspec import Struct
 
@@ -33,11 +35,29 @@ class ChangeRecord:
         self._targets: dict[str, None] = {}
         self.changes: list[FieldChange] = []
         """What was saved, in order."""
+        self._saving: tuple[Sequence[FieldChange], Sequence[str]] = (), ()
+        self.entry: tuple[UUID, datetime] | None = None
+        """The id and the time of the entry of the request, once something was about to be saved."""
+        self.intent: tuple[tuple[str, ...], int] | None = None
+        """The targets, and the number of changes, of the intent that is saved."""
 
     @property
     def targets(self) -> tuple[str, ...]:
         """The records, such as ``role:auditor``, in the order in which they were named."""
         return tuple(self._targets)
+
+    def save(self, changes: Sequence[FieldChange], targets: Sequence[str]) -> None:
+        """Take what the transaction saves that is about to be committed, and what that is about besides."""
+        self._saving = changes, targets
+
+    def with_saving(self) -> tuple[tuple[str, ...], list[FieldChange]]:
+        """Return the targets and changes as they are once the transaction is committed.
+
+        Once: what is not committed is not part of the next transaction of the request.
+        """
+        (changes, targets), self._saving = self._saving, ((), ())
+        named = dict.fromkeys((*self._targets, *(change.target for change in changes), *targets))
+        return tuple(named)[:MOST_TARGETS], [*self.changes, *changes]
 
     def concern(self, targets: Iterable[str]) -> None:
         """Add records that the request is about, ``MOST_TARGETS`` in all."""

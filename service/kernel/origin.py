@@ -5,6 +5,8 @@ from __future__ import annotations
 from contextvars import ContextVar
 from typing import Final, Protocol
 
+from msgspec import Struct
+
 from service.kernel.change_record import ChangeRecord
 from service.kernel.delegated import Delegated
 from service.kernel.span import Span
@@ -22,6 +24,12 @@ class Origin(Protocol):
     """What the request changes; None if nothing has been recorded yet."""
     delegated: Delegated | None
     """What was asked about the rights of the caller, beyond the admission of the request."""
+
+    def entry(self) -> Struct | None:
+        """Return the entry of the operation log as things stand, without what was sent.
+
+        None if the operation is not logged, and once the request has its entry.
+        """
 
     @property
     def acting(self) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -18,8 +18,8 @@ from service.kernel.cooperative_yield import CooperativeYield
 from service.kernel.restore_epoch import FIRST
 from service.keyspace import KeptHead
 from service.records import restore_epochs
-from service.records.database.transactions import Database
-from service.records.logs import inserts
+from service.records.database.transactions import Connection, Database
+from service.records.logs import inserts, intents
 from service.records.logs.inserts import AlreadyWritten, Log, Refused
 from service.records.logs.login_events import LoginEvent
 from service.records.logs.operation_events import OperationEvent
@@ -85,6 +85,7 @@ class Writing:
             async with self._database.transaction() as connection:
                 restore_epoch = await restore_epochs.current(connection)
                 grown = await append(connection, self._chain, log, new)
+                await _settle(connection, log, new)
             self._note(restore_epoch, grown)
         except AlreadyWritten:
             await self._insert_missing(log, new)
@@ -101,6 +102,7 @@ class Writing:
                     grown = await append(connection, self._chain, log, list(missing.values()))
                 except AlreadyWritten:  # its id is in the log with another time
                     raise Refused("its id was written before with another time") from None
+            await _settle(connection, log, new)
         self._note(restore_epoch, grown)
 
     def _note(self, restore_epoch: str | None, grown: Iterable[Grown]) -> None:
@@ -118,14 +120,21 @@ class Writing:
             line = encode(mended(_EVENTS[log].decode(row.line)))
             await self._insert(log, [rows.read(log, line)])
         except (Refused, ValueError):
-            await self._set_aside(log, row.line, reason)
+            await self._set_aside(log, row.line, reason, row)
             return False
         _log.warning("an entry was mended", log=log, event_id=str(row.event_id), sqlstate=reason[:5])
         return True
 
-    async def _set_aside(self, log: Log, line: bytes, reason: str) -> None:
+    async def _set_aside(self, log: Log, line: bytes, reason: str, *rows: Row) -> None:
         digest = hashlib.sha256(line).digest()
         text = line.decode("utf-8", "replace").replace("\0", "\ufffd")
         async with self._database.transaction() as connection:
             await inserts.set_aside(connection, log, digest, text, reason.replace("\0", "\ufffd"))
+            await _settle(connection, log, rows)
         _log.error("an entry was set aside", log=log, digest=digest.hex())
+
+
+async def _settle(connection: Connection, log: Log, rows: Collection[Row]) -> None:
+    """Delete the intents of entries that the transaction writes or sets aside."""
+    if rows and log == "operation_log":
+        await intents.settle(connection, [row.event_id for row in rows])

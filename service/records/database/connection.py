@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import select
+from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
 import psycopg
-from psycopg import waiting
+from psycopg import generators, waiting
 from psycopg.abc import PQGen
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
-from psycopg.pq import Conninfo
+from psycopg.pq import Conninfo, ExecStatus
+from psycopg.pq.abc import PGconn
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.kernel.metrics import Durations
 from service.kernel.operator_error import OperatorError
@@ -66,6 +69,30 @@ class PromptConnection(psycopg.AsyncConnection[Any]):
     never sends. The server notices the closed connection, or ends the statement at ``statement_timeout``.
     """
 
+    _last: tuple[bytes, Callable[[int], None]] | None = None
+
+    def send_with_commit(self, statement: bytes, committed: Callable[[int], None]) -> None:
+        """Have the next commit run ``statement`` first, in the same round trip.
+
+        If it fails, nothing is saved. ``statement`` has its values in it. ``committed`` is called after the
+        commit, with the number of rows.
+        """
+        self._last = statement, committed
+
+    async def commit(self) -> None:
+        """Commit."""
+        last, self._last = self._last, None
+        if last is not None:
+            async with self.lock:
+                rows = await self.wait(_run_and_commit(self.pgconn, last[0]))
+            last[1](rows)
+        await super().commit()
+
+    async def rollback(self) -> None:
+        """Roll back."""
+        self._last = None
+        await super().rollback()
+
     async def wait(
         self,
         gen: PQGen[RV],
@@ -82,6 +109,24 @@ class PromptConnection(psycopg.AsyncConnection[Any]):
     async def set_read_only(self, value: bool | None) -> None:
         """Make transactions read-only; False, which psycopg takes as READ WRITE, leaves the default."""
         await super().set_read_only(value or None)
+
+
+def connection_of(connection: AsyncConnection) -> PromptConnection:
+    """Return the driver's connection of a transaction."""
+    assert connection.sync_connection is not None  # noqa: S101 - the transaction has begun
+    driver = connection.sync_connection.connection.driver_connection
+    assert isinstance(driver, PromptConnection)  # noqa: S101 - those of every pool are
+    return driver
+
+
+def _run_and_commit(pgconn: PGconn, statement: bytes) -> PQGen[int]:
+    """Run ``statement`` and the commit as one query; return the number of rows."""
+    pgconn.send_query(b"%b; COMMIT" % statement)
+    results = yield from generators.execute(pgconn)
+    for result in results:
+        if result.status == ExecStatus.FATAL_ERROR:
+            raise psycopg.errors.error_from_result(result, encoding="utf-8")
+    return results[0].command_tuples or 0
 
 
 def has_ended(connection: psycopg.AsyncConnection[Any]) -> bool:

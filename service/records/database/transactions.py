@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from functools import partial
 from time import perf_counter
@@ -40,6 +40,8 @@ SyncConnection: TypeAlias = sqlalchemy.Connection
 """The synchronous side of a ``Connection``, for Casbin's adapter."""
 Connection: TypeAlias = AsyncConnection
 """A connection in a transaction."""
+BeforeCommit: TypeAlias = Callable[[Connection], None]
+"""The last step of a transaction; what it raises rolls everything back."""
 
 SINGLE_READS: Final = 2
 """The most connections for statements outside transactions; each takes a fraction of a millisecond."""
@@ -84,14 +86,17 @@ class Database:
         pooled: bool = False,
         writes: bool = True,
         traced: bool = False,
+        before_commit: BeforeCommit | None = None,
     ) -> None:
         """``pooled``: the URL leads to a pooler in transaction mode, whose sessions are those of others too.
 
         Then statements are not prepared, and the server does not end them at the time limit. ``writes`` is
         False for read replicas: of several servers, any one will do. With ``traced`` each statement of a
-        transaction is a span of its own in the traces of requests.
+        transaction is a span of its own in the traces of requests. ``before_commit`` is the last step of each
+        transaction that is to be committed.
         """
         self._timeout = timeout
+        self._before_commit = before_commit
         self._causes = CauseLog()
         self.emptied = False
         """True if rows that every installation has are known to be lost: then no data is trusted."""
@@ -147,7 +152,12 @@ class Database:
 
     @asynccontextmanager
     async def transaction(
-        self, write: Write | None = None, *, within: float | None = None, even_if_emptied: bool = False
+        self,
+        write: Write | None = None,
+        *,
+        within: float | None = None,
+        even_if_emptied: bool = False,
+        is_step: bool = False,
     ) -> AsyncIterator[AsyncConnection]:
         """Commit when the block ends, roll back when it raises.
 
@@ -158,7 +168,8 @@ class Database:
         ``within`` (seconds) replaces the usual limit, for work that takes longer; the server's first answer
         must still come within the usual one. Raises Unavailable; if that happens during the commit, the
         change may have been saved or not. ``even_if_emptied`` skips the check of ``emptied``, to find out
-        whether rows are still missing.
+        whether rows are still missing. ``is_step`` says that the block saves nothing, or only a step
+        towards what was asked for, which nobody is told of: it is committed without ``before_commit``.
         """
         if not even_if_emptied:
             self._check_content()
@@ -171,6 +182,8 @@ class Database:
             if idempotent is not None:
                 await idempotent.begin(connection)
             yield connection
+            if self._before_commit is not None and not is_step:
+                self._before_commit(connection)
             if idempotent is not None:
                 idempotent.end()
 

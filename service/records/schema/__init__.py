@@ -7,7 +7,7 @@ from service.records.schema.idempotency import idempotency_key
 from service.records.schema.installation import backup, restore_epoch, schema_support, seeded
 from service.records.schema.jobs import job, job_run
 from service.records.schema.log_chain import log_chain, log_set_aside, log_verification
-from service.records.schema.logs import IS_PREVIEW, login_log, operation_log
+from service.records.schema.logs import IS_PREVIEW, login_log, operation_intent, operation_log
 from service.records.schema.policy import casbin_rule, policy_line, policy_revision, policy_worker
 from service.records.schema.rights import (
     action_resource,
@@ -59,6 +59,7 @@ __all__ = [
     "object_space",
     "opening",
     "opening_history",
+    "operation_intent",
     "operation_log",
     "policy_line",
     "policy_revision",

@@ -106,6 +106,17 @@ operation_log = Table(
     postgresql_partition_by=_BY_TIME,
 )
 
+# What a transaction of a request changes, saved with it, until the log has the entry of the request.
+operation_intent = Table(
+    "operation_intent",
+    metadata,
+    Column("event_id", Uuid, primary_key=True),
+    # With the id, the entry's key.
+    Column("create_time", DateTime(timezone=True), nullable=False),
+    # The entry as JSON, without parameters and answer.
+    Column("entry", Text, nullable=False),
+)
+
 login_log = Table(
     "login_log",
     metadata,

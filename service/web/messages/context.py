@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from random import getrandbits
 from time import perf_counter
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from service.audit.redaction import redacted_text
 from service.authz.engine.policy import Decision, Policy
@@ -48,6 +48,13 @@ def peer_address(scope: Scope) -> str:
     """Return the peer address of the connection, "" for a unix socket."""
     client = scope.get("client")
     return client[0] if client else ""
+
+
+class EventOf(Protocol):
+    """Makes the entry of the operation log; ``with_data`` adds what was sent and what was answered."""
+
+    def __call__(self, context: RequestContext, /, *, with_data: bool = True) -> OperationEvent:
+        """Return the entry of ``context``."""
 
 
 class RequestContext:
@@ -91,7 +98,7 @@ class RequestContext:
     recorded: ChangeRecord | None = None
     delegated: Delegated | None = None
     objects: tuple[ObjectQuestion, ...] = ()
-    event_of: Callable[[RequestContext], OperationEvent] | None = None
+    event_of: EventOf | None = None
     cache_control = NO_STORE
     content_policy = INERT
 
@@ -125,6 +132,10 @@ class RequestContext:
         if decision.allowed:
             self.objects = (*self.objects, ObjectQuestion(layer, object_))
         return decision
+
+    def entry(self) -> OperationEvent | None:
+        """Return the entry of the operation log as things stand; None if the operation is not logged."""
+        return None if self.event_of is None else self.event_of(self, with_data=False)
 
     @property
     def acting(self) -> str | None:

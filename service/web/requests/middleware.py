@@ -172,7 +172,9 @@ class RequestMiddleware:
             scope["raw_path"] = scope["raw_path"][:-1]
 
     def _record_operation(self, context: RequestContext) -> None:
-        event_of, decision = context.event_of, context.decision
+        # What a task of the request still saves afterwards can't be a part of the entry.
+        event_of, context.event_of = context.event_of, None
+        decision = context.decision
         try:
             if event_of is None:
                 if decision is not None and not decision.allowed and self._refused_reads is not None:

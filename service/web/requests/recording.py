@@ -19,6 +19,8 @@ from service.audit.changes import kept_changes
 from service.audit.redaction import is_sensitive, kept, redacted_query
 from service.audit.refused_reads import RefusedReads
 from service.errors import ValidationFailed
+from service.kernel.clock import now
+from service.kernel.event_ids import new_event_id
 from service.kernel.text import printable
 from service.records.logs.operation_events import REFUSED_READ, DeclaredKind, OperationEvent
 from service.web.content.streams import Stream
@@ -67,14 +69,15 @@ class Recording:
         self.redacts_response = answer.sensitive
         self.keeps_answer = logged.response and signature.answer not in _UNNAMED
 
-    def event(self, context: RequestContext) -> OperationEvent:
-        """Return the entry of the finished request ``context``."""
+    def event(self, context: RequestContext, /, *, with_data: bool = True) -> OperationEvent:
+        """Return the entry of the request ``context``; ``with_data`` is False while it is being served."""
         logged = self._logged
         caller = context.caller
         decision = context.decision
         policy = decision or context.policy
         recorded = context.recorded
         changes = recorded.changes if recorded else ()
+        key = recorded.entry if recorded else None
         return OperationEvent(
             module=logged.module,
             action=f"{logged.action} (answered again)" if context.replayed else logged.action,
@@ -84,8 +87,8 @@ class Recording:
             query=self._query_of(context),
             client_ip=context.address or None,
             user_agent=context.user_agent or None,
-            params=self._params(context) if logged.params and self._has_input else None,
-            response=self._response(context) if logged.response else None,
+            params=self._params(context) if with_data and logged.params and self._has_input else None,
+            response=self._response(context) if with_data and logged.response else None,
             status=context.status or UNANSWERED,
             error=_error(context),
             elapsed_ms=round((perf_counter() - context.started) * 1000, 3),
@@ -101,6 +104,8 @@ class Recording:
             change_count=len(changes) or None,
             trace_id=context.trace_id or None,
             dry_run=is_dry_run(context) or None,
+            event_id=key[0] if key else new_event_id(),
+            create_time=key[1] if key else now(),
         )
 
     def _url(self, context: RequestContext) -> str:
