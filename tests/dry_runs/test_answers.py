@@ -118,6 +118,12 @@ async def test_users_who_may_not_log_in_are_named_and_not_counted(house: Inside)
     impact = await house.data("PUT", f"/api/user/{ids['disabled']}/status{DRY}", {"status": "enabled"})
     assert impact["keptOut"] == {"users": 0, "userNames": []}
     assert [gain["users"] for gain in impact["gains"]] == [1]
+    # What needs no role is neither lost nor gained.
+    own = ("GET /api/role/list", "GET /api/role/{id}", "GET /api/role/{id}/permissions")
+    assert impact["gains"][0]["access"] == list(own)
+    nobody = await user(house, "nobody")
+    impact = await house.data("PUT", f"/api/user/{nobody}/status{DRY}", {"status": "disabled"})
+    assert (impact["gains"], impact["loses"]) == ([], [])
 
     # Names are for those who may list users.
     deputy = await member(house, "deputy", "system:role:list", "system:role:permission")

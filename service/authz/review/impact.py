@@ -135,18 +135,17 @@ class _Comparison:
         altered = frozenset((had, has) for had, has in moves if self._could.of(had) != self._can.of(has))
         return Differences(self._listed(self._gains), self._listed(self._loses), altered)
 
-    def _compare(self, had: Sequence[str] | None, has: Sequence[str] | None, number: int) -> None:
+    def _compare(self, had: Sequence[str], has: Sequence[str], number: int) -> None:
         """Note what ``number`` users gain and lose who had the roles ``had`` and now have ``has``.
 
-        None stands for a user who is not there, or disabled. With ``number`` 0 it is about a role by itself.
+        With ``number`` 0 it is about a role by itself.
         """
-        could = 0 if had is None else self._could.of(had)
-        can = 0 if has is None else self._can.of(has)
+        could, can = self._could.of(had), self._can.of(has)
         if gained := can & ~could:
-            for role, classes in credited(self._can, has or (), gained):
+            for role, classes in credited(self._can, has, gained):
                 self._gains[role].add(classes, number)
         if lost := could & ~can:
-            for role, classes in credited(self._could, had or (), lost):
+            for role, classes in credited(self._could, had, lost):
                 self._loses[role].add(classes, number)
 
     def _listed(self, tallies: _Tallies) -> Sequence[Difference]:
@@ -164,13 +163,15 @@ class _Comparison:
         return Difference(role, number, tuple(sorted(names)))
 
 
-def _moves(
-    before: Mapping[Roles, int], after: Mapping[Roles, int]
-) -> Iterator[tuple[Roles | None, Roles | None, int]]:
-    """Yield how many users had which roles and now have which; a change moves one user at most."""
+def _moves(before: Mapping[Roles, int], after: Mapping[Roles, int]) -> Iterator[tuple[Roles, Roles, int]]:
+    """Yield how many users had which roles and now have which; a change moves one user at most.
+
+    A user who is not there, or disabled, counts as one without roles: what needs no role is neither gained by
+    making or enabling a user, nor lost by the opposite.
+    """
     old, new = Counter(before), Counter(after)
     for roles, number in (old & new).items():
         yield roles, roles, number
     gone, come = list((old - new).elements()), list((new - old).elements())
     for place in range(max(len(gone), len(come))):
-        yield gone[place] if place < len(gone) else None, come[place] if place < len(come) else None, 1
+        yield gone[place] if place < len(gone) else (), come[place] if place < len(come) else (), 1
