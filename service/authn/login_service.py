@@ -104,7 +104,7 @@ class LoginService:
                     _log.warning("an account is locked out", event_type="security", login_id=str(user_id))
 
     async def _known(self, error: Exception, user_name: str) -> Credentials | None:
-        """The account of the attempt; None if there is none, or reading costs too much (throttled)."""
+        """Return the account of the attempt; None for none, or where reading costs too much (throttled)."""
         by_address = isinstance(error, RateLimited) and error.limit != ACCOUNT
         if by_address or isinstance(error, Unavailable) or not isinstance(error, Refusal):
             return None

@@ -76,7 +76,7 @@ class Refresh:
         return pair
 
     def verify(self, token: str) -> RefreshClaims:
-        """Return genuine claims, perhaps spent; TokenInvalid, RefreshRejected (``ended``) if expired."""
+        """Return the claims of a genuine token, perhaps spent; TokenInvalid, RefreshRejected if over."""
         with self._counting():
             try:
                 return self._tokens.verify_refresh(token)

@@ -99,7 +99,7 @@ class ArchiveWriter:
         return tuple(self._members)
 
     def finish(self, manifest: Manifest, chain_key: str) -> None:
-        """Add the manifest, sealed with any ``chain_key``; put the archive in place. ArchiveError."""
+        """Add the manifest, sealed if there is a key; put the archive in its place. Raises ArchiveError."""
         text = msgspec.json.format(encoder.encode(manifest), indent=1)
         with self.member(MANIFEST) as member:
             member.write(text)

@@ -29,7 +29,7 @@ class ProgramError(LaunchError):
 
 
 def program_for(settings: Settings, name: str, server: int) -> Path:
-    """Return the path of ``name`` for a server of ``version`` or older; raises ProgramError."""
+    """Return the path of ``name``, not older than the server of that version; raises ProgramError."""
     installed = [(path, _version_of(path)) for path in _candidates(settings, name)]
     needed = server // 10_000
     for path, version in installed:

@@ -22,7 +22,7 @@ class Complaint(NamedTuple):
 
 
 def require_own(path: Path) -> None:
-    """Raise EmbeddedError if others own ``path`` or what is in it, or may write it."""
+    """Raise EmbeddedError if others own the directory ``path``, may write it, or own what is in it."""
     try:
         complaint = complaint_about(path)
     except FileNotFoundError:

@@ -27,7 +27,7 @@ _NO_LIMIT: Final = timedelta(days=1)
 
 
 def opener(settings: Objstore, directory: Path) -> Opener:
-    """Return what opens the S3 store, or without a bucket local ``directory`` (0700)."""
+    """Return what opens the S3 store, or without a bucket the local ``directory``, made with mode 0700."""
     return partial(_s3, settings) if settings.bucket else partial(_local, directory)
 
 

@@ -129,7 +129,7 @@ class Table:
 
 
 def table_files(paths: Iterable[Path]) -> list[Path]:
-    """Return the files of ``paths``, folders as sorted ``*.yaml``; PolicyError for none."""
+    """Return the files of ``paths``, of a folder its sorted ``*.yaml``; PolicyError if there is none."""
     listed: list[Path] = []
     for path in paths:
         files = sorted(path.glob("*.yaml")) if path.is_dir() else [path]

@@ -23,7 +23,7 @@ class Stores:
 
 @contextmanager
 def running(settings: Settings) -> Iterator[Stores]:
-    """Start embedded stores for those not named; yield settings for workers. EmbeddedError."""
+    """Start the stores that ``settings`` do not name; yield those of workers. Raises EmbeddedError."""
     if settings.database.url and settings.redis.url:
         yield Stores(settings, "external PostgreSQL", "external session store")
         return

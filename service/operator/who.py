@@ -28,7 +28,7 @@ def operator_name() -> str:
 
 
 def asked_password() -> str:
-    """Return a new password: asked for twice, else the input's first line. PasswordError if different."""
+    """Return a new password: asked for twice, else the input's first line. PasswordError if they differ."""
     if not sys.stdin.isatty():
         return sys.stdin.readline().rstrip("\n")
     password = getpass("Password: ")

@@ -57,7 +57,10 @@ async def latest(connection: AsyncConnection) -> Backup | None:
 
 
 async def standing(connection: AsyncConnection, days: int) -> Standing:
-    """Return how backups stand when each may be ``days`` old; 0: of any age."""
+    """Return how backups stand when each may be ``days`` old, 0: of any age.
+
+    The first one is due that many days after the first user was created.
+    """
     last = await latest(connection)
     moment = None if last is None else last.snapshot_time
     since = moment or await oldest_user(connection)

@@ -127,7 +127,7 @@ async def failing(connection: Connection, names: Collection[str]) -> list[str]:
 
 
 async def try_lock(connection: Connection, name: str) -> bool:
-    """Take the lock of a job for the transaction, which may be idle; False if somebody holds it."""
+    """Take the lock of a job for the transaction, which may be idle; False if somebody else has it."""
     await connection.execute(text("SET LOCAL idle_in_transaction_session_timeout = 0"))
     key = int.from_bytes(hashlib.sha256(f"portcullis job {name}".encode()).digest()[:8], signed=True)
     taken: bool = (await connection.execute(select(func.pg_try_advisory_xact_lock(key)))).scalar_one()

@@ -51,7 +51,7 @@ def acceptances(settings: Settings, more: Iterable[str]) -> Accepted:
 
 
 def lint(settings: Settings, accepted: Accepted, *, stored: bool) -> Linted:
-    """Return findings in files, and in the database if ``stored``; SchemaError, Unavailable."""
+    """Return findings in files, and in the database if ``stored``; raises SchemaError, Unavailable."""
     collected = _files(settings)
     if any(finding.finding == file_findings.POLICY for finding in collected):
         stored = False

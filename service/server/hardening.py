@@ -25,7 +25,7 @@ def forget_variable(name: str) -> None:
 
 
 def close_to_others(directory: Path) -> None:
-    """Set ``directory`` to mode 0700 and its files to 0600, if it exists; no links or others' files."""
+    """Set ``directory`` and those in it to mode 0700, their files to 0600; only own ones, no links."""
     if not directory.is_dir() or directory.is_symlink():
         return
     _close(directory, 0o700)

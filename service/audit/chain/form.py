@@ -66,7 +66,7 @@ class Grown:
 
 
 async def append(connection: Connection, chain: Chain, log: Log, rows: Sequence[Row]) -> list[Grown]:
-    """Write ``rows`` to ``log``, chained and locked; return the chains grown. Refused, AlreadyWritten."""
+    """Write ``rows`` to ``log``, chained; return the chains that grew. Raises Refused, AlreadyWritten."""
     await inserts.lock(connection, log)
     days = {row.day for row in rows}
     heads = await log_chain.heads_of(connection, log, chain.key_id, days)

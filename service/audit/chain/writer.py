@@ -49,7 +49,7 @@ class Writing:
         return grown
 
     async def write(self, log: Log, lines: Sequence[bytes]) -> set[int]:
-        """Write encoded entries; return the indexes of those set aside. Unavailable, perhaps in between."""
+        """Write entries; return the indexes of those set aside. Raises Unavailable, perhaps in between."""
         ready = []
         aside = set()
         pauses = CooperativeYield()

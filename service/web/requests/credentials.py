@@ -14,7 +14,7 @@ from service.web.messages.request import Request
 
 
 def basic_client(request: Request) -> tuple[str, str]:
-    """Return id and secret of HTTP Basic; Unauthenticated without, TokenInvalid if malformed."""
+    """Return id and secret of HTTP Basic; Unauthenticated without them, TokenInvalid if malformed."""
     sent = request.raw_header(b"authorization") or b""
     try:
         client_id, secret = extract_basic_authorization({"Authorization": sent.decode("latin-1")})
