@@ -1,8 +1,4 @@
-"""Creating, editing, disabling and deleting users, with immediate effects.
-
-The changed user is marked before the commit, so that nothing is saved while the session store is unavailable,
-and again after it: older tokens are revoked even if this process is killed in between.
-"""
+"""Creating, editing, disabling and deleting users; older tokens are revoked before and after the commit."""
 
 from __future__ import annotations
 

@@ -1,9 +1,6 @@
 """Redaction of log entries, by the names of members and by the form of texts.
 
-All data of a request passes through here before it enters an entry. Values with a sensitive name are withheld
-whole; texts without names, such as a User-Agent, lose parts that look like a token or follow such a name. A
-password typed into the wrong field looks like any other text: that is why refused bodies, and unknown user
-names of failed logins, are not kept at all.
+All data of a request passes through here; refused bodies and unknown user names are not kept at all.
 """
 
 from __future__ import annotations

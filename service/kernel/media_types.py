@@ -1,8 +1,4 @@
-"""Media types of files, detected from their first bytes: a closed list, each entry with its test.
-
-The tests are those of the WHATWG MIME Sniffing standard (§5.1, §6, §7.1) where it has one, else the signature
-that the format's own specification requires at its start. A type without an entry is never accepted.
-"""
+"""Media types of files, detected from their first bytes (WHATWG MIME Sniffing): a closed list."""
 
 from __future__ import annotations
 

@@ -1,9 +1,6 @@
 """Reads YAML files strictly, with the line of each value.
 
-PyYAML keeps the last of two equal keys without a word, a merge key (``<<``) adds keys beside those that are
-written, and an alias can repeat a value far from where it is written, also a million times. Files about
-rights are reviewed by people, and others write them: so all three are refused here, and the size of the rest
-is bounded before memory is taken for it.
+Equal keys, merge keys and aliases are refused, and sizes are bounded before memory is taken for them.
 """
 
 from __future__ import annotations

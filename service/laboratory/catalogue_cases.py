@@ -1,9 +1,6 @@
-"""The cases that every permission code must have, made from the catalogue of codes.
+"""The cases that every permission code must have, made from the catalogue of codes alone.
 
-Each code is asked about in each layer, with each kind of held code, as in an installation whose resources
-``portcullis policy sync`` has registered. So an exception that a matcher makes for one code, in one layer and
-for one kind of held code, fails a case. The expectations come from the catalogue alone, never from the lines
-or from the enforcer, which they would always agree with.
+Each code is asked about in each layer with each kind of held code; neither lines nor enforcer are asked.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""``sys.policy_line``: every line that was ever published, with the revisions between which it was in force.
+"""``sys.policy_line``: every line that was ever published, as validity intervals.
 
-A line is one row for each time that it comes: ``since`` is the revision that added it, ``until`` the one that
-removed it, empty while it is in force. So a revision costs as many rows as it adds, and the lines of any
-revision are those with ``since <= revision < until``.
+The lines of any revision are those with ``since <= revision < until``; an empty ``until`` is in force.
 """
 
 from __future__ import annotations

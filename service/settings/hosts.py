@@ -1,7 +1,4 @@
-"""URLs with several hosts, as of PostgreSQL and of Sentinel.
-
-RFC 3986 §3.2 knows one host only, and ``urllib`` refuses some lists of them or reads them wrongly.
-"""
+"""URLs with several hosts, as of PostgreSQL and of Sentinel, which ``urllib`` reads wrongly."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The types that a setting may have, and strict readers of each from text and from TOML.
-
-Readers raise ValueError with half a sentence ("must be …") that never holds the value, which may be a secret.
-"""
+"""The types of settings, and strict readers of each, whose ValueError ("must be …") never has the value."""
 
 from __future__ import annotations
 

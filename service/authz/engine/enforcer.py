@@ -1,9 +1,4 @@
-"""The enforcer: Casbin's own, given only the lines of the object in question.
-
-Casbin evaluates its matcher once per line, so a scan of all lines takes milliseconds with a thousand
-resources. Layer and object are exact keys, so lines of other keys can't match; omitting them changes no
-answer. A property test compares this enforcer with a plain ``casbin.Enforcer``.
-"""
+"""The enforcer: Casbin's own, given only the lines of the object in question; others could not match."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
 """Paths: the canonical form of request paths, and the grammar of registered paths.
 
-An unregistered resource may be open, so two spellings of one path are a bypass if the router serves both and
-the resource index knows one. Requests are therefore refused, not normalised, unless their path has exactly
-one reading.
+Requests are refused, not normalised, unless their path has exactly one reading.
 """
 
 from __future__ import annotations

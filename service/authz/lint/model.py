@@ -1,9 +1,4 @@
-"""Strict checks of ``model.conf``: refuses, with its line, what Casbin accepts silently.
-
-Casbin ignores unknown sections, lets a second ``m =`` replace the first, takes a comment after a value as
-part of the value, cuts a matcher off at a comment between its lines, and notices unknown functions and
-non-boolean results only when it decides. A model that passes here has exactly one reading.
-"""
+"""Strict checks of ``model.conf``: refuses, with its line, what Casbin accepts silently."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Derives the shared lines of a policy from resources, bindings and permission codes.
-
-They are the same for all nodes and are published. The lines of the node's own files are added by each worker.
-``covered_by`` asks which codes others cover before such a policy is published.
-"""
+"""Derives the shared lines of a policy, which are published, from resources, bindings and codes."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""The request that a proxy asks about (forward authentication): read from the headers of one header profile.
-
-Whatever header a header profile did not name could be the client's, so nothing else is read and no family
-stands in for another. Values come from the raw list of headers: joined duplicates could look like one value.
-"""
+"""The request that a proxy asks about, read from the headers of one header profile, and from no others."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
 """The log on standard output: JSON lines for machines, readable lines on a terminal, one per event.
 
-structlog and the standard library's ``logging`` (so also uvicorn) write through the same processors. Headers,
-query values, tokens and bodies are never logged. Clients can't inject lines: JSON escapes control characters,
-and so do the readable lines.
+Headers, query values, tokens and bodies are never logged; control characters are escaped.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""Entries of the operation log: everything about a call except secrets and input that was not understood.
-
-Values are kept only after they were parsed into the types of the operation, and only if no rule refuses them
-then: a refused body, an unknown parameter, or text in place of an id may be anything, such as a password in
-the wrong field. The fields named by the refusal are kept instead.
-"""
+"""Entries of the operation log: everything about a call except secrets and input that was not understood."""
 
 from __future__ import annotations
 
