@@ -237,7 +237,8 @@ def docs() -> int:
     python = DOCS_ENVIRONMENT / "bin" / "python"
     with tempfile.TemporaryDirectory() as made:
         for program, module in ((PYTHON, "docs.site.made"), (python, "docs.site.build")):
-            if status := subprocess.run([str(program), "-m", module, made], cwd=ROOT, check=False).returncode:
+            status = subprocess.run([str(program), "-m", module, made], cwd=ROOT, check=False).returncode
+            if status:
                 return status
     return 0
 

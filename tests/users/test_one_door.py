@@ -178,7 +178,7 @@ def test_every_denial_carries_a_decision_of_the_enforcer() -> None:
         "endpoints/access_forward",  # tells a proxy what the enforcer decided about somebody else's request
         "endpoints/oauth",
         "endpoints/policy_explain",  # asks for the right to what the id of a refusal finds
-        "endpoints/shown_services",
+        "endpoints/record_endpoints",
         "web/requests/guard",
     }
 
