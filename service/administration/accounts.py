@@ -1,4 +1,8 @@
-"""Creating, editing, disabling and deleting users; older tokens are revoked before and after the commit."""
+"""Creating, editing, disabling and deleting users, with immediate effects.
+
+The changed user is marked before the commit, so that nothing is saved while the session store is unavailable,
+and again after it: older tokens are revoked even if this process is killed in between.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +43,10 @@ class Accounts:
         self._rules = rules
 
     async def create(self, write: Write, given: Mapping[str, Any]) -> Saved[User]:
-        """Create a user of the given values; ``ValidationFailed`` also for the password."""
+        """Create a user of the given values, ``password`` and ``role_ids``.
+
+        Raises ``ValidationFailed`` also for the password.
+        """
         values = dict(given)
         password, role_ids = values.pop("password", None), values.pop("role_ids", None)
         new = NewUser(user_edits.created_by(write.caller.service, values), password, role_ids or ())
@@ -70,7 +77,10 @@ class Accounts:
     async def set_status(
         self, write: Write, user_id: int, status: Status, match: Match = unconditionally
     ) -> User:
-        """Disable or enable a user, as ``update``; an unchanged status is copied to the store again."""
+        """Disable or enable a user, as ``update`` does: a disabled user is banned and has no session.
+
+        An unchanged status is also copied to the session store again.
+        """
         act: Act = "enable" if status == "enabled" else "disable"
         async with self._touching(write, user_id, act, match) as (unit, target, user):
             saved = user
@@ -101,7 +111,10 @@ class Accounts:
         return Saved(None)
 
     async def _hash_of(self, new: NewUser) -> str | None:
-        """Return the hash of the password of ``new``, None without; ``ValidationFailed``."""
+        """Return the hash of the password of ``new``, None for a service account.
+
+        Raises ``ValidationFailed`` for the password or another value.
+        """
         values = new.values
         check_values(UserValues, values)
         kind = values.get("kind", "person")

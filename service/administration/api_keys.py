@@ -38,7 +38,8 @@ class MadeKey:
 class ApiKeys:
     """Makes and deletes keys, for callers who hold all codes of the account.
 
-    All raise ``NotFound``; changes ``PermissionDenied`` and ``Unavailable``.
+    Like a password, a key lets its holder act as the account. All raise ``NotFound`` for an unknown account;
+    changes raise ``PermissionDenied`` if the account holds a code that the caller lacks, and ``Unavailable``.
     """
 
     def __init__(self, database: Database, delegation: Delegation, revocations: Revocations) -> None:

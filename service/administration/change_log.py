@@ -1,4 +1,8 @@
-"""Tells the operation log which records a request is about, such as ``role:auditor``, and what it saved."""
+"""Tells the operation log which records a request is about, and what it has saved of them.
+
+A record is named as a reader knows it: ``role:auditor``, ``user:alice``, ``resource:GET /api/report``,
+``button:system:user:list``, ``menu:Users``.
+"""
 
 from __future__ import annotations
 

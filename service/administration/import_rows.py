@@ -49,7 +49,11 @@ class RowFaults:
 
     @contextmanager
     def of(self, row: int, denied: str, conflict: str | None = None) -> Iterator[None]:
-        """Add refusals raised by the block; ``denied`` and ``conflict`` are fields for those without."""
+        """Add refusals raised by the block.
+
+        ``denied`` is the field for missing permissions, ``conflict``, by default the same, for a conflict;
+        both for refusals that name no field.
+        """
         try:
             yield
         except ValidationFailed as refusal:

@@ -1,4 +1,7 @@
-"""The jobs of the service: what comes back, how often, and what each may take."""
+"""The jobs of the service: what comes back, how often, and what each may take.
+
+Commands read the list too, so it does not import the application.
+"""
 
 from __future__ import annotations
 

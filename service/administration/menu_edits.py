@@ -73,7 +73,10 @@ async def update(
 
 
 async def delete(unit: UnitOfWork, menu_id: int, match: Callable[[Menu], None]) -> None:
-    """Delete a menu; ``NotFound``, and ``Conflict``, naming them, while others use it."""
+    """Delete a menu.
+
+    Raises ``NotFound``, and ``Conflict``, naming them, while menus, roles or resources use it.
+    """
     before = await _for_change(unit, menu_id, match)
     uses = await menu_uses.of(unit.connection, menu_id, NAMED)
     if uses:

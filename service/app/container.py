@@ -1,4 +1,7 @@
-"""All long-lived objects of a worker, made from its settings: the one composition root."""
+"""All long-lived objects of a worker, made from its settings: the one composition root.
+
+A concern is a frozen dataclass of such objects: ``make`` of its file puts them together.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,10 @@ from service.web.requests.guard import AuthorizationGuard
 
 
 class Container:
-    """The long-lived objects of one worker, by concern, unconnected; ``slot`` None without a launcher."""
+    """The long-lived objects of one worker, by concern. Creating them connects to nothing.
+
+    ``slot`` is the place of the worker in its node; None for one without a launcher.
+    """
 
     def __init__(self, settings: Settings, shipped: Shipped, slot: Slot | None = None) -> None:
         worker = _worker_name(slot)

@@ -27,7 +27,10 @@ class ExtensionRoutes:
         self._extension = extension
 
     def add(self, template: str, endpoint: object) -> None:
-        """Serve a guarded ``template`` by ``endpoint``; RoutesError unless below the prefix."""
+        """Serve ``template`` by ``endpoint``, an object with ``on_get``, ``on_post`` and so on.
+
+        Every request passes the guard. Raises RoutesError unless ``template`` is below the prefix.
+        """
         if not self._extension.owns_path(template):
             raise RoutesError([f"{template} is not below {self._extension.prefix}"])
         self._routes.add(template, endpoint)

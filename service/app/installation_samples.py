@@ -28,7 +28,11 @@ WITHIN: Final = 1.0
 
 @dataclass(frozen=True, slots=True)
 class InDatabase:
-    """What the database knows: its newest revision, and how many replaced tampered lines."""
+    """What the database knows.
+
+    ``newest`` is the number of the newest policy revision; ``tamperings`` counts revisions that replaced
+    lines which somebody had changed past the service.
+    """
 
     newest: int
     tamperings: int

@@ -19,7 +19,10 @@ class Lifespan:
         self._running: list[asyncio.Task[None]] = []
 
     async def process_startup(self, scope: Mapping[str, Any], event: Mapping[str, Any]) -> None:
-        """Load the policy and keep it current; a start that fails releases what it has opened."""
+        """Load the policy and keep it current; until a first one is loaded, requests are refused.
+
+        A start that fails releases what it has opened: nobody calls ``process_shutdown`` after it.
+        """
         try:
             await self._start()
         except BaseException:

@@ -48,7 +48,10 @@ def make(
     *,
     former: Collection[str] = (),
 ) -> PolicyParts:
-    """Return the policy of a worker; nodes exchange ``troubles``; ``former`` are ended workers."""
+    """Return the policy of the worker with that name; nodes tell one another what ``troubles`` returns.
+
+    ``former`` are the names of workers that have ended, perhaps without a word.
+    """
     database, revision_key = settings.database, stores.sessions.revision_key
     seals = seals_of(settings.oplog)
     live = LivePolicy(shipped, seals)

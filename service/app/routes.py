@@ -102,7 +102,10 @@ TAGS: Final = {
 
 
 def add_routes(app: Application, container: Container, extensions: Sequence[Extension] = ()) -> Routes:
-    """Register every endpoint, those of ``extensions`` too; groups are guarded."""
+    """Register every endpoint; those of the groups are guarded, the others are added as outside them.
+
+    Those of ``extensions`` are among the guarded ones.
+    """
     policy = container.policy
     dry_runs = DryRuns(container.stores.database, policy.live, container.stores.sessions, policy.concurrency)
     routes = Routes(

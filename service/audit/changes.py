@@ -18,7 +18,10 @@ MOST_VALUES: Final = 200
 
 
 def kept_changes(changes: Sequence[FieldChange]) -> msgspec.Raw:
-    """Return at most ``MOST_CHANGES`` of ``changes`` as JSON, without values of sensitive fields."""
+    """Return as many of ``changes`` as ``MOST_CHANGES`` allows, as JSON.
+
+    Values of fields with sensitive names are withheld.
+    """
     lines: list[bytes] = []
     room = MOST_CHANGES - 2
     for change in changes:

@@ -27,7 +27,11 @@ _log = structlog.get_logger(__name__)
 
 
 class Counts(msgspec.Struct):
-    """Counts of one worker; ``accepted`` and ``dropped`` its own, ``written`` and ``set_aside`` of any."""
+    """Counts of one worker since it started; they add up only over all workers.
+
+    ``accepted`` and ``dropped`` count the worker's own entries; ``written`` and ``set_aside`` those taken
+    from the stream, accepted by any worker.
+    """
 
     accepted: int = 0
     written: int = 0
@@ -46,7 +50,10 @@ class Bundle:
 
 
 class Collector:
-    """Holds at most ``limit`` bytes of encoded entries until they are sent; drops and counts more."""
+    """Holds at most ``limit`` bytes of entries until they are sent; more are dropped and counted.
+
+    An entry is encoded when it is taken, so later changes to its values do not affect it.
+    """
 
     def __init__(self, limit: int) -> None:
         self._limit = limit

@@ -16,7 +16,10 @@ _BLOCK: Final = 4 * 2**20
 
 
 def denial_in(path: Path, decision_id: str) -> Event | None:
-    """Return the latest denial with that id in the regular file ``path``; None for none."""
+    """Return the latest denial with that id in the file ``path``; None if there is none, or no such file.
+
+    Lines that are no events are passed over. What is no regular file, such as a pipe, is not read.
+    """
     try:
         with open(path, "rb", opener=_without_waiting) as file:
             return latest_denial(file, decision_id) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else None

@@ -1,4 +1,7 @@
-"""Writes the events of the decision log, in a thread: to a shared file, or to standard output."""
+"""Writes the events of the decision log, in a thread of its own: no request waits for a disk.
+
+They go to a file that several processes append to, or to standard output.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +68,10 @@ def output_named(output: str | Path) -> Output:
 
 
 class DecisionWriter:
-    """Takes events without ever waiting, writes them in order to ``output``, and counts them."""
+    """Takes events without ever waiting, and writes them to ``output`` in order.
+
+    ``written`` and ``dropped`` count events. While the output fails, events wait, up to ``MOST_WAITING``.
+    """
 
     def __init__(self, output: Output) -> None:
         self._output = output

@@ -62,7 +62,11 @@ def well_formed(event: Event) -> Event:
 
 
 def mended(event: Event) -> Event:
-    """Return a reduced version, which the database should accept, of an event that it has refused."""
+    """Return a reduced version, which the database should accept, of an event that it has refused.
+
+    Texts are short ASCII, invalid addresses, targets and changes are removed, and ``params`` and ``response``
+    replaced by a mark.
+    """
     changes: dict[str, Any] = {}
     for name, value in asdict(event).items():
         if name in ("targets", "changes"):

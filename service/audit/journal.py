@@ -1,4 +1,7 @@
-"""The journal of one worker: collector, sender, writer and upkeep; commands use ``enter``."""
+"""The journal of one worker: collector, sender, writer and maintenance of the logs.
+
+``enter`` is for commands.
+"""
 
 from __future__ import annotations
 
@@ -105,7 +108,10 @@ class Journal:
         return await self._stream.counts()
 
     async def health(self) -> Health:
-        """Return ``degraded``, with the counts, while this worker can't send or write entries."""
+        """Return ``degraded`` while this worker can't send or write entries, with the counts.
+
+        The counts are those of all workers, or this worker's own when the session store can't be asked.
+        """
         counts: dict[str, Any]
         try:
             async with asyncio.timeout(_TELL_WITHIN):

@@ -1,6 +1,9 @@
 """Redaction of log entries, by the names of members and by the form of texts.
 
-All data of a request passes through here; refused bodies and unknown user names are not kept at all.
+All data of a request passes through here before it enters an entry. Values with a sensitive name are withheld
+whole; texts without names, such as a User-Agent, lose parts that look like a token or follow such a name. A
+password typed into the wrong field looks like any other text: that is why refused bodies, and unknown user
+names of failed logins, are not kept at all.
 """
 
 from __future__ import annotations
@@ -79,7 +82,10 @@ def kept(document: bytes, *, redact: bool) -> msgspec.Raw:
 
 
 def shortened(text: str) -> str:
-    """Return ``text`` without API keys and secrets of public links, and cut with an ellipsis."""
+    """Return ``text`` without API keys and secrets of public links, and without the end of a long one.
+
+    An ellipsis marks the place.
+    """
     if _PUBLIC in text:
         text = _LINK.sub(rf"\1{REDACTED}", text)
     text = without_keys(text)

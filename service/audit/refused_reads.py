@@ -47,7 +47,10 @@ class RefusedReads:
         self._timer: asyncio.TimerHandle | None = None
 
     def note(self, refusal: Hashable, event_of: Callable[[], OperationEvent]) -> None:
-        """Enter a refusal, or count it if ``refusal`` is equal; never waits. In the event loop only."""
+        """Enter a refusal, or count it: those are equal whose ``refusal`` is. Never waits.
+
+        To be called in the event loop; raises what ``event_of`` raises.
+        """
         counted = self._counted.get(refusal)
         if counted is not None:
             if counted.event is None:

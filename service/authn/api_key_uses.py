@@ -18,7 +18,11 @@ _log = structlog.get_logger(__name__)
 
 
 class KeyUses:
-    """Writes the last use of each key once in ``USE_EVERY`` seconds at most, in the background."""
+    """Writes the last use of each key at most once in ``USE_EVERY`` seconds, in the background.
+
+    Several workers write no more often: the database compares the time. A note that can't be written is lost,
+    and the next use after that time makes another.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -51,7 +51,10 @@ _MOST_SCOPES: Final = 64  # different scopes of tokens of one key
 
 
 class KeyCaller(NamedTuple):
-    """The caller of a key, the store's answer, and when the key ends, in seconds since the epoch."""
+    """The caller of a key, the answer of the session store, and when the key ends.
+
+    ``expires`` is in seconds since the epoch, None for a key without an end.
+    """
 
     caller: Caller
     answer: Answer
@@ -126,7 +129,10 @@ class ApiKeyCallers:
         return await self._admitted(known, answer, known.caller)
 
     async def of_token(self, claims: ClientClaims) -> KeyCaller:
-        """Return the caller of a client token; TokenInvalid, TokenExpired, AccountBanned, Unavailable."""
+        """Return the caller of a verified client token; it ends with its key.
+
+        Raises ``TokenInvalid`` (the key was deleted), ``TokenExpired``, ``AccountBanned``, ``Unavailable``.
+        """
         known, answer = await self._current(int(claims.client_id), None, None)
         if known.caller.login_id != claims.sub:
             raise TokenInvalid

@@ -17,7 +17,10 @@ LIFE: Final = 60
 
 
 class AssertionClaims(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The claims of an assertion for the service ``aud``; no ``sub`` for nobody logged in."""
+    """The claims of an assertion; without ``sub``, ``user_name`` and ``roles`` the user is not logged in.
+
+    ``aud`` is the name of the service, ``decision`` the id of the decision that let the request pass.
+    """
 
     iss: str
     aud: str

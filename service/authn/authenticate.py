@@ -56,20 +56,30 @@ class Authenticator:
         return await self._authenticated(token, permission_map, asks_store=self._asks_store, counted=counted)
 
     async def authenticate_client(self, client_id: str, secret: str) -> Authenticated:
-        """Return the caller of the API key ``secret``; TokenInvalid unless it is of ``client_id``."""
+        """Return the caller of the API key ``secret``, whose number or account is ``client_id``.
+
+        Raises what ``ApiKeyCallers`` raises, and ``TokenInvalid`` if they do not belong together.
+        """
         client = _by_key(await self._api_keys.of_key(secret))
         if not is_client(client.caller, client_id):
             raise TokenInvalid
         return client
 
     async def checked(self, token: str, permission_map: PermissionMap) -> Authenticated:
-        """Return the caller as ``authenticate`` does, always checked for revocation, never counted."""
+        """Return the caller as ``authenticate`` does, and check for revocation whatever the settings say.
+
+        For questions about the tokens of others: wrong API keys are not counted.
+        """
         return await self._authenticated(token, permission_map, asks_store=True, counted=False)
 
     def remembered(
         self, sent: bytes, permission_map: PermissionMap
     ) -> Coroutine[Any, Any, Authenticated] | None:
-        """Return what ``authenticate`` does for a cached token ``sent``, else None; raises the same."""
+        """Return what ``authenticate`` does for the token of a header whose value is ``sent``.
+
+        None if that token is not cached. Raises ``TokenInvalid``, ``TokenExpired`` and ``RefreshRequired`` at
+        once, the rest when it is awaited.
+        """
         verified = self._verified.remembered(sent, permission_map)
         return None if verified is None else self._accepted(verified, asks_store=self._asks_store)
 

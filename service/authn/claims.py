@@ -1,4 +1,7 @@
-"""The claims of tokens, with exact types; ``tl`` is the restore epoch in which it was issued."""
+"""The claims of tokens, with exact types.
+
+``tl`` is the restore epoch of the database in which the token was issued (``service.kernel.restore_epoch``).
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,10 @@ Moment = Annotated[float, Meta(gt=0, lt=253_402_300_800)]
 
 
 class AccessClaims(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The claims of an access token; exactly one of ``permissions`` and ``pb`` is present."""
+    """The claims of an access token; exactly one of ``permissions`` and ``pb`` is present.
+
+    ``sid`` is the name of the device session, empty for one that has none.
+    """
 
     TYPE: ClassVar[str] = "access"
 
@@ -59,7 +65,10 @@ class RefreshClaims(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class ClientClaims(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The claims of a token for an API key; ``scope`` are all codes that it grants."""
+    """The claims of an access token that was issued for an API key; ``client_id`` is the key's id.
+
+    ``scope`` are permission codes, separated by spaces (RFC 6749 §3.3): the token grants no others.
+    """
 
     TYPE: ClassVar[str] = "client"
 

@@ -1,6 +1,8 @@
 """CSRF protection of requests with cookies: their source, and a token that only our pages know.
 
-The token is random, and bound by HMAC to the user and issue of its token pair.
+For state-changing requests in cookie mode. The token is random and bound by HMAC to the token pair issued
+with it, by its user and time of issue: a token of an attacker's own account, or of an earlier session, is not
+accepted.
 """
 
 from __future__ import annotations
@@ -22,7 +24,10 @@ _PURPOSE = b"csrf"
 
 
 class Csrf:
-    """Issues and checks CSRF tokens, by the current signing key or the previous; stores nothing."""
+    """Issues and checks CSRF tokens; nothing is stored.
+
+    They are made with the current signing key; those made with the previous one pass until it ends.
+    """
 
     def __init__(self, settings: Auth, now: Callable[[], float] = time.time) -> None:
         """``now`` returns the time in seconds since the epoch."""

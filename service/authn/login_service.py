@@ -92,7 +92,10 @@ class LoginService:
             self._entries.own("evict", *user, device, reason=reason)
 
     async def _enter_failure(self, error: Exception, user_name: str, device: str) -> None:
-        """Record the failure; with a name only if a user has it, since it may be a password."""
+        """Record the failure; with a name only if a user has it.
+
+        An unknown name may be a password typed into the wrong field, and so may an unknown device type.
+        """
         known = await self._known(error, user_name)
         user_id, name = (known.user_id, known.user_name) if known else (None, None)
         kind = device if device in DERIVED else None
@@ -104,7 +107,10 @@ class LoginService:
                     _log.warning("an account is locked out", event_type="security", login_id=str(user_id))
 
     async def _known(self, error: Exception, user_name: str) -> Credentials | None:
-        """Return the account of the attempt; None for none, or where reading costs too much (throttled)."""
+        """Return the account that the attempt was for; None if there is none, or if reading costs too much.
+
+        A throttled attempt must stay cheap, and an unavailable store is not asked twice.
+        """
         by_address = isinstance(error, RateLimited) and error.limit != ACCOUNT
         if by_address or isinstance(error, Unavailable) or not isinstance(error, Refusal):
             return None

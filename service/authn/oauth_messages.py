@@ -43,7 +43,10 @@ class FormRequest(OAuth2Request):  # type: ignore[misc]  # Authlib ships no type
 
 
 def form_of(content_type: str | None, body: bytes) -> dict[str, str]:
-    """Return the non-empty parameters of a body (RFC 6749 §3.2); raises InvalidRequestError."""
+    """Return the parameters of a body; those without a value are left out (RFC 6749 §3.2).
+
+    Raises ``InvalidRequestError`` for one that is malformed or repeats a parameter.
+    """
     if _FORM.fullmatch(content_type or "") is None:
         raise InvalidRequestError(f"The body must be {_MEDIA_TYPE}")
     try:

@@ -54,7 +54,10 @@ class PasswordRules:
             raise ValidationFailed((field, complaint))
 
     def complaint(self, password: str, owner: UserValues) -> str | None:
-        """Return why ``password`` is refused for ``owner``, without repeating it; None if allowed."""
+        """Return why ``password`` is refused, without repeating it; None if it is allowed.
+
+        Whoever sets it, and wherever: of which values of ``owner`` it must not be made is declared with them.
+        """
         if not self._least <= len(password) <= self._most:
             return f"must have {self._least} to {self._most} characters"
         if any("\ud800" <= letter <= "\udfff" for letter in password):

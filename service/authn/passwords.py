@@ -66,7 +66,11 @@ class Passwords:
         self._nobody = _hash_of_no_password(self._hasher)
 
     async def verify(self, stored: str | None, password: str, *, favoured: bool = True) -> bool:
-        """True if ``password`` matches ``stored``; None takes as long. Not ``favoured``: refused earlier."""
+        """True if ``password`` matches the hash ``stored``.
+
+        None (no such user, or no password) takes the same time and gives False. Who is not ``favoured`` is
+        refused a little earlier while many wait.
+        """
         if _too_long(password):
             return False
         same = await self._run(
@@ -83,7 +87,11 @@ class Passwords:
         return await self._run(lambda: self._hasher.hash(password))
 
     async def hash_all(self, passwords: Sequence[str]) -> list[str]:
-        """Return the hashes in order, one per thread queued at a time; raises what ``hash`` raises."""
+        """Return the hashes of ``passwords`` in the same order.
+
+        At most one per thread is queued at a time, so that a login waits for one of them at most. Raises what
+        ``hash`` raises.
+        """
         free = asyncio.Semaphore(self._threads)
 
         async def hashed(password: str) -> str:

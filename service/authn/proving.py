@@ -12,14 +12,21 @@ from service.records.database.transactions import Database
 
 
 class Proof(Protocol):
-    """What somebody has shown to log in as ``user_name``, compared whenever the account is read."""
+    """What somebody has shown to log in as the person of ``user_name``.
+
+    It is compared with the account as often as that is read: opening a session reads it again when the user
+    was changed meanwhile.
+    """
 
     @property
     def user_name(self) -> str:
         """The name that was given, which may be unknown."""
 
     async def compare(self, stored: Credentials | None) -> None:
-        """Return if the proof holds for ``account``, None takes as long; raises ``LoginFailed`` if not."""
+        """Return if the proof holds for the account as it is stored now; raises ``LoginFailed`` if not.
+
+        An unknown account, None, takes as long as a wrong proof.
+        """
 
     async def renew(self, stored: Credentials) -> None:
         """Renew what is stored of the proof, for an account that may log in, if it is outdated."""

@@ -36,7 +36,11 @@ class Recovered:
 
 
 class Recovery:
-    """Sets a password without authorization, for the operator; ends sessions as ``PasswordChange``."""
+    """Sets a password without authorization: for the operator, who owns the stores anyway.
+
+    As in ``PasswordChange``, sessions end before the commit, so that nothing is saved while the session store
+    is unavailable, and again after it.
+    """
 
     def __init__(
         self,
@@ -60,7 +64,10 @@ class Recovery:
         self._denials = Denials(database, store)
 
     async def find(self, user_name: str) -> int:
-        """Return the user's id by ``name_key``; NotFound, and Conflict for a service account."""
+        """Return the id of the user with that name, compared by ``name_key``.
+
+        Raises ``NotFound``, and ``Conflict`` for a service account.
+        """
         async with self._database.transaction() as connection:
             known = await accounts.standing(connection, user_name)
         if known is None:

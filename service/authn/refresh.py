@@ -76,7 +76,11 @@ class Refresh:
         return pair
 
     def verify(self, token: str) -> RefreshClaims:
-        """Return the claims of a genuine token, perhaps spent; TokenInvalid, RefreshRejected if over."""
+        """Return the claims of a genuine refresh token, which may already be spent.
+
+        Raises ``TokenInvalid``, and ``RefreshRejected`` (``ended``) if it has expired or a restore has ended
+        it.
+        """
         with self._counting():
             try:
                 return self._tokens.verify_refresh(token)

@@ -106,7 +106,11 @@ class Sessions:
         login_ip: str = "",
         device: str = "",
     ) -> OnlineUsers:
-        """Return a page of live sessions, the latest first, by exact filters, or after ``cursor``."""
+        """Return a page of the live sessions, the latest login or refresh first.
+
+        Filters are exact; an empty one matches all. ``cursor`` instead of ``page`` continues after another
+        page.
+        """
         try:
             listed = await self._store.online.page(
                 number=page,

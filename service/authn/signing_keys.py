@@ -38,7 +38,10 @@ CURVES: dict[str, type[EllipticCurve]] = {"ES256": SECP256R1, "ES384": SECP384R1
 
 
 class VerifyingKey(NamedTuple):
-    """A key that verifies tokens ``until`` then (seconds); ``public`` is a JWK or None."""
+    """A key that verifies tokens, and how long: ``until`` is in seconds since the epoch, or infinity.
+
+    ``public`` is the key as a JWK (RFC 7517), None for a shared key.
+    """
 
     kid: str
     key: Key
@@ -158,7 +161,10 @@ def _fitting(algorithm: str, name: str, path: Path | None) -> Any:
 
 
 def _read_private(name: str, path: Path | None) -> Any:
-    """Return the private key of ``name``; SettingsError, also for a file open to others."""
+    """Return the private key of the setting ``name``.
+
+    Raises ``SettingsError``, also for a file that others may read or write.
+    """
     try:
         file_status = path.stat() if path else None
     except OSError as error:

@@ -1,6 +1,8 @@
 """Limits on logins and refreshes, by account and by client address, and on wrong API keys, by address.
 
-Attempts are counted before anything is looked up; unknown devices have a share of their own.
+Attempts are counted before anything is looked up, so a refusal reveals nothing about the account. Attempts of
+unknown devices use up the share of unknown devices only: a device that has logged in to the account before
+has a share of its own, so its user gets in during an attack.
 """
 
 from __future__ import annotations

@@ -55,7 +55,10 @@ class Tokens:
         now: Callable[[], float] = time.time,
         restore_epoch: CurrentRestoreEpoch | None = None,
     ) -> None:
-        """``now``: seconds since the epoch; ``restore_epoch`` whose tokens count, the first by default."""
+        """``now`` returns the time for checking tokens, in seconds since the epoch.
+
+        ``restore_epoch`` is the one whose tokens are issued and accepted; without it, the first.
+        """
         self.now = now
         self.restore_epoch = CurrentRestoreEpoch(FIRST) if restore_epoch is None else restore_epoch
         self._settings = settings
@@ -157,7 +160,10 @@ class Tokens:
         return self._verify(token, AccessClaims)
 
     def verified_bearer(self, token: str) -> Verified[AccessClaims | ClientClaims]:
-        """Return the claims of an access or client token, and its key's end; as ``verify_access``."""
+        """Return the claims of an access or client token, and when its key ends.
+
+        Raises like ``verify_access``.
+        """
         return self._verify(token, AccessClaims, ClientClaims)
 
     def verify_refresh(self, token: str) -> RefreshClaims:
@@ -225,7 +231,10 @@ class Tokens:
         return Verified(claims, key.until, claims.iat - self._settings.jwt_leeway)
 
     def _key_of(self, part: str) -> VerifyingKey:
-        """Return the key that the header names; a header as this service writes it is known."""
+        """Return the key that the header names, by the first part of a token.
+
+        A header as this service writes it is known; any other is read and checked.
+        """
         known = self._own.get(part)
         if known is not None and self.now() < known.until:
             return known

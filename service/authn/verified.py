@@ -1,6 +1,8 @@
 """A cache of verified access tokens, by digest, with their callers.
 
-Only what never changes is cached: times, revocation and the restore epoch are checked each time.
+Verifying a signature takes 30 to 140 µs, a digest less than one. Only what never changes is cached: when a
+token begins and ends is checked each time by the clock of ``Tokens``, and revocation by ``authenticate`` in
+the session store. The restore epoch is compared each time as well: a restore ends all tokens.
 """
 
 from __future__ import annotations
@@ -84,7 +86,10 @@ class VerifiedTokens:
         *,
         prefix: str = "",
     ) -> None:
-        """``first_seen`` gets claims of uncached tokens; ``prefix`` precedes a token in its header."""
+        """``first_seen`` is called with the claims of each token that was not cached.
+
+        ``prefix`` is what precedes a token in the header that it is sent in.
+        """
         self._tokens = tokens
         self._most = most
         self._first_seen = first_seen
@@ -94,7 +99,10 @@ class VerifiedTokens:
         self._held_map: PermissionMap | None = None
 
     def lookup(self, token: str, permission_map: PermissionMap) -> VerifiedToken:
-        """Return a token with its caller and bits decoded; raises what ``Tokens.verify_access`` raises."""
+        """Return an access or client token with its caller, whose bits ``permission_map`` decodes.
+
+        Raises what ``Tokens.verify_access`` raises.
+        """
         if len(token) > MAX_LENGTH or not token.isascii():
             raise TokenInvalid
         sent = self._prefix + token.encode("ascii")
@@ -108,7 +116,10 @@ class VerifiedTokens:
         return entry
 
     def remembered(self, sent: bytes, permission_map: PermissionMap) -> VerifiedToken | None:
-        """Return the cached token of a header whose value is ``sent``, else None."""
+        """Return the token of a header whose value is ``sent``, as ``found`` does; None if it is not cached.
+
+        Only the prefix with a token that was verified is cached: any other value is not found.
+        """
         if len(sent) > MAX_LENGTH + len(self._prefix):
             return None
         digest = sha256(sent).digest()

@@ -1,1 +1,4 @@
-"""Backup and restore: the archive, what is read for it, and what a restore changes."""
+"""Backup and restore: the archive, what is read for it, and what a restore changes.
+
+Knows neither options nor what is printed.
+"""

@@ -99,7 +99,10 @@ class ArchiveWriter:
         return tuple(self._members)
 
     def finish(self, manifest: Manifest, chain_key: str) -> None:
-        """Add the manifest, sealed if there is a key; put the archive in its place. Raises ArchiveError."""
+        """Add the manifest, sealed with ``chain_key`` unless that is empty, and put the archive in its place.
+
+        Raises ``ArchiveError``.
+        """
         text = msgspec.json.format(encoder.encode(manifest), indent=1)
         with self.member(MANIFEST) as member:
             member.write(text)
@@ -150,7 +153,11 @@ class _Place(NamedTuple):
 
 
 class ArchiveReader:
-    """Reads an archive of an ``ArchiveWriter``, whose ``manifest`` fits; all else is refused."""
+    """Reads an archive whose ``manifest`` fits its members.
+
+    The members are those that ``ArchiveWriter`` writes: regular files with names that are checked here, in
+    headers of one block. Whatever else a tar file may hold, such as links, is refused.
+    """
 
     def __init__(self, path: Path) -> None:
         """Open it and read its manifest; raises ``ArchiveError``, also for a format of a later version."""
@@ -235,7 +242,10 @@ class ArchiveReader:
 
 
 def _places(file: IO[bytes]) -> Iterator[_Place]:
-    """Yield the members of a tar file, one header block each; TarError for other headers."""
+    """Yield the members of a tar file; raises ``TarError`` for any header but those of ``_header``.
+
+    One block is read for each: no header that continues elsewhere, such as those of pax, is followed.
+    """
     at, end = 0, os.fstat(file.fileno()).st_size
     while (block := os.pread(file.fileno(), _BLOCK, at)) != bytes(_BLOCK):  # as behind the last member
         info = tarfile.TarInfo.frombuf(block, "ascii", "strict")

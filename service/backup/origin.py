@@ -24,7 +24,10 @@ UNCHECKED: Final = Origin(False, "Not looked at: --unauthenticated")
 
 
 def origin_of(archive: ArchiveReader, chain_key: str) -> Origin:
-    """Return who made ``archive``, by any ``chain_key``; ArchiveError if not sealed with it."""
+    """Return who has made ``archive``, as far as ``chain_key`` tells; without a key it is not known.
+
+    Raises ``ArchiveError`` if there is a key, and the archive is not sealed with it.
+    """
     if archive.is_sealed(chain_key):
         return Origin(True, f"Sealed with oplog.chain_key (key {archive.sealed_with})")
     if not chain_key:

@@ -29,7 +29,10 @@ class ProgramError(LaunchError):
 
 
 def program_for(settings: Settings, name: str, server: int) -> Path:
-    """Return the path of ``name``, not older than the server of that version; raises ProgramError."""
+    """Return the path of ``name`` that works with a server of version ``server`` (``server_version_num``).
+
+    A program older than its server does not know all of it: pg_dump(1) refuses. Raises ``ProgramError``.
+    """
     installed = [(path, _version_of(path)) for path in _candidates(settings, name)]
     needed = server // 10_000
     for path, version in installed:
@@ -94,7 +97,10 @@ async def _running(
     stdin: int = asyncio.subprocess.PIPE,
     stdout: int = asyncio.subprocess.PIPE,
 ) -> AsyncIterator[asyncio.subprocess.Process]:
-    """Run a program while the block does, killed if that fails; ProgramError with its last words."""
+    """Run a program while the block does; it is killed if the block fails, else waited for.
+
+    Raises ``ProgramError`` with the end of what it said if it fails.
+    """
     access = access_to(url)
     process = await asyncio.create_subprocess_exec(
         str(program),

@@ -271,7 +271,10 @@ async def _enter(
 
 
 async def _end_sessions(database: Database, store: SessionStore, restored: Restored) -> int | None:
-    """End the sessions and bring bans in line; return the number of sessions, None if unreachable."""
+    """End the sessions in the store, and bring its bans in line with the restored database.
+
+    Return how many sessions there were; None if the store is out of reach.
+    """
     denials = Denials(database, store)
     try:
         await store.revision_key.announce(restored.revision)

@@ -1,4 +1,8 @@
-"""The keys of an installation, encrypted with a passphrase as a JWE (RFC 7516, RFC 7518 §4.8)."""
+"""The keys of an installation, encrypted for an archive with a passphrase.
+
+A JWE in compact form (RFC 7516) with PBES2-HS512+A256KW and A256GCM (RFC 7518 §4.8 and §5.3): each JOSE
+program can open it.
+"""
 
 from __future__ import annotations
 

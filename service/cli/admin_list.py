@@ -17,7 +17,11 @@ _HEAD = ("ID", "NAME", "KIND", "STATUS", "MAY DO EVERYTHING", "LAST CHANGE", "RO
 
 
 def list_users(settings: Settings, role_code: str | None, *, as_json: bool) -> str:
-    """Return all users, or those with the role: a table (disabled roles in parentheses), or JSON."""
+    """Return all users, or the users with the role: a table, or a JSON array of objects.
+
+    Disabled roles are in parentheses. Raises ``ValidationFailed`` for an unknown role, ``SchemaError`` and
+    ``Unavailable``.
+    """
     require_current(settings.database.url)
     users = asyncio.run(_read(settings, role_code))
     if as_json:

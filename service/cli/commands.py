@@ -1,4 +1,8 @@
-"""Runs the commands, each imported when it runs; prints errors that an operator can correct."""
+"""Runs the commands; errors that an operator can correct are printed without a traceback.
+
+A command imports its code when it runs: importing all of the service takes a second, and ``settings`` or
+``admin list`` need a small part of it.
+"""
 
 from __future__ import annotations
 

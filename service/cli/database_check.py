@@ -15,7 +15,10 @@ PENDING: Final = 3
 
 
 def check_database(url: str, extensions: Sequence[Extension]) -> tuple[list[str], int]:
-    """Return what a migration would do, in lines, and the exit status; raises SchemaError."""
+    """Return what a migration of the database at ``url`` would do, in lines, and the exit status.
+
+    Raises SchemaError if this version is too old for the schema, and Unavailable.
+    """
     pending = pending_migration(url, extensions)
     return list(_described(pending)), PENDING if pending.steps or pending.extensions else 0
 

@@ -1,4 +1,8 @@
-"""``portcullis doctor``: checks an installation for operator errors, by ``service.diagnosis``."""
+"""``portcullis doctor``: checks an installation for operator errors, and says how to correct them.
+
+The checks are in ``service.diagnosis``. Changes nothing, prints no secret, and reports a
+store that is out of reach instead of failing.
+"""
 
 from __future__ import annotations
 

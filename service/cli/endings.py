@@ -22,7 +22,10 @@ _ENDING: Final = (signal.SIGTERM, signal.SIGHUP)
 
 @contextmanager
 def ended_in_order() -> Iterator[None]:
-    """Have SIGTERM and SIGHUP interrupt the block as SIGINT does, and then end the process as before."""
+    """Have SIGTERM and SIGHUP interrupt the block as SIGINT does, so that it cleans up.
+
+    Then the signal ends the process, as it would have at once. What is ignored stays so (nohup(1)).
+    """
     caught: list[int] = []
 
     def interrupt(number: int, frame: FrameType | None) -> None:

@@ -1,4 +1,8 @@
-"""The families of commands: ``policy lint`` is the module ``policy_lint``, and a line here."""
+"""The families of commands, such as ``portcullis policy …``; their modules are imported when they are run.
+
+The module of a command is named by both, such as ``policy_lint``, and has ``add_arguments`` and ``run``. A
+new command is a file and a line here.
+"""
 
 from __future__ import annotations
 

@@ -121,7 +121,10 @@ def _write(path: Path, content: bytes, mode: int) -> None:
 
 
 def _variable(name: str, environ: Mapping[str, str]) -> str:
-    """Return the variable of ``auth.name`` that is set; words for its file if it names one."""
+    """Return the variable of ``auth.name``: the one that is set, since two that differ refuse a start.
+
+    If it names a file, return words for that file.
+    """
     row = next(row for row in table.table() if row.title == f"auth.{name}")
     if file := next((variable for variable in row.files if variable in environ), None):
         return f"the file of {file}"

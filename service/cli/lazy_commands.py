@@ -1,4 +1,7 @@
-"""Commands whose module is imported when they are run, or when their own help is asked for."""
+"""Commands whose module is imported when they are run, or when their own help is asked for.
+
+So ``portcullis --help`` imports none of them.
+"""
 
 from __future__ import annotations
 

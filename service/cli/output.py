@@ -36,7 +36,10 @@ def aligned(rows: Iterable[Sequence[str]], *, indent: str = "") -> list[str]:
 
 
 def show(options: Namespace, answer: Any, as_lines: Callable[[], Iterable[str]]) -> None:
-    """Print ``answer`` as JSON, as the API has it, if ``--json`` was given; else as lines."""
+    """Print ``answer`` as JSON if ``--json`` was given, else the lines that ``as_lines`` returns.
+
+    The JSON is the ``data`` of the request that asks the same; a page is as long as the list.
+    """
     if not options.json:
         say(*as_lines())
         return

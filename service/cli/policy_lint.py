@@ -36,7 +36,10 @@ def add_accepted(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace, environ: Mapping[str, str]) -> int:
-    """Lint, and print the findings; returns 0 if all are accepted, 1 if not, 2 if that can't be said."""
+    """Lint, and print the findings; returns 0 if all are accepted, 1 if not, 2 if that can't be said.
+
+    The database is looked at if ``--data`` or the settings name one; raises SchemaError and Unavailable.
+    """
     settings = table.load(environ)
     try:
         accepted = acceptances(settings, options.accepted)

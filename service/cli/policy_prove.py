@@ -54,7 +54,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace, environ: Mapping[str, str]) -> int:
-    """Print the condition, or whether the policies are equivalent; returns 2 if they are not."""
+    """Print the condition, or whether the policies are equivalent; returns 2 if they are not.
+
+    Raises ``ValidationFailed`` for a path that no request may have, and ``PolicyError``.
+    """
     if options.equivalent:
         if options.method:
             raise ValidationFailed(("--equivalent", "name a request or two policies, not both"))

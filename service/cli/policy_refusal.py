@@ -38,7 +38,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace, environ: Mapping[str, str]) -> None:
-    """Print the refusal and its explanation; Conflict if another static policy has decided."""
+    """Print the refusal and its explanation.
+
+    Raises ``ValidationFailed`` for what is no id, ``NotFound`` if no log has it, ``Conflict`` if another own
+    part has decided, and ``PolicyError``.
+    """
     try:
         decision_id = msgspec.convert(options.id, DecisionId)
     except msgspec.ValidationError:

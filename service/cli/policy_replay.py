@@ -36,7 +36,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace, environ: Mapping[str, str]) -> int:
-    """Print what would come out differently; returns 2 if something would."""
+    """Print what would come out differently; returns 2 if something would.
+
+    Raises ``ValidationFailed`` for a log that can't be read or has no event, and ``PolicyError``.
+    """
     with opened_log(options.log) as log:
         lines = iter(partial(log.readline, _LONGEST_LINE), b"")
 

@@ -36,7 +36,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace, environ: Mapping[str, str]) -> None:
-    """Write the report, and print what needs attention; raises what ``gather`` raises, and OSError."""
+    """Write the report, and print what needs attention; raises what ``gather`` raises, and OSError.
+
+    The database is read if ``--data`` or the settings name one, else files only.
+    """
     settings = table.load(environ)
     if settings.database.url or options.data:
         with reachable(settings) as there:

@@ -99,7 +99,10 @@ def review(
 
 
 def opened_log(name: str) -> AbstractContextManager[IO[bytes]]:
-    """Return the decision log ``name``, ``-`` for standard input; ValidationFailed for none."""
+    """Return the decision log ``name`` to read from, ``-`` for standard input.
+
+    ValidationFailed if there is none.
+    """
     if name == "-":
         return nullcontext(sys.stdin.buffer)
     try:

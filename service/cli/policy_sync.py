@@ -33,7 +33,11 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
 
 
 def sync(settings: Settings, *, dry_run: bool) -> list[str]:
-    """Register the missing routes, unless ``dry_run``; return the differences as lines of text."""
+    """Register the missing routes, unless ``dry_run``; return the differences as lines of text.
+
+    Nothing is ever deleted. Raises ``PolicyError``, ``SchemaError``, ``Unavailable``, ``RoutesError`` and
+    ``Conflict``.
+    """
     log_to_errors(settings)
     shipped = configured(settings.policy)
     routes = known_routes(settings.policy, shipped)

@@ -36,7 +36,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace, environ: Mapping[str, str]) -> int:
-    """Test, and print the result; returns 0 if all holds, 1 if not, 2 if files can't be read."""
+    """Test, and print the result; returns 0 if all holds, 1 if not, 2 if files can't be read.
+
+    With ``--published``, raises also SchemaError and Unavailable.
+    """
     if options.published:
         return _published(options, environ)
     settings = table.load(environ).policy

@@ -92,7 +92,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace, environ: Mapping[str, str]) -> None:
-    """Show what would be registered, or register it; raises also what ``ResourceImport`` raises."""
+    """Show what would be registered, or register it.
+
+    Raises ``DocumentError``, ``ValidationFailed`` for an unknown service, and what ``ResourceImport`` raises.
+    """
     if options.service == PORTCULLIS:
         raise DocumentError(f"{PORTCULLIS} is this service: portcullis policy sync registers its routes")
     document, digest = read_document(Path(options.file))

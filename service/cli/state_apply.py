@@ -79,7 +79,10 @@ class Order:
 
 
 def apply(settings: Settings, order: Order) -> Applied:
-    """Apply the order; enter it into the operation log, also when refused, and changes into the log."""
+    """Apply the order, and enter it into the operation log, also when it is refused.
+
+    What changes something is also told to the log as a security event.
+    """
     log_to_errors(settings)
     require_current(settings.database.url)
     begun = perf_counter()

@@ -42,7 +42,11 @@ class Endpoint(NamedTuple):
 
 
 class Certificate(NamedTuple):
-    """The life of a certificate; one that lives for days or hours is judged by its share of life."""
+    """The life of the certificate that an endpoint shows.
+
+    They are usually renewed when about a third of their life is left. One that lives for days or hours
+    is judged by its share of life, so that a warning is worth acting on.
+    """
 
     begin: datetime
     end: datetime
@@ -73,7 +77,10 @@ def endpoints(settings: Settings) -> list[Endpoint]:
 
 
 def certificate_of(endpoint: Endpoint) -> Certificate | None:
-    """Return the certificate that ``endpoint`` shows, valid or not; None without TLS. Raises OSError."""
+    """Return the certificate that ``endpoint`` shows, valid or not; None if it speaks no TLS.
+
+    Nothing but the handshake is sent. Raises OSError.
+    """
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE  # an expired one is to be read, and nothing is sent

@@ -27,7 +27,10 @@ Look: TypeAlias = Callable[[Installation], Finding | Awaitable[Finding]]
 
 
 class Check(NamedTuple):
-    """One check; the words of a ``local`` one are for the operator of the node, never for the API."""
+    """One check. The words of a ``local`` one name paths, addresses or servers of the node, or judge a key.
+
+    The operator of the node reads them; the API shows the state alone.
+    """
 
     name: str
     look: Look

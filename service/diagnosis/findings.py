@@ -10,7 +10,10 @@ State = Literal["ok", "warning", "fault", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The result in one line, and what to do about it; ``unknown`` if the check could not be made."""
+    """The result in one line, and what to do about it; neither holds a secret.
+
+    ``unknown``: the check could not be made; ``message`` says why.
+    """
 
     state: State
     message: str

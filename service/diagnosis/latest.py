@@ -33,7 +33,10 @@ class Examined:
 
 
 class LatestFindings:
-    """Makes the checks of this node on request, in a thread, once in ``KEPT`` seconds at most."""
+    """Makes the checks of this node on request, once in ``KEPT`` seconds at most.
+
+    They run in a thread with an event loop and connections of its own, so no request waits for them.
+    """
 
     def __init__(
         self, settings: Settings, routes: Routes, live: LivePolicy | None = None, *, kept: float = KEPT

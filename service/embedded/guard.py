@@ -1,6 +1,8 @@
-"""``guard.py SIGNAL PARENT PROGRAM …`` executes a program that ends together with its parent.
+"""A script that executes another program, which then ends together with its parent.
 
-Credential changes forget the signal: so it is set after ``unshare``, before the server.
+Run as ``guard.py SIGNAL PARENT PROGRAM …`` by the supervising thread. The kernel forgets the
+parent-death signal when credentials change, so it is set here, after ``unshare`` or ``setpriv`` and
+before the server; it then survives ``exec``.
 """
 
 from __future__ import annotations

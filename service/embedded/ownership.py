@@ -22,7 +22,11 @@ class Complaint(NamedTuple):
 
 
 def require_own(path: Path) -> None:
-    """Raise EmbeddedError if others own the directory ``path``, may write it, or own what is in it."""
+    """Raise ``EmbeddedError`` if other users own the directory ``path`` or may write it; it may be missing.
+
+    They could replace the database, or the key that signs tokens. What lies directly in it must be of this
+    user too, or of root.
+    """
     try:
         complaint = complaint_about(path)
     except FileNotFoundError:

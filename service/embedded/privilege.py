@@ -1,6 +1,8 @@
-"""Starts servers for root and users without a name, whom PostgreSQL refuses; else ``EmbeddedError``.
+"""Starts servers for root and for users without a name, whom PostgreSQL refuses; else ``EmbeddedError``.
 
-In a user namespace, or if these are forbidden, by a changed real user id of root.
+The first choice is a user namespace in which the program runs as "nobody" while its files keep their owner.
+If namespaces are forbidden, root can change the real user id, and keep only the capability to pass
+directories that are closed to others (a home of mode 0700).
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Finds the processes whose working directory is a directory, in /proc: needs no pid file."""
+"""Finds the processes that work in a directory, in /proc.
+
+A server's working directory is its data directory, so this finds the server and all its children, even if
+their parent was killed. It needs no pid file, whose number may have been reused.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +32,10 @@ def send(pids: list[int], signal_number: int) -> None:
 
 
 def freeze_all(directory: Path, program: str) -> None:
-    """Stop what is at work in ``directory`` (SIGSTOP), and children; TimeoutError after 5 s."""
+    """Stop what is at work in ``directory`` (SIGSTOP); return once all of it has stopped.
+
+    A child that a process makes before it stops is found by the next look. TimeoutError after 5 s.
+    """
     deadline = time.monotonic() + _PATIENCE
     while running := [pid for pid in at_work_in(directory, program) if not has_stopped(pid)]:
         if time.monotonic() > deadline:
@@ -38,7 +45,10 @@ def freeze_all(directory: Path, program: str) -> None:
 
 
 def has_stopped(pid: int) -> bool:
-    """Return True when every thread of a process is stopped (proc_pid_stat(5)), or it has ended."""
+    """Return True when every thread of a process is stopped by a signal, or the process has ended.
+
+    ``kill`` returns before that, and a thread that has not stopped yet may still answer: proc_pid_stat(5).
+    """
     try:
         threads = list(Path(f"/proc/{pid}/task").iterdir())
         return all(_state(thread) in _STILL for thread in threads)

@@ -96,7 +96,10 @@ class Server:
             self._keeper.join()
 
     def pause(self) -> None:
-        """Freeze the server and all its children; TimeoutError after 5 s."""
+        """Freeze the server and all its children: connections stay open and nothing is answered.
+
+        Returns once all of them have stopped. TimeoutError after 5 s.
+        """
         processes.freeze_all(self._program.directory, self._program.process_name)
 
     def resume(self) -> None:

@@ -95,7 +95,10 @@ class EmbeddedStores:
 
 
 def urls_of_running(data: Path) -> tuple[str, str] | None:
-    """Return the URLs of stores that another process runs over ``data``; None when none does."""
+    """Return the URLs of the database and the key-value store that another process runs over ``data``.
+
+    None when no process owns ``data``.
+    """
     sockets = (data / "sockets").resolve()  # the link of a long path leads to a short one
     if not is_owned(data):
         return None

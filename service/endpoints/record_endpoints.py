@@ -1,6 +1,8 @@
 """Endpoints of records, each declared once: what always goes together follows from the kind of the record.
 
-``RecordKind`` makes permission, precondition, dry run, log entry, tag, ``Location`` and idempotency keys.
+A write on a record has a permission, a precondition, a dry run, an entry in the operation log and a tag; one
+that creates a record also has ``Location`` and idempotency keys, and one that publishes tells the policy
+revision. ``RecordKind`` makes all of that. The declaration of an endpoint says what differs.
 """
 
 from __future__ import annotations

@@ -44,7 +44,10 @@ class Answers:
         self._templates = Templates()
 
     def of(self, policy: Policy, question: Question, held: HeldCodes | None) -> Answer:
-        """Return the answer about a holder of ``held``, None for nobody; all requests have to pass."""
+        """Return the answer of ``policy`` about somebody who holds ``held``; None is nobody who is logged in.
+
+        All requests of a template are allowed only if each of them is.
+        """
         with traced("decide question") as span:
             answer = self._of(policy, question, held)
             if span is not None:

@@ -55,7 +55,10 @@ Question: TypeAlias = RequestTo | RequestsTo | UseOf
 
 
 def question_of(action: str, resource: Resource, bound_to: str | None) -> Question | Unanswerable:
-    """Return what is asked; a route without a service is of the service ``bound_to``, else of ours."""
+    """Return what is asked by an account that is bound to the service ``bound_to``, or to none.
+
+    A route is of the service that it names, else of that of the account, else of this one.
+    """
     if resource.type == ROUTE:
         return _route(action, resource, bound_to)
     parts = resource.id if resource.type == PERMISSION else _joined(resource.type, resource.id, action)

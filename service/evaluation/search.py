@@ -1,4 +1,7 @@
-"""Searches: all subjects, resources or actions with the answer yes, exact in a finite universe."""
+"""Searches: all subjects, resources or actions for which a question is answered with yes.
+
+The universe is finite: users, registered resources and the codes of Buttons. So the answers are exact.
+"""
 
 from __future__ import annotations
 

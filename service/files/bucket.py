@@ -23,7 +23,10 @@ _log = structlog.get_logger()
 
 
 def create_bucket(settings: Objstore, server: Server) -> None:
-    """Create the bucket if ``create_bucket`` is set; failures are only logged."""
+    """Create the bucket of ``settings`` (S3, CreateBucket) if ``create_bucket`` is set.
+
+    Failures are logged and do not stop the start: only files need the store.
+    """
     if not (settings.create_bucket and settings.bucket):
         return
     store = opener(settings, server.data)()

@@ -27,12 +27,18 @@ _NO_LIMIT: Final = timedelta(days=1)
 
 
 def opener(settings: Objstore, directory: Path) -> Opener:
-    """Return what opens the S3 store, or without a bucket the local ``directory``, made with mode 0700."""
+    """Return a function that opens the S3 store of ``settings``, or without a bucket local ``directory``.
+
+    A missing directory is created with mode 0700.
+    """
     return partial(_s3, settings) if settings.bucket else partial(_local, directory)
 
 
 def endpoint_of(settings: Objstore) -> str:
-    """Return the URL for requests, bucket in its host if ``virtual``; empty for Amazon S3."""
+    """Return the URL for requests, with the bucket in its host if addressing is ``virtual``.
+
+    Empty for Amazon S3, whose endpoints obstore knows.
+    """
     if not settings.endpoint or settings.addressing == "path":
         return settings.endpoint
     parts = urlsplit(settings.endpoint)

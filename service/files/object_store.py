@@ -46,7 +46,10 @@ _log = structlog.get_logger()
 
 
 class ObjectStore:
-    """The store of file contents, opened at first use; every method raises ``Unavailable``."""
+    """The store of file contents, opened at first use; ``description`` names it without secrets.
+
+    Every method raises ``Unavailable`` and logs why if the store is out of reach or refuses the credentials.
+    """
 
     def __init__(self, open_: Opener, description: str, directory: Path | None = None) -> None:
         """``open_`` opens the store; ``directory`` is its path if it is local."""
@@ -177,7 +180,10 @@ class ObjectStore:
                 yield [entry["path"] for entry in chunk]
 
     async def unfinished(self, prefix: str) -> list[Unfinished]:
-        """Return unfinished local objects below ``prefix``; S3 has lifecycle rules for its own."""
+        """Return the unfinished objects below ``prefix``: still being written, or left by a dead process.
+
+        Only for a local directory; an S3 store has lifecycle rules for incomplete uploads.
+        """
         if self.directory is None:
             return []
         return await asyncio.to_thread(unfinished_in, self.directory, prefix)
@@ -232,7 +238,10 @@ class Unfinished:
 
 
 def unfinished_in(directory: Path, prefix: str) -> list[Unfinished]:
-    """Return the unfinished objects below ``prefix``: obstore ends their names in ``#`` and a number."""
+    """Return the unfinished objects below ``prefix`` of a local store.
+
+    obstore writes an object under its name, ``#`` and a number, renames it at the end, and never lists it.
+    """
     return [
         Unfinished(f"{prefix}/{place.name.partition('#')[0]}", place)
         for place in (directory / prefix).glob("*#*")

@@ -1,4 +1,8 @@
-"""Presigned URLs (AWS Signature V4) whose overridden headers keep a browser from running a file."""
+"""Presigned URLs of the object store: AWS Signature Version 4 in the query of a GET.
+
+obstore can presign, but without the parameters that override response headers. These are needed to keep a
+browser from running a file.
+"""
 
 from __future__ import annotations
 

@@ -29,7 +29,10 @@ _log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A file to upload of ``least`` to ``most`` bytes; ``most`` is None if unknown."""
+    """A file to upload.
+
+    ``least`` and ``most`` bound its length in bytes; ``most`` is None if the length is unknown.
+    """
 
     owner_id: int
     name: str
@@ -39,7 +42,11 @@ class Offer:
 
 
 class Uploads:
-    """Receives files: row first, object second. A failure leaves a row by which the object is deleted."""
+    """Receives files. The row is written first, the object second; only then is the file visible.
+
+    A failure in between leaves an invisible row, by which the object is found and deleted: at once if
+    possible, else by the cleanup.
+    """
 
     def __init__(self, database: Database, objects: ObjectStore, limits: Upload) -> None:
         self._database = database
@@ -159,7 +166,10 @@ MAX_BYTES: Final = 255
 
 
 def file_name_fault(name: str) -> str | None:
-    """Return why a file can't have ``name``, as a phrase that starts with "must"; None if it can."""
+    """Return why a file can't have ``name``, as a phrase that starts with "must"; None if it can.
+
+    A path is refused, not shortened to its last part: the client expects something that is not done.
+    """
     if not name:
         return "must have a file name"
     if len(name.encode(errors="replace")) > MAX_BYTES:

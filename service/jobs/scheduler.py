@@ -30,7 +30,10 @@ _log = structlog.get_logger()
 
 
 class Scheduler:
-    """Sleeps until the next job is due, and runs it unless another worker has."""
+    """Sleeps until the next job is due, and runs it unless another worker has.
+
+    ``busy_for`` and ``spread`` replace ``BUSY_FOR`` and ``SPREAD``.
+    """
 
     def __init__(
         self,

@@ -1,1 +1,4 @@
-"""Plain values and small tools without I/O, which everything else may import."""
+"""Plain values and small tools without I/O: callers, permission codes, devices, times.
+
+Knows nothing of stores, HTTP or Casbin; everything else may import it.
+"""

@@ -1,4 +1,8 @@
-"""The sizes of the caches of a guarded request; tests vary them by ``PORTCULLIS_TEST_CACHES``."""
+"""How many entries the caches of a guarded request hold.
+
+Each cache only saves work: with any of them off, or of size 1, every answer is the same. Tests show it by
+the variable ``PORTCULLIS_TEST_CACHES``, such as ``tokens=0,decisions=1``. Operators have no use for it.
+"""
 
 from __future__ import annotations
 

@@ -68,7 +68,10 @@ class ChangeRecord:
 
 
 def field_changes(target: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> list[FieldChange]:
-    """Return the changes between the fields of a record, None for no record; sets item by item."""
+    """Return the changes between the fields of a record; a new or a deleted one has no fields on one side.
+
+    A ``frozenset`` is a field with many values, compared one by one.
+    """
     changes = []
     for field in {**before, **after}:
         old, new = before.get(field), after.get(field)

@@ -22,7 +22,10 @@ def from_seconds(seconds: float) -> datetime:
 
 
 class AtMostEvery:
-    """Says when something may be done: the first time, and then once in ``seconds`` at most."""
+    """Says when something may be done: the first time, and then once in ``seconds`` at most.
+
+    For what is told of many events: a line of the log for each would be too many.
+    """
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds

@@ -17,7 +17,10 @@ _RANDOM_B = (1 << 62) - 1
 
 
 def new_event_id() -> UUID:
-    """Return a UUID of version 7 (RFC 9562 §5.7): milliseconds since the epoch, then 74 random bits."""
+    """Return a UUID of version 7 (RFC 9562 §5.7): milliseconds since the epoch, then 74 random bits.
+
+    Random ids would spread the reads and writes of an index over all its pages; these append at its end.
+    """
     return UUID(int=time.time_ns() // 1_000_000 << 80 | _all_but_time())
 
 

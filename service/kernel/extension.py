@@ -1,4 +1,7 @@
-"""Extensions: packages with endpoints of their own; authors import ``service.extending``."""
+"""Extensions: Python packages that add endpoints of their own to the service, under a prefix of their own.
+
+``service.extending`` is what their authors import.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Media types of files, detected from their first bytes (WHATWG MIME Sniffing): a closed list."""
+"""Media types of files, detected from their first bytes: a closed list, each entry with its test.
+
+The tests are those of the WHATWG MIME Sniffing standard (§5.1, §6, §7.1) where it has one, else the signature
+that the format's own specification requires at its start. A type without an entry is never accepted.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,10 @@ HEAD: Final = 4096
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One media type: extensions, ``fits`` for the first bytes, ``active`` if it can hold scripts."""
+    """One media type: the extensions of its file names, and ``fits``, which tests the first bytes.
+
+    ``active``: browsers run it, since it can hold scripts.
+    """
 
     media_type: str
     extensions: tuple[str, ...]

@@ -38,7 +38,10 @@ class PermissionMap:
         return max(self._by_bit, default=-1)
 
     def encode(self, codes: Iterable[str]) -> str:
-        """Return ``codes`` as standard base64, bit ``n`` in byte ``n >> 3``; unknown codes are left out."""
+        """Return ``codes`` as standard base64 with padding; bit ``n`` is in byte ``n >> 3``, lowest first.
+
+        Codes that the map does not know are left out: they grant nothing until it does.
+        """
         bits = [self._by_code[code] for code in codes if code in self._by_code]
         if not bits:
             return ""

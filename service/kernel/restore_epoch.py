@@ -9,7 +9,11 @@ FIRST: Final = ""
 
 
 class CurrentRestoreEpoch:
-    """The name of the database's restore epoch, as last read, shared by readers; None until then."""
+    """Holds the name of the database's restore epoch, as last read; None until it was read.
+
+    A restore begins a new restore epoch, and ends every token of the one before. One object is shared by
+    those who read it from the database and those who compare tokens with it.
+    """
 
     __slots__ = ("name",)
 

@@ -1,4 +1,7 @@
-"""Services: whose routes a resource guards; with resources and openings as records give them."""
+"""Services: whose routes a resource guards. This one is ``portcullis``; administrators register others.
+
+Also their resources and openings, as records give them and as policy lines are derived from them.
+"""
 
 from __future__ import annotations
 

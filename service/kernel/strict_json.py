@@ -1,4 +1,8 @@
-"""JSON that every parser reads in the same way (RFC 8259 §4 and §8, RFC 8725 §2.4, RFC 7515 §4)."""
+"""JSON that every parser reads in the same way.
+
+Parsers differ where the standard leaves room: repeated members, NaN, UTF-16, half a surrogate pair (RFC 8259
+§4 and §8, RFC 8725 §2.4, RFC 7515 §4). What one parser has checked, another may read differently.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,9 @@
 """Reads YAML files strictly, with the line of each value.
 
-Equal keys, merge keys and aliases are refused, and sizes are bounded before memory is taken for them.
+PyYAML keeps the last of two equal keys without a word, a merge key (``<<``) adds keys beside those that are
+written, and an alias can repeat a value far from where it is written, also a million times. Files about
+rights are reviewed by people, and others write them: so all three are refused here, and the size of the rest
+is bounded before memory is taken for it.
 """
 
 from __future__ import annotations
@@ -23,7 +26,10 @@ Keys = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How much of a file is read: its bytes, its values and keys, and how deep they are nested."""
+    """How much of a file is read: its bytes, its values and keys, and how deep they are nested.
+
+    A value takes up to a kilobyte of memory: without a bound, two bytes of a file would cost as much.
+    """
 
     size: int = 4 * 1024 * 1024
     values: int = 300_000

@@ -29,7 +29,11 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class NewAccount:
-    """A new account, by some of the ``UserValues``; made only by delegation and the operator."""
+    """An account that a caller may create, by some of the ``UserValues``; what writes new users takes one.
+
+    Only ``service/administration/delegation.py``, after asking the policy, and the operator's commands make
+    one.
+    """
 
     values: Mapping[str, Any]
 

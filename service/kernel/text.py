@@ -15,7 +15,10 @@ def printable(text: str) -> str:
 
 
 def printable_lines(text: str) -> str:
-    """Return ``text`` with all control characters but line feeds as JSON escapes."""
+    r"""Return ``text`` with the same characters but line feeds as escapes, such as ``\u001b``.
+
+    JSON has the same escapes (RFC 8259 §7), so a JSON text keeps its meaning.
+    """
     return "\n".join(
         _CONTROLS.sub(lambda match: f"\\u{ord(match[0]):04x}", line) for line in text.split("\n")
     )

@@ -1,4 +1,8 @@
-"""Characters that people can't see: which are refused (Unicode TR 36 §2, UAX #9)."""
+"""Characters in texts that people read, but can't see: which are refused, and which spelling needs.
+
+Some make different texts look alike, some turn the text around them, so that ``user`` and what follows read
+like something else (Unicode TR 36 §2, UAX #9). One rule for all texts, whatever way they come.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +33,10 @@ _LINES: Final = "\t\n\r"
 
 
 def unseen_fault(text: str, *, lines: bool = False) -> str | None:
-    """Return why ``text`` can't be shown, as half a sentence; ``lines`` allows line feeds and tabs."""
+    """Return why ``text`` can't be shown to people, as half a sentence ("must …"); None if it can.
+
+    ``lines``: it may have several lines, and tabs.
+    """
     character = first_unseen(text, lines=lines)
     return None if character is None else f"must not hold U+{ord(character):04X}, which can't be seen"
 

@@ -58,7 +58,10 @@ class IdempotentWrite(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """What ``caller`` asks to be written: a dry run saves nothing, an idempotent write keeps its answer."""
+    """What ``caller`` asks to be written: a dry run saves nothing, an idempotent write keeps its answer.
+
+    It is handed to whatever begins the transaction.
+    """
 
     caller: Caller
     dry_run: DryRun | None = None

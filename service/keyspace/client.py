@@ -1,4 +1,9 @@
-"""redis-py's client, whose single commands share one ``Pipeline``, at a third of the cost."""
+"""redis-py's client, whose single commands share one connection.
+
+A command of redis-py costs about 60 µs of processor time: a connection from the pool, locks, streams. It
+costs a third of that when all commands of a worker go through one ``Pipeline``, and those of the moment are
+written and read together.
+"""
 
 from __future__ import annotations
 

@@ -51,7 +51,10 @@ class ClockWatch:
 
     @property
     def ahead(self) -> float:
-        """Seconds from now to the latest instant written ahead of the clock in the last hour; 0 for none."""
+        """Seconds from now to the latest instant that the store's clock has written while it was ahead.
+
+        0 if none was found in the last hour.
+        """
         seconds = self._store.found_ahead
         return 0.0 if seconds is None else max(0.0, seconds - self._clock.now())
 

@@ -68,7 +68,10 @@ def _readable() -> Iterator[None]:
 
 
 def primary_of(url: str, timeout: float) -> Primary | None:
-    """Return what finds the primary of ``url``, None for one server's URL; raises ``StoreUrlError``."""
+    """Return what finds the primary of the store at ``url``; None if the URL is that of one server.
+
+    Raises ``StoreUrlError``.
+    """
     with _readable():
         group = group_of(url)
         return None if group is None else Primary(group, timeout)
@@ -81,7 +84,10 @@ def new_connection(pool: BlockingConnectionPool) -> AbstractConnection:
 
 
 async def connect(pool: BlockingConnectionPool, replies: asyncio.Protocol) -> asyncio.StreamWriter:
-    """Open a connection for a ``Pipeline``, ready for commands; raises RedisError or OSError."""
+    """Open a connection like the pool's for a ``Pipeline``: ``replies`` gets what the store sends on it.
+
+    redis-py has done all that comes before the first command. Raises RedisError or OSError.
+    """
     connection = new_connection(pool)
     try:
         await connection.connect()  # type: ignore[no-untyped-call]  # redis-py's gap

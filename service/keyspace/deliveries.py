@@ -61,7 +61,10 @@ class Deliveries:
         self._send([key])
 
     async def release(self, lease: Lease) -> None:
-        """End the lease: the tokens were not delivered, and the next request may have them at once."""
+        """End the lease: the tokens were not delivered, and the next request may have them at once.
+
+        If the store is out of reach, that request has to wait until the lease ends.
+        """
         with suppress(Unavailable):
             await self._scripts.run("release", lease.login_id, lease.device, lease.issued, lease.until)
 

@@ -35,7 +35,10 @@ class Online:
         login_ip: str = "",
         device: str = "",
     ) -> OnlinePage:
-        """Return page ``number`` (from 1), or the one after ``cursor``; ValueError for a foreign cursor."""
+        """Return page ``number`` (from 1), or the page after ``cursor``.
+
+        The filters are exact; an empty one matches everything. ValueError for a cursor from anywhere else.
+        """
         indexes = _indexes(user_name, login_ip, device)
         if cursor is None:
             position: tuple[str | int, ...] = (min((number - 1) * size, MOST_ROWS), size, "", "")

@@ -1,4 +1,9 @@
-"""A connection for cheap commands: redis-py opens it, and hiredis reads the replies in order."""
+"""A connection for commands that must be cheap: they are pipelined, and each is answered in time.
+
+redis-py costs a command about 100 µs: a task, a timeout, and locks. Here redis-py only opens the connection
+(address, TLS, password, number of the database); then hiredis reads its replies, in the order of the commands
+(https://redis.io/docs/latest/develop/using-commands/pipelining/).
+"""
 
 from __future__ import annotations
 

@@ -32,7 +32,10 @@ class FormerSessions:
         self._timeout = timeout
 
     async def end(self) -> int:
-        """Delete sessions, refresh ids and epochs, but no deny markers; return the number of sessions."""
+        """Delete all sessions, refresh ids and epochs of rights; return how many sessions there were.
+
+        Deny markers stay: they refuse, and expire by themselves. Entries of the logs stay too.
+        """
         ended = 0
         for pattern in _SESSIONS:
             names = await self._matching(pattern)

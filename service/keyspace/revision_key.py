@@ -68,7 +68,10 @@ class RevisionKey:
         ]  # the client decodes nothing
 
     async def announce(self, revision: int) -> None:
-        """Announce that ``revision`` is about to be published; never lowers the number."""
+        """Announce that ``revision`` is about to be published; never lowers the number.
+
+        Whatever the number is, a ``replace`` of what was read before does nothing any more.
+        """
         await self._scripts.run("revision_raise", revision, secrets.token_hex(8))
 
     async def restore(self, revision: int) -> None:

@@ -77,7 +77,11 @@ class Scripts:
         }
 
     async def run(self, name: Name, *arguments: str | bytes | int) -> Any:
-        """Run a script and return its answer, texts as bytes; raises ``Unavailable``."""
+        """Run a script and return its answer, with texts as bytes; raises ``Unavailable``.
+
+        The script's text is sent only to a store that doesn't have it: a new or restarted one. Scripts of
+        sessions are also given this machine's time, which they take off their arguments.
+        """
         given = arguments if _is_of_logs(name) else (round(1000 * time.time()), *arguments)
         with traced_script(name):
             if not self._replicas or name not in _CONFIRMED:
@@ -94,7 +98,10 @@ class Scripts:
             return await send("EVAL", self._texts[name], 0, *arguments)
 
     async def _send_confirmed(self, *words: str | bytes | int) -> Any:
-        """Send a command, and wait (WAIT) for the replicas over the same connection."""
+        """Send a command, and wait for the replicas over the same connection: its writes count.
+
+        WAIT in a script would return at once (https://valkey.io/commands/wait/).
+        """
         pool = self._client.connection_pool
         connection = await pool.get_connection()  # type: ignore[no-untyped-call]  # redis-py's gap
         try:

@@ -1,4 +1,8 @@
-"""The primary of a session store that Sentinel watches (https://valkey.io/topics/sentinel-clients/)."""
+"""The primary of a session store that Sentinel watches: found for each connection, and followed.
+
+Valkey's guidelines for such clients (https://valkey.io/topics/sentinel-clients/): ask one sentinel after
+another for the address, then ask the server there whether it is the primary.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +34,11 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A primary and its replicas, watched under a ``name``, with redis-py's arguments for each kind."""
+    """A primary and its replicas, which sentinels watch under a ``name``.
+
+    ``sentinels`` are hosts and ports. ``of_sentinels`` and ``of_primary`` are redis-py's arguments for the
+    connections to each of them.
+    """
 
     sentinels: tuple[tuple[str, int], ...]
     name: str

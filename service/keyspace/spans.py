@@ -1,4 +1,7 @@
-"""Spans of commands to the session store: named by the command or the script, never by a key."""
+"""Spans of commands to the session store: named by the command or the script, never by a key.
+
+https://opentelemetry.io/docs/specs/semconv/database/redis/
+"""
 
 from __future__ import annotations
 

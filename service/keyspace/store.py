@@ -80,7 +80,10 @@ class SessionStore:
         self.revision_key = RevisionKey(pool, self._scripts, settings.timeout)
 
     def check(self, login_id: str, device: str) -> asyncio.Future[Answer]:
-        """Return a future of the user's deny marker, the device session, and what all checks return."""
+        """Return a future of the deny marker of the user, the device session, and what all checks return.
+
+        All requests of the moment share one round trip.
+        """
         return self._checks.ask(session_keys(login_id, device))
 
     def check_keys(self, pair: KeyPair) -> asyncio.Future[Answer]:
@@ -88,7 +91,10 @@ class SessionStore:
         return self._checks.ask(pair)
 
     def check_rights(self, login_id: str) -> asyncio.Future[Answer]:
-        """Return a future of the deny marker, the epoch of the user's rights, and what all checks return."""
+        """Return a future of the deny marker, the epoch of the user's rights, and what all checks return.
+
+        In the same round trip as ``check``.
+        """
         return self._checks.ask(key_pair(keys.deny(login_id), keys.rights(login_id)))
 
     async def check_all_rights(self, login_ids: Iterable[str]) -> list[Answer]:

@@ -20,7 +20,10 @@ class SessionFacts(Struct, frozen=True):
 
 
 class DeviceSession(Struct, frozen=True):
-    """A device session, times in seconds since the epoch; ``sid``, its name, is empty before 0.3.0."""
+    """A device session as it is stored; times in seconds since the epoch, with a fraction.
+
+    ``sid`` is its name, which its access tokens carry; empty for one that version 0.2.0 or before has opened.
+    """
 
     rid: str = ""
     sid: str = ""

@@ -1,6 +1,9 @@
-"""The cases that every permission code must have, made from the catalogue of codes alone.
+"""The cases that every permission code must have, made from the catalogue of codes.
 
-Each code is asked about in each layer with each kind of held code; neither lines nor enforcer are asked.
+Each code is asked about in each layer, with each kind of held code, as in an installation whose resources
+``portcullis policy sync`` has registered. So an exception that a matcher makes for one code, in one layer and
+for one kind of held code, fails a case. The expectations come from the catalogue alone, never from the lines
+or from the enforcer, which they would always agree with.
 """
 
 from __future__ import annotations

@@ -40,7 +40,10 @@ def refused(code: str, faults: Iterable[str], place: str) -> list[Finding]:
 
 
 def file_findings(own: Shipped, paths: Iterable[Path]) -> list[Finding]:
-    """Return what there is to say about lines, invariants and the tables ``paths`` of a policy."""
+    """Return what there is to say about the lines, invariants and decision tables of a policy.
+
+    ``paths`` are those of the tables.
+    """
     violations = check(own.invariants, own.policy(Lines(), {}, 0)).violations
     findings = [*_changes(own), *_unlisted(own), *broken_invariants(violations)]
     try:

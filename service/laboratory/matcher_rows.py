@@ -1,4 +1,8 @@
-"""A matcher taken apart, for mutants: its two equalities, and its rows, as Python expressions."""
+"""A matcher taken apart: its two equalities, and the rows in which a line's code can allow a caller.
+
+The parts are Python expressions, as Casbin passes them to simpleeval. So mutants can be put together that the
+lint of a model would refuse.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +33,10 @@ class Matcher:
 
     @property
     def splits_by_code(self) -> bool:
-        """True if a set of held codes is allowed exactly if one of them is, or nobody's."""
+        """True if a set of held codes is allowed exactly if one of them is, or nobody's.
+
+        A row that demands two predicates of one caller may be true only of two codes together.
+        """
         return all(len(_HOLDS.findall(row)) <= 1 for row in self.rows)
 
 

@@ -78,7 +78,10 @@ def codes_of(rules: Iterable[Rule]) -> list[str]:
 
 
 def matcher_mutants(matcher: Matcher, own: Collection[Rule]) -> Iterator[Mutant]:
-    """Yield faults of ``matcher`` in all layers and in each, and for codes and objects of ``own``."""
+    """Yield faults of ``matcher``: in all layers, and in each layer alone.
+
+    ``own`` are the lines of the node: faults for one code or one object are made with theirs.
+    """
     codes = codes_of(own)
     yield from _equalities(matcher)
     for row in matcher.rows:

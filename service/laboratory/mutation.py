@@ -69,7 +69,10 @@ class Row(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Coverage(msgspec.Struct, frozen=True, rename="camel"):
-    """The own lines and matcher rows that could be deleted with no case changing its outcome."""
+    """The lines of the static policy and the rows of the matcher that no case depends on.
+
+    A case depends on a line or row if deleting it changes the outcome of the case.
+    """
 
     lines: int
     uncovered_lines: tuple[str, ...]
@@ -96,7 +99,10 @@ def _opens(probe: _Probe, code: str) -> bool:
 
 
 class Bench:
-    """The questions of decision tables, for mutants; ``breaks``: do own lines break an invariant?"""
+    """The questions of decision tables, to be asked of mutants; the cases are taken to be right.
+
+    ``breaks`` says whether own lines break an invariant, which kills a mutant too.
+    """
 
     def __init__(self, own: Shipped, tables: Iterable[Table], breaks: Breaks = lambda _: False) -> None:
         self._own = own.rules

@@ -1,6 +1,8 @@
 """The published policy, asked by a plain Casbin and compared with what the service answers.
 
-The plain one has the lines by Casbin's SQLAlchemy adapter, and of the service the five functions only.
+The plain one is a ``casbin.Enforcer`` with ``model.conf``, the published lines as Casbin's SQLAlchemy adapter
+loads them from ``casbin_rule``, and the lines of the files: no index, no cache and no part of the service but
+the five functions of the matcher. So a reviewer sees that nothing but Casbin decides.
 """
 
 from __future__ import annotations

@@ -36,7 +36,10 @@ class DifferingDecisions(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Replayed(msgspec.Struct, frozen=True, rename="camel"):
-    """What a policy makes of a log: events read, differing, ``other`` lines and ``unreadable`` ones."""
+    """What a policy makes of a log: ``events`` were read, ``differing`` of them would come out differently.
+
+    ``other`` lines are of other logs; ``unreadable`` ones are no events at all.
+    """
 
     events: int
     differing: int
@@ -56,7 +59,10 @@ class _Group:
 
 
 def replay(policy: Policy, lines: Iterable[bytes]) -> Replayed:
-    """Return which events of ``lines`` would come out differently, as whole requests, by ``policy``."""
+    """Return which events of ``lines`` would come out differently by ``policy``.
+
+    The outcome of an event is that of its whole request: all that was asked has to be allowed.
+    """
     events = other = unreadable = 0
     groups: dict[_Key, _Group] = {}
     for line in lines:

@@ -104,7 +104,10 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A case for one caller: the questions until a denial; ``place`` is file and line, number from 1."""
+    """A case for one of its callers: the questions in order, until one is denied.
+
+    ``place`` is file and line of the case, ``number`` its number in the file, from 1.
+    """
 
     place: str
     number: int
@@ -129,7 +132,10 @@ class Table:
 
 
 def table_files(paths: Iterable[Path]) -> list[Path]:
-    """Return the files of ``paths``, of a folder its sorted ``*.yaml``; PolicyError if there is none."""
+    """Return the files that ``paths`` name, in order; a folder stands for its ``*.yaml``, sorted.
+
+    Raises PolicyError for a path that does not exist, and for a folder without tables.
+    """
     listed: list[Path] = []
     for path in paths:
         files = sorted(path.glob("*.yaml")) if path.is_dir() else [path]

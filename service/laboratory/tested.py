@@ -1,4 +1,7 @@
-"""Tests a policy: its decision tables, its invariants, and what the tables depend on."""
+"""Tests a policy: its decision tables, its invariants, and what the tables depend on.
+
+Paths are shown as the operator sees them.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,10 @@ class Tested(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def own_tables(own: Shipped, folders: Iterable[Path]) -> tuple[Table, ...]:
-    """Return the tables of ``folders`` and that of the catalogue; PolicyError if unreadable."""
+    """Return the tables of a policy's own ``folders``, and the one that is made from its catalogue of codes.
+
+    Raises PolicyError for tables that can't be read.
+    """
     return (*read_tables(folders, own), table_of(catalogue_cases(own.catalogue), own))
 
 

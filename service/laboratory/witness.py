@@ -94,7 +94,10 @@ def mutated(lines: Sequence[Rule], mutant: Mutant) -> tuple[Rule, ...]:
 
 
 def callers(codes: Iterable[str], *, whole: bool = True) -> Iterator[HeldCodes | None]:
-    """Yield a visitor, a caller without codes, and holders of one code each, the simplest first."""
+    """Yield a visitor, a caller without codes, and holders of one code each, the simplest first.
+
+    The codes are those that lines of ``codes`` can tell apart; without ``whole`` only ``codes`` themselves.
+    """
     yield None
     yield HeldCodes()
     held = dict.fromkeys(("*", *codes))

@@ -23,7 +23,10 @@ class Stores:
 
 @contextmanager
 def running(settings: Settings) -> Iterator[Stores]:
-    """Start the stores that ``settings`` do not name; yield those of workers. Raises EmbeddedError."""
+    """Start embedded stores for those that ``settings`` do not name; yield the settings for the workers.
+
+    Raises ``EmbeddedError`` if the data directory is in use or a server does not start.
+    """
     if settings.database.url and settings.redis.url:
         yield Stores(settings, "external PostgreSQL", "external session store")
         return
@@ -40,7 +43,10 @@ def running(settings: Settings) -> Iterator[Stores]:
 
 
 def with_secret(settings: Settings) -> Settings:
-    """Return ``settings`` with local secrets if none is set and all stores are embedded."""
+    """Return ``settings`` with the local signing secrets if none is set and all stores are embedded.
+
+    With an external store, loading the settings has already refused a missing secret.
+    """
     auth = settings.auth
     if settings.external or auth.jwt_secret or not auth.jwt_algorithm.startswith("HS"):
         return settings
@@ -53,7 +59,11 @@ def with_secret(settings: Settings) -> Settings:
 
 @contextmanager
 def reachable(settings: Settings) -> Iterator[Settings]:
-    """Yield ``settings`` with URLs of running stores and local secrets; raises SettingsError."""
+    """Yield ``settings`` with the URLs of running stores and the local secrets, for a command.
+
+    The embedded stores of a running service are used; without one they are started for the command. Raises
+    ``SettingsError`` for a local secret that can't be used.
+    """
     urls = urls_of_running(settings.server.data)
     if urls is None:
         with running(settings) as stores:

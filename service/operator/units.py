@@ -48,7 +48,10 @@ async def caller_named(database: Database, user_name: str) -> Caller:
 async def units_of_work(
     settings: Settings, database: Database, shipped: Shipped
 ) -> AsyncIterator[UnitsOfWork]:
-    """Yield units of work that publish with ``shipped``; ``database`` needs two connections."""
+    """Yield units of work that publish with the lines of ``shipped``, and finish what they leave behind.
+
+    ``database`` needs two connections.
+    """
     store = SessionStore(settings.redis, settings.auth)
     live = LivePolicy(shipped, seals_of(settings.oplog))
     changes = PolicyChanges(database, live, shipped, lambda: shipped, store.revision_key.announce)

@@ -28,7 +28,10 @@ def operator_name() -> str:
 
 
 def asked_password() -> str:
-    """Return a new password: asked for twice, else the input's first line. PasswordError if they differ."""
+    """Return a new password: asked for twice on a terminal, without echo, else the first line of the input.
+
+    Raises ``PasswordError`` if the two differ.
+    """
     if not sys.stdin.isatty():
         return sys.stdin.readline().rstrip("\n")
     password = getpass("Password: ")
@@ -38,7 +41,10 @@ def asked_password() -> str:
 
 
 def log_to_errors(settings: Settings, level: str = "warning") -> None:
-    """Log to standard error from ``level`` on, in the format of the service's log."""
+    """Log to standard error from ``level`` on, in the format of the service's log.
+
+    Standard output is for the command's result.
+    """
     configure_logging(settings.log.format, level, sys.stderr.buffer)
 
 

@@ -1,6 +1,10 @@
-"""The database: its schema, and every statement that the service sends to it; no other package has SQL.
+"""The database: its schema, and every statement that the service sends to it.
 
-Functions take a connection first and leave the transaction to the caller; ``database`` opens transactions.
+Owns all SQL: ``schema`` describes the tables, ``migrations`` build them, ``seed`` fills them once, and the
+modules of the nouns read and write them. Functions take a connection first and leave the transaction to the
+caller; ``database`` opens transactions and limits their time.
+
+Knows nothing of HTTP, the session store, tokens or Casbin. No other package may write SQL.
 """
 
 from service.records.engine_alone import import_engine_alone

@@ -1,4 +1,7 @@
-"""Changes of ``sys.user`` and of the roles of users; callers hold ``role_rights.lock``."""
+"""Changes of ``sys.user`` and of the roles given to users.
+
+Callers hold ``role_rights.lock``, so that what they have checked stays true until the commit.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,10 @@ WRITER: Final = RowWriter(UserValues, user)
 
 @dataclass(frozen=True, slots=True)
 class NewRow:
-    """A user to be written, with existing role ids; ``password_hash`` is None for a service account only."""
+    """A user to be written: the account, and the ids of existing roles.
+
+    ``password_hash`` is None for a service account, and only then.
+    """
 
     account: NewAccount
     password_hash: str | None = field(repr=False)
@@ -52,7 +58,11 @@ async def create(
 
 
 async def create_all(connection: AsyncConnection, rows: Iterable[NewRow]) -> dict[str, int]:
-    """Write new users with their roles, in two statements; return the new ids by name key."""
+    """Write new users with their roles; return the ids of the users written, by the key of their name.
+
+    Users whose name is taken are left out. Two statements, whatever the number: writing users one by one
+    would block all other changes for seconds.
+    """
     by_key = {name_key(row.account.values["user_name"]): row for row in rows}
     if not by_key:
         return {}

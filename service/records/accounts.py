@@ -39,7 +39,10 @@ class Credentials(Standing):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entitled(Standing):
-    """The facts about a person that tokens need; ``bits`` are those of ``permissions``, in order."""
+    """The facts about a person that tokens need: the standing, and the rights of ``role_rights.of``.
+
+    ``bits`` are the bit positions of ``permissions``, in their order.
+    """
 
     roles: tuple[str, ...]
     permissions: tuple[str, ...]

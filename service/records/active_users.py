@@ -17,7 +17,11 @@ from service.records.schema import menu, role, role_menu, user, user_ban, user_r
 
 @dataclass(frozen=True, slots=True)
 class ActiveUser:
-    """A user, neither disabled nor banned, with sorted codes and the service that it is bound to."""
+    """A user, neither disabled nor banned, with sorted role codes and permission codes.
+
+    ``name_key`` is the form in which names are compared. ``service`` is the one that a service account is
+    bound to.
+    """
 
     id: int
     user_name: str

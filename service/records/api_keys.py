@@ -40,7 +40,10 @@ class StoredKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyHolder(UserNames):
-    """What a request with a key needs to know; ``banned_until`` is None for a ban without end."""
+    """What a request with a key needs to know about key and account.
+
+    ``banned_until`` is None for a ban without end.
+    """
 
     key_id: int
     digest: bytes = field(repr=False)

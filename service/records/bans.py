@@ -1,4 +1,8 @@
-"""``sys.user_ban``: which users are banned, until when, why and by whom; ended bans stay without effect."""
+"""``sys.user_ban``: which users are banned, until when, why and by whom.
+
+Together with the status of a user this decides who may log in and refresh; the session store has a copy for
+the requests in between. The row of a ban that has ended stays until the next one, and has no effect.
+"""
 
 from __future__ import annotations
 

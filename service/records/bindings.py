@@ -1,4 +1,7 @@
-"""``sys.action_resource``: bindings, changed under ``policy_revisions.lock``."""
+"""``sys.action_resource``: which Buttons open which resources.
+
+Callers that change a binding hold ``policy_revisions.lock``.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,10 @@ class BoundButton(NamedTuple):
 
 
 async def bound(connection: AsyncConnection) -> list[BoundResource]:
-    """Return every enabled resource with its bindings, in no order; read in parts."""
+    """Return every enabled resource with its bindings, in no order.
+
+    Read in parts, so that other requests are served in between.
+    """
     marks = select(menu.c.id, menu.c.auth_mark, menu.c.enabled).where(menu.c.auth_mark.is_not(None))
     buttons = {row[0]: BoundButton(row[1], row[2]) for row in await connection.execute(marks)}
     # One text instead of an array: a hundred thousand lists would keep the garbage collector busy.
@@ -73,7 +79,10 @@ async def buttons_of(connection: AsyncConnection, resource_id: int) -> tuple[But
 
 
 async def codes_of(connection: AsyncConnection, resource_ids: Collection[int]) -> dict[int, list[str]]:
-    """Return, by id, the sorted codes that resources are bound to, disabled ones too; none if unbound."""
+    """Return, by id, the sorted codes that resources are bound to, those of disabled Buttons included.
+
+    A resource without bindings has no entry.
+    """
     statement = (
         select(
             action_resource.c.resource_id,
@@ -121,7 +130,10 @@ async def resources_of_any(connection: AsyncConnection, menu_ids: Collection[int
 
 
 async def bind_buttons(connection: AsyncConnection, resource_id: int, menu_ids: Sequence[int]) -> None:
-    """Replace the Buttons of a resource; ValidationFailed for Menus and unknown ids, by place."""
+    """Replace the Buttons of an existing resource.
+
+    ValidationFailed for unknown ids and for Menus; it names their places in the list.
+    """
     rows = await connection.execute(select(menu.c.id, menu.c.menu_type).where(menu.c.id.in_(menu_ids)))
     types = {row.id: row.menu_type for row in rows}
     faults = [
@@ -138,7 +150,10 @@ async def bind_buttons(connection: AsyncConnection, resource_id: int, menu_ids: 
 
 
 async def bind_resources(connection: AsyncConnection, menu_id: int, resource_ids: Sequence[int]) -> None:
-    """Replace the resources of a Button; ValidationFailed for unknown ids, by place."""
+    """Replace the resources of an existing Button.
+
+    ValidationFailed for unknown ids; it names their places in the list.
+    """
     rows = await connection.execute(select(resource.c.id).where(resource.c.id.in_(resource_ids)))
     known = set(rows.scalars())
     faults = [

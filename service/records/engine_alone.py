@@ -1,4 +1,8 @@
-"""SQLAlchemy's asynchronous engine without its ORM, which nothing here uses."""
+"""SQLAlchemy's asynchronous engine without its ORM, which nothing here uses.
+
+``sqlalchemy.ext.asyncio`` offers sessions beside the engine, and imports the ORM for them: 6 MiB for each
+worker, and a tenth of a second for each command.
+"""
 
 from __future__ import annotations
 

@@ -21,7 +21,11 @@ _INSERTION: Final = text(
 
 
 async def add(connection: Connection, events: Sequence[tuple[UUID, str]], most: int) -> bool:
-    """Add ``events`` in order, one worker at a time; False if ``most`` wait."""
+    """Add ``events`` in their order, in one step with those of no other worker; False if ``most`` wait.
+
+    The number of those that wait is taken from their ids. The server ends the transaction of a worker that
+    stays silent.
+    """
     bounded = func.set_config("idle_in_transaction_session_timeout", _SILENCE, True)
     await connection.execute(select(bounded, func.pg_advisory_xact_lock(_LOCK)))
     ids = export_decision.c.id

@@ -24,7 +24,11 @@ _POSITIONS: Final[Mapping[ExportLog, Column[Any]]] = {
 
 @dataclass(frozen=True, slots=True)
 class StoredDestination:
-    """The state of a destination; ``leased_for`` and ``due_in`` in seconds, None without one."""
+    """The state of a destination; see the schema.
+
+    ``leased_for`` and ``due_in`` are in seconds by the database's clock: until the lease ends, and until the
+    next attempt is due; None without one.
+    """
 
     name: str
     worker: str | None
@@ -117,7 +121,10 @@ async def advance(
     sent: int,
     waiting_time: datetime | None,
 ) -> bool:
-    """Record that ``log`` is done up to ``position``, with ``sent`` entries; False if not the sender."""
+    """Record that ``log`` is done up to ``position``, with ``sent`` entries; False if not the sender.
+
+    Failures stay: they may be of another log.
+    """
     values = {
         _POSITIONS[log]: position,
         export_destination.c.sent: export_destination.c.sent + sent,

@@ -1,4 +1,9 @@
-"""Entries of the logs after a position, in the order of commits: ids are drawn under a lock."""
+"""Entries of the logs after a position, in the order in which they were committed.
+
+The ids of a log rise in that order: who writes to it holds a lock until the commit (``inserts.lock`` and
+``export_decisions.add``), and an id is drawn under that lock. So no entry becomes visible below one that
+was read.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +46,10 @@ async def after(connection: Connection, log: ExportLog, position: int, most: int
 async def last_taken(
     connection: Connection, log: ExportLog, position: int, destination: str
 ) -> StoredEntry | None:
-    """Return the last entry up to ``position`` that is no dead letter of ``destination``, or None."""
+    """Return the last entry of ``log`` up to ``position`` that is no dead letter of ``destination``, or None.
+
+    Events of the decision log are deleted once they were sent: there is none of them.
+    """
     table, letters = _TABLES[log], export_dead_letter.c
     is_dead = exists().where(letters.destination == destination, letters.event_id == table.c.event_id)
     chosen = select(*map(_readable, table.columns)).where(table.c.id <= position, ~is_dead)

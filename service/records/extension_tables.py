@@ -42,9 +42,11 @@ WHERE schemaname <> :schema
 
 
 def migrate_extensions(connection: Connection, extensions: Iterable[Extension], scripts: str) -> bool:
-    """Bring the tables of ``extensions`` to their newest revision; True if there was work.
+    """Bring the tables of ``extensions`` to their newest revision; True if there was anything to do.
 
-    Raises ExtensionError for an unknown revision, and for changes outside an extension's schema.
+    ``scripts`` is the folder of Alembic's environment. Raises ExtensionError, for the caller to roll back, if
+    a migration changes anything outside the schema of its extension, and if the database has a revision that
+    the extension does not know.
     """
     migrated = [
         _migrate(connection, extension, scripts)

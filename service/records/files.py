@@ -21,7 +21,10 @@ from service.records.schema import file, user
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A stored file; None for the owner if deleted, and for ``link_expire_time`` without a link."""
+    """A stored file; ``link_expire_time`` is None if it has no public link, or an expired one.
+
+    ``owner_id`` and ``owner_name`` are None if its owner has been deleted.
+    """
 
     id: int
     name: str

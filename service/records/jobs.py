@@ -42,7 +42,10 @@ FIRST_AFTER: Final = 0.1
 
 @dataclass(frozen=True, slots=True)
 class StoredJob:
-    """What is stored of a job; ``due_in`` in seconds, None without a schedule."""
+    """What is stored of a job. ``due_in`` is in seconds, negative once it is due; None without a schedule.
+
+    ``requested_by`` asked for the run that is due. ``failing``: the last finished run has failed.
+    """
 
     job_name: str
     paused: bool
@@ -88,7 +91,10 @@ _SETTLE: Final = upsert(job).from_select(
 
 
 async def settle(connection: Connection, intervals: Mapping[str, float | None]) -> list[StoredJob]:
-    """Return the stored jobs of these names in order, new ones added; ``intervals`` in seconds."""
+    """Return the stored jobs of these names, in their order; ``intervals`` are in seconds.
+
+    A new one is added, and one that is due later than its interval allows is set right.
+    """
     known = await stored(connection, intervals)
     wrong = {name: every for name, every in intervals.items() if not _is_settled(known.get(name), every)}
     if wrong:
@@ -127,7 +133,10 @@ async def failing(connection: Connection, names: Collection[str]) -> list[str]:
 
 
 async def try_lock(connection: Connection, name: str) -> bool:
-    """Take the lock of a job for the transaction, which may be idle; False if somebody else has it."""
+    """Take the lock of a job until the end of the transaction, if nobody holds it; tell whether it was taken.
+
+    The transaction may then be idle for as long as the job runs.
+    """
     await connection.execute(text("SET LOCAL idle_in_transaction_session_timeout = 0"))
     key = int.from_bytes(hashlib.sha256(f"portcullis job {name}".encode()).digest()[:8], signed=True)
     taken: bool = (await connection.execute(select(func.pg_try_advisory_xact_lock(key)))).scalar_one()

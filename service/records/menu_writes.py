@@ -1,4 +1,8 @@
-"""Writing ``sys.menu``; callers hold ``policy_revisions.lock`` and ``role_rights.lock``."""
+"""Writing ``sys.menu``.
+
+Callers hold ``policy_revisions.lock`` and ``role_rights.lock``, so that what they have checked stays true
+until the commit.
+"""
 
 from __future__ import annotations
 

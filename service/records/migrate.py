@@ -119,7 +119,10 @@ def prepare(
 
 
 def additions(url: str, covered: Covered, extensions: Sequence[Extension] = ()) -> Additions:
-    """Return what the next start will add, nothing if never seeded; only reads. Raises Unavailable."""
+    """Return what the next start will add to the database at ``url``; nothing if it was never seeded.
+
+    Only reads; the schema must be this version's. Raises Unavailable.
+    """
     with out_of_reach(in_words=True), engine(url).connect() as connection:
         return Additions() if is_new(connection) else pending(connection, covered, extensions)
 

@@ -1,4 +1,7 @@
-"""``sys.opening``: public access to other services, changed under ``policy_revisions.lock``."""
+"""``sys.opening``: what administrators have opened in other services without a permission code.
+
+Callers that change one hold ``policy_revisions.lock``.
+"""
 
 from __future__ import annotations
 

@@ -95,7 +95,10 @@ class Deletion:
 
 
 async def may_delete(connection: AsyncConnection, key: str) -> Deletion:
-    """Return whether the object ``key`` may be deleted; one of another prefix never."""
+    """Return whether the object ``key`` may be deleted.
+
+    An object of another prefix belongs to the installation that this database was restored from.
+    """
     own = func.starts_with(key, func.concat(object_space.c.prefix, "/"))
     asked = select(own, text(_KEPT)).select_from(object_space)
     row = (await connection.execute(asked, {"sweeping": _CLEANUP})).one()

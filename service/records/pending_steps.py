@@ -79,7 +79,10 @@ class PendingMigration:
 
 
 def pending_migration(url: str, extensions: Sequence[Extension] = ()) -> PendingMigration:
-    """Return what ``migrate`` would do to ``url``; only reads. Raises SchemaError and Unavailable."""
+    """Return what ``migrate`` would do to the database at ``url``; changes and locks nothing.
+
+    Raises SchemaError if this version is too old for the schema, and Unavailable.
+    """
     with out_of_reach(), engine(url).connect() as connection:
         standing = schema_standing(connection)
         standing.require_supported()

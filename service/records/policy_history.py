@@ -1,6 +1,8 @@
-"""``sys.policy_line``: every line that was ever published, as validity intervals.
+"""``sys.policy_line``: every line that was ever published, with the revisions between which it was in force.
 
-The lines of any revision are those with ``since <= revision < until``; an empty ``until`` is in force.
+A line is one row for each time that it comes: ``since`` is the revision that added it, ``until`` the one that
+removed it, empty while it is in force. So a revision costs as many rows as it adds, and the lines of any
+revision are those with ``since <= revision < until``.
 """
 
 from __future__ import annotations
@@ -61,7 +63,10 @@ ALL: Final = Part(None, 0)
 
 
 class Difference(NamedTuple):
-    """What one revision has and another has not, in order; ``more``: there are more lines of a kind."""
+    """What one revision has and another has not; both in the order of layer, object and code.
+
+    ``more`` tells whether there are more lines of either kind than those that were wanted.
+    """
 
     added: list[PublishedLine]
     removed: list[PublishedLine]
@@ -152,7 +157,10 @@ async def changes_of(connection: AsyncConnection, revision: int, part: Part = AL
 
 
 async def difference(connection: AsyncConnection, before: int, after: int, part: Part = ALL) -> Difference:
-    """Return what ``after`` has and ``before`` has not, and the reverse; either may be newer."""
+    """Return what ``after`` has and ``before`` has not, and the reverse; either may be the newer one.
+
+    Reads only the lines that came or went between the two.
+    """
     low, high = min(before, after), max(before, after)
     came = policy_line.c.since.between(low + 1, high)
     went = policy_line.c.until.between(low + 1, high)

@@ -49,7 +49,10 @@ class Stored(NamedTuple):
 
 
 def stored(connection: Connection) -> Stored:
-    """Return all that is stored, repeated lines included; serves others between parts."""
+    """Return all that is stored, repeated lines included.
+
+    Inside ``AsyncConnection.run_sync``, other requests are served between two parts.
+    """
     # One text instead of an array: a hundred thousand lists would keep the garbage collector busy.
     codes = func.string_agg(_rule.v2, aggregate_order_by(text("E'\\n'"), _rule.v2.collate("C")))
     statement = select(_rule.v0, _rule.v1, codes).where(_IS_LINE).group_by(_rule.v0, _rule.v1)

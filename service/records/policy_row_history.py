@@ -1,6 +1,9 @@
 """The services, resources, Buttons, bindings and openings from which each revision of the policy was derived.
 
-A row was as it stands here in the revisions with ``since <= revision < until``.
+Lines tell what a revision opened, and not the names of resources and Buttons, which of them were disabled,
+and to which disabled Buttons a resource was bound. Those rows are kept here, once for each time that they
+change: a row was as it stands here in the revisions with ``since <= revision < until``. When a row changes
+while a revision is in force, its last state counts for that revision.
 """
 
 from __future__ import annotations

@@ -38,7 +38,11 @@ class NodeFacts(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class PolicyWorker:
-    """A worker, its revision, its static policy's digest, its facts, and its fault, if any."""
+    """A worker, the revision that it uses, and the fault that keeps it from the newest one, or None.
+
+    ``own_digest`` is the digest of its node's static policy, ``facts`` are what it says of its node;
+    None for a version that reports none.
+    """
 
     worker: str
     revision: int
@@ -104,7 +108,10 @@ async def report(
 
 
 async def forget(connection: AsyncConnection) -> None:
-    """Delete the rows of workers silent for longer than ``KEPT``; future reports count as now."""
+    """Delete the rows of workers that have been silent for longer than ``KEPT``.
+
+    Reports from the future were made while the database's clock was ahead, and count as made now.
+    """
     await connection.execute(_SETTLE)
     await connection.execute(_FORGET)
 

@@ -83,7 +83,11 @@ async def raise_ids(connection: AsyncConnection, seconds: float) -> int:
 
 
 async def raise_versions(connection: AsyncConnection, seconds: float) -> None:
-    """Move each record's version beyond edits in the ``seconds`` since the backup, for ``If-Match``."""
+    """Move the version of every record on, beyond the edits in the ``seconds`` since the backup.
+
+    Without that, the next edits would give a record versions that it had before the restore, with another
+    content: ``If-Match`` with the tag of then would match.
+    """
     margin = LEAST_EDITS + round(EDITS_A_SECOND * max(0.0, seconds))
     for table in _VERSIONED:
         left = (literal(_GREATEST_VERSION) - table.c.version) // SHARE
@@ -114,7 +118,10 @@ async def end_secrets(connection: AsyncConnection, *, api_keys: bool, links: boo
 
 
 async def begin_objects(connection: AsyncConnection, prefix: str, *, moved: bool) -> None:
-    """Let ``prefix`` start the keys of new objects; with ``moved`` those of all stored files too."""
+    """Let ``prefix`` start the keys of new objects.
+
+    With ``moved`` those of all stored files as well, whatever prefix an earlier restore has left them.
+    """
     if moved:
         name = func.substr(file.c.key, func.strpos(file.c.key, "/"))
         renamed = update(file).where(file.c.state == "stored").values(key=func.concat(literal(prefix), name))

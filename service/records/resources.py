@@ -1,4 +1,8 @@
-"""``sys.resource``: registered routes; callers that change one hold ``policy_revisions.lock``."""
+"""``sys.resource``: the routes that administrators have registered.
+
+Callers that change one hold ``policy_revisions.lock``, so that what they have checked stays true until the
+commit.
+"""
 
 from __future__ import annotations
 
@@ -76,7 +80,10 @@ class Resource(ResourceValues):
 
 @dataclass(frozen=True, slots=True)
 class ResourceFilter:
-    """A filter of resources; ``services`` are those of which one may be shown. None matches all."""
+    """A filter of resources: part of the name, code or path; method, service and state; None matches all.
+
+    ``services`` are those of which one may be shown.
+    """
 
     resource_name: Annotated[
         str | None, contains(func.lower(resource.c.resource_name), str.lower), Meta(max_length=128)
@@ -137,7 +144,10 @@ async def matching(
     ids: Collection[int] = (),
     codes: Collection[str] = (),
 ) -> list[Resource]:
-    """Return the resources, disabled too, with one of the ids or codes, or of ``shapes``."""
+    """Return the resources, disabled ones too, that have one of the ids or codes, or match the requests.
+
+    ``shapes`` are services with methods and shapes.
+    """
     same_requests = tuple_(resource.c.service, resource.c.method, resource.c.shape).in_(shapes)
     condition = same_requests | resource.c.id.in_(ids) | resource.c.resource_code.in_(codes)
     return await RESOURCE.all(connection, select(*RESOURCE.columns).where(condition).order_by(resource.c.id))
@@ -163,7 +173,10 @@ async def paths_beside(
 
 
 async def create(connection: AsyncConnection, values: ResourceValues) -> Resource:
-    """Register a resource; Conflict if another has the code or matches the same requests."""
+    """Register a resource, enabled unless ``values`` say otherwise.
+
+    Conflict if another resource has the code or matches the same requests.
+    """
     await _refuse_taken(connection, values)
     written = insert(resource).values(_WRITER.new(values))
     return await RESOURCE.returned(connection, written.returning(*RESOURCE.columns))

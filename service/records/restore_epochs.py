@@ -25,7 +25,11 @@ class RecoveryPointHead:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestoreEpoch:
-    """A restore epoch: number, name, begin, the restore that began it, and those that it ended."""
+    """A restore epoch: its number from 1, its name, and when it began.
+
+    A restore has begun every one but the first: ``backup_id``, ``snapshot_time``, ``operator`` and ``heads``
+    say which. ``ended`` are restore epochs that it has ended and that the backup did not know.
+    """
 
     number: int
     name: str

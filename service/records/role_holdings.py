@@ -39,7 +39,11 @@ Roles: TypeAlias = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Holdings:
-    """The codes that each role gives, and how many users and persons who may log in have it."""
+    """``codes`` are those that each role gives, none for a disabled role.
+
+    ``users`` counts the users who may log in, neither disabled nor banned, by their roles. ``persons`` counts
+    those of them who are persons.
+    """
 
     codes: dict[str, tuple[str, ...]]
     users: Counter[Roles]
@@ -194,7 +198,10 @@ def named(role_ids: Iterable[int], role_codes: Mapping[int, str]) -> Roles:
 async def origins(
     connection: AsyncConnection, codes: Collection[str], *, user_id: int | None = None
 ) -> list[CodeOrigin]:
-    """Return each enabled role and Button that gives one of ``codes``, or those of a user."""
+    """Return each enabled role, and its enabled Button, that gives one of ``codes``, by code and role.
+
+    All such roles, or those of a user.
+    """
     statement = (
         select(menu.c.auth_mark, role.c.role_code, menu.c.id, menu.c.title)
         .join(role_menu, role_menu.c.menu_id == menu.c.id)
@@ -229,7 +236,10 @@ async def user_names(connection: AsyncConnection, user_ids: Collection[int], mos
 
 
 async def names_by_roles(connection: AsyncConnection) -> dict[tuple[str, ...], tuple[str, ...]]:
-    """Return the names of users who are not disabled, by sorted role codes; none without roles."""
+    """Return the names of the users who are not disabled, by the sorted codes of all roles that they have.
+
+    Banned users are among them, since a ban may end by itself. Users without any role are left out.
+    """
     having = func.array_agg(aggregate_order_by(role.c.role_code, role.c.role_code)).label("role_codes")
     each = (
         select(user.c.user_name, having)

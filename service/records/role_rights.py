@@ -142,7 +142,10 @@ async def holders_of_menus(connection: AsyncConnection, menu_ids: Iterable[int])
 
 
 async def has_administrator(connection: AsyncConnection) -> bool:
-    """True if an enabled person holds ``*``; service accounts do not count."""
+    """True if an enabled person holds ``*``.
+
+    A service account does not count: it can't log in, and its keys can't make others.
+    """
     holders = (
         select(user.c.id)
         .join(user_role, user_role.c.user_id == user.c.id)

@@ -1,4 +1,7 @@
-"""``sys.role``: named sets of menus and Buttons; callers that change one hold ``role_rights.lock``."""
+"""``sys.role``: named sets of menus and Buttons.
+
+Callers that change one hold ``role_rights.lock``, so that what they have checked stays true until the commit.
+"""
 
 from __future__ import annotations
 
@@ -112,14 +115,20 @@ async def every_menu(connection: AsyncConnection) -> list[tuple[int, int]]:
 
 
 async def create(connection: AsyncConnection, role_code: str, values: RoleValues) -> Role:
-    """Write a new role without menus; Conflict for a name (by ``name_key``) or code in use."""
+    """Write a new role without menus.
+
+    Conflict if the name, compared by ``name_key``, or the code belongs to another role.
+    """
     await _refuse_taken(connection, values.role_name, role_code)
     stored = _WRITER.new(values, role_code=role_code)
     return await ROLE.returned(connection, insert(role).values(stored).returning(*ROLE.columns))
 
 
 async def update(connection: AsyncConnection, role_id: int, values: Mapping[str, Any]) -> Role:
-    """Store ``values`` of a role, never its code; Conflict if the name belongs to another role."""
+    """Store ``values``, some of the ``RoleValues`` by column, of an existing role.
+
+    Conflict if the name belongs to another role. The code never changes: programs and tokens refer to it.
+    """
     if "role_name" in values:
         await _refuse_taken(connection, values["role_name"], but=role_id)
     written = change(role).where(role.c.id == role_id).values(_WRITER.edited(values))
@@ -152,7 +161,10 @@ async def given(connection: AsyncConnection, role_id: int) -> list[GivenMenu]:
 
 
 async def set_menus(connection: AsyncConnection, role_id: int, menu_ids: Sequence[int]) -> None:
-    """Replace the menus and Buttons of a role; ValidationFailed for unknown ids, by place."""
+    """Replace the menus and Buttons of an existing role, whose version stays; it names the editor.
+
+    ValidationFailed for unknown ids; it names their places in the list.
+    """
     # An array is a single parameter; a list would be one parameter for each id.
     chosen = select(menu.c.id).where(menu.c.id == any_(literal(list(menu_ids), ARRAY(BigInteger))))
     known = set((await connection.execute(chosen)).scalars())

@@ -1,6 +1,10 @@
 """Which revision of the schema a database has, and whether this version can work with it; without Alembic.
 
-Each migration declares the least version that can work with its result; the greatest is in the database.
+Each migration declares the least version that can work with its result, and the greatest of these is kept in
+the database. So a version that does not know the newest migrations, which came after it, can tell whether it
+may start.
+
+Alembic takes a fifth of a second and nine megabytes, and is needed only where something has to be migrated.
 """
 
 from __future__ import annotations

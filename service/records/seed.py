@@ -25,7 +25,13 @@ def is_new(connection: Connection) -> bool:
 def seed(
     connection: Connection, administrator_hash: Callable[[], str], extensions: Sequence[Extension] = ()
 ) -> None:
-    """Write menus, roles, resources and the first administrator; the caller holds the migration lock."""
+    """Write menus, roles, resources and the first administrator into a new database.
+
+    Those of ``extensions`` as well.
+
+    ``administrator_hash`` returns the Argon2 hash of the administrator's password. The caller holds the
+    migration lock.
+    """
     bring(connection, lambda _held, _codes: (), extensions)  # no role is there that could cover a code
     roles = {granted.code: _role(connection, granted) for granted in ROLES}
     values = WRITER.new(ADMINISTRATOR, password_hash=administrator_hash())

@@ -1,4 +1,7 @@
-"""Seeds what the catalogue and extensions have, once: ``sys.seeded`` remembers deleted ones."""
+"""Seeds the Menus, Buttons and resources of this version's catalogue and of extensions, each of them once.
+
+``sys.seeded`` remembers what was ever seeded, so that what an administrator deletes stays deleted.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""``sys.service``: other services; callers that change one hold ``policy_revisions.lock``."""
+"""``sys.service``: other services, and how their routers read requests.
+
+Callers that change one hold ``policy_revisions.lock``.
+"""
 
 from __future__ import annotations
 

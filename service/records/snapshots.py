@@ -41,7 +41,10 @@ _OBJECT: Final = RowMapper(StoredObject, file)
 
 
 async def export(connection: AsyncConnection) -> Snapshot:
-    """Export the snapshot of ``connection`` until the transaction ends (PostgreSQL §9.28.5)."""
+    """Export the snapshot of ``connection``: others can use it until the transaction ends.
+
+    PostgreSQL manual §9.28.5.
+    """
     columns = (
         func.pg_export_snapshot(),
         func.now(),

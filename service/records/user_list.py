@@ -79,7 +79,10 @@ class GivenRole:
 
 @dataclass(frozen=True, slots=True)
 class BanInForce:
-    """A ban in force; ``until`` is None without an end, ``banned_by`` None if that user is gone."""
+    """A ban that has not ended; ``until`` is None without an end.
+
+    ``banned_by`` is the name of the user who banned, None if that user is gone.
+    """
 
     until: datetime | None
     reason: str
@@ -184,7 +187,10 @@ _ROLES_OF: Final = PreparedSelect(
 async def page(
     connection: AsyncConnection, criteria: UserFilter, *, page: int = 1, size: int = 20, sort: str = "id"
 ) -> Page[User]:
-    """Return page ``page`` (from 1) of the matching users; ValidationFailed for a sort not in ``SORTS``."""
+    """Return page ``page`` (from 1) of the matching users; ValidationFailed for a sort not in ``SORTS``.
+
+    The number of statements does not depend on the size. Only ids are sorted and skipped, from an index.
+    """
     order = order_by(sort, SORTS, user.c.id)
     await connection.execute(PLANNING)
     conditions, in_roles = conditions_of(criteria), await _in_roles(connection, criteria)

@@ -1,4 +1,7 @@
-"""A document of sections, tables and listings in plain text, written as HTML or Markdown."""
+"""A document of sections, tables and listings, which is written as HTML or as Markdown.
+
+Every text in it is plain: only the two writers know what their format needs to be escaped.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,10 @@ Tone = Literal["", "good", "attention", "muted"]
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """The text or lines of a table cell; ``code`` is for lines, requests and permission codes."""
+    """The text of a table cell, or its lines; ``code`` is for lines, requests and permission codes.
+
+    A line feed inside a text is a character that can't be seen, and makes no line.
+    """
 
     text: str | Sequence[str]
     code: bool = False
@@ -84,5 +90,8 @@ def readable_time(at: str) -> str:
 
 
 def visible(text: str) -> str:
-    """Return ``text`` in one line, unseen characters as numbers such as ``<U+202E>``."""
+    """Return ``text`` in one line; a character that can't be seen becomes its number, such as ``<U+202E>``.
+
+    Some of them reverse or hide what follows, so that a name could look like another one (Unicode TR 36).
+    """
     return replaced(text, lambda character: f"<U+{ord(character):04X}>")

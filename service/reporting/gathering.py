@@ -42,7 +42,10 @@ from service.web.messages.schema import WHOLE_LIST, PageQuery
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What differs from ``since``, with later revisions; ``rights`` are changes that publish nothing."""
+    """What differs from the revision ``since``, what that means, and the revisions after it, newest first.
+
+    ``rights`` are the changes after it that publish nothing: of what roles give and users have.
+    """
 
     since: PolicyRevision
     lines: LineDiff
@@ -63,7 +66,10 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """All that a report says; ``stored`` None for files, ``unchecked`` invariants about roles."""
+    """Everything that a report says; ``stored`` is None if files only were read.
+
+    ``unchecked`` are the names of invariants about roles, which files know nothing about.
+    """
 
     made: datetime
     shipped: Shipped

@@ -51,7 +51,10 @@ def acceptances(settings: Settings, more: Iterable[str]) -> Accepted:
 
 
 def lint(settings: Settings, accepted: Accepted, *, stored: bool) -> Linted:
-    """Return findings in files, and in the database if ``stored``; raises SchemaError, Unavailable."""
+    """Return the findings in the files, and in the database if ``stored``; SchemaError and Unavailable.
+
+    The database is not looked at while the files can't be used.
+    """
     collected = _files(settings)
     if any(finding.finding == file_findings.POLICY for finding in collected):
         stored = False

@@ -16,7 +16,11 @@ from service.settings import Settings
 
 
 def published_test(settings: Settings) -> PublishedTest:
-    """Compare a plain Casbin with the service; raises PolicyError, SchemaError, Unavailable."""
+    """Compare the answers of a plain Casbin and of the service.
+
+    Raises ``PolicyError`` if the policy can't be used, or changes meanwhile; ``SchemaError`` and
+    ``Unavailable``.
+    """
 
     async def load(database: Database) -> tuple[PlainCasbin, dict[str, tuple[str, ...]]]:
         live = LivePolicy(configured(settings.policy), seals_of(settings.oplog))

@@ -1,4 +1,9 @@
-"""Child processes of the launcher: forked from a template that has imported the service once."""
+"""Child processes of the launcher: forked from a template that has imported the service once.
+
+The launcher stays small, and a child starts without the second of processor time that the imports take. The
+template is the fork server of ``multiprocessing``: it starts with the first child, and ends when the launcher
+and all children have ended.
+"""
 
 from __future__ import annotations
 

@@ -25,7 +25,10 @@ def forget_variable(name: str) -> None:
 
 
 def close_to_others(directory: Path) -> None:
-    """Set ``directory`` and those in it to mode 0700, their files to 0600; only own ones, no links."""
+    """Set ``directory`` and all directories in it to mode 0700 and their files to 0600, if it exists.
+
+    For files that earlier versions wrote. Links are not followed; files of other users are left unchanged.
+    """
     if not directory.is_dir() or directory.is_symlink():
         return
     _close(directory, 0o700)

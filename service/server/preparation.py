@@ -1,4 +1,8 @@
-"""The launcher's side of the process that checks and prepares a start, and ends before workers."""
+"""The launcher's side of the process that checks and prepares a start.
+
+Model, routes, schema, seed and policy need nearly all of the service and a hundred megabytes, but only once.
+So they run in a process that ends before the first worker starts.
+"""
 
 from __future__ import annotations
 

@@ -53,7 +53,10 @@ _log = structlog.get_logger(__name__)
 
 
 def run(launcher: Connection, settings: Settings) -> None:
-    """Run the process of a ``Preparation``; sends ``Refused`` for what an operator can correct."""
+    """Run the process of a ``Preparation``: check, report, receive the filled settings, prepare, report.
+
+    Errors that an operator can correct are sent to ``launcher`` as ``Refused``, and end the process.
+    """
     signal.signal(
         signal.SIGINT, signal.SIG_IGN
     )  # a terminal sends it to the launcher too, which then ends this

@@ -13,7 +13,11 @@ _TYPE: Final = "I"  # of array and memoryview: 32 bits, without a sign
 
 
 class SharedNumbers:
-    """Numbers from 0 to 2**32 - 1, ``first`` initially, in a memfd_create(2) file of all processes."""
+    """Numbers from 0 to 2**32 - 1, each ``first`` in the beginning.
+
+    They are in a file without a name (memfd_create(2)), handed to the processes that the launcher starts.
+    What ``multiprocessing`` has for this needs a ``/dev/shm`` that can be written.
+    """
 
     def __init__(self, count: int, first: int) -> None:
         content = array(_TYPE, [first] * count).tobytes()

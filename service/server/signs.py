@@ -48,7 +48,10 @@ class Signs:
 
 
 class Heard:
-    """The launcher's end of the pipe; ``serves`` once a worker accepts, ``reason`` why it fails."""
+    """The launcher's end of the pipe, and what was heard so far.
+
+    ``serves`` is True once the worker has accepted connections, ``reason`` why it fails, if it has told that.
+    """
 
     def __init__(self, pipe: Connection) -> None:
         self._pipe = pipe

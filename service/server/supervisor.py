@@ -39,7 +39,10 @@ class Supervisor:
         self._stop_within = stop_within
 
     def run(self) -> None:
-        """Run the workers until a signal; WorkerError if each failed ``TRIES`` times and never served."""
+        """Run the workers until SIGTERM, SIGINT or SIGHUP.
+
+        Raises ``WorkerError`` when each of them was started ``TRIES`` times and has never served.
+        """
         count = self._node.settings.server.workers
         with self._signals() as stop_requested, closing(SharedMetrics(count)) as shared_metrics:
             counts = SharedNumbers(count, CLOSED)

@@ -1,4 +1,9 @@
-"""The process that workers are forked from, and that ends after them: importing is all it does."""
+"""The process that workers are forked from: importing this module is all that it does.
+
+What each worker would otherwise spend time and memory on is done here once. The process outlives the signals
+that end the service, since the launcher learns from it how each worker has ended. It ends when the launcher
+and all workers have ended.
+"""
 
 import gc
 import signal

@@ -70,7 +70,11 @@ class _Worker:
 
 
 class WorkerPlace:
-    """Keeps one worker running; ``failures`` and ``reason`` are those of starts without service."""
+    """Keeps one worker running.
+
+    ``failures`` counts the last starts in a row after which the worker ended before it served, and ``reason``
+    is why the last one did.
+    """
 
     def __init__(self, node: Node, slot: Slot, share: Share) -> None:
         self._node = node

@@ -46,7 +46,10 @@ class WorkerServer(uvicorn.Server):
         order: StopOrder,
         share: Share,
     ) -> None:
-        """``announce_start`` and ``announce_stop`` are called once, when it accepts and when it stops."""
+        """``share`` is the one of this worker, and ``order`` that of the launcher to all workers.
+
+        ``announce_stop`` is called once, when the stop begins, ``announce_start`` when it begins to accept.
+        """
         self._obedience = Obedience(order)
         super().__init__(config)
         self.server_state = WorkerState(_limits(settings), share.tell)
@@ -76,7 +79,10 @@ class WorkerServer(uvicorn.Server):
         """Do nothing: signals and orders say it."""
 
     async def main_loop(self) -> None:
-        """Look around once a second and at a signal; ten times a second while stopping."""
+        """Look around once a second and at a signal; ten times a second while stopping.
+
+        uvicorn's own loop always wakes ten times a second.
+        """
         self._loop = asyncio.get_running_loop()
         counter = 0
         while not await self.on_tick(counter):

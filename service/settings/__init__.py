@@ -1,4 +1,9 @@
-"""The settings: one table with names, defaults, units and rules, read once by ``load``; it starts nothing."""
+"""The settings: one table, read once from the environment and a configuration file.
+
+Owns the names, defaults, units and checks of all settings, the rules between them, and the signing
+secret of a local installation. It opens no connection and starts nothing; ``load`` only reads. It does
+not know which part of the service uses a setting.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""URLs with several hosts, as of PostgreSQL and of Sentinel, which ``urllib`` reads wrongly."""
+"""URLs with several hosts, as of PostgreSQL and of Sentinel.
+
+RFC 3986 §3.2 knows one host only, and ``urllib`` refuses some lists of them or reads them wrongly.
+"""
 
 from __future__ import annotations
 

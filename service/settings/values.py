@@ -1,4 +1,7 @@
-"""The types of settings, and strict readers of each, whose ValueError ("must be …") never has the value."""
+"""The types that a setting may have, and strict readers of each from text and from TOML.
+
+Readers raise ValueError with half a sentence ("must be …") that never holds the value, which may be a secret.
+"""
 
 from __future__ import annotations
 

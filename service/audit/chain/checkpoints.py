@@ -35,7 +35,10 @@ class AnchoredCheckpoint:
 
 
 def checkpoints_in(lines: Iterable[str]) -> list[AnchoredCheckpoint]:
-    """Read JSON lines of the log on standard output; skips all that report no head."""
+    """Read JSON lines of the log on standard output; lines that report no head are skipped.
+
+    Those of versions before restore epochs were kept are of the first one.
+    """
     heads = []
     for line in lines:
         if HEAD_EVENT not in line:

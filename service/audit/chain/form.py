@@ -66,7 +66,10 @@ class Grown:
 
 
 async def append(connection: Connection, chain: Chain, log: Log, rows: Sequence[Row]) -> list[Grown]:
-    """Write ``rows`` to ``log``, chained; return the chains that grew. Raises Refused, AlreadyWritten."""
+    """Write ``rows`` to ``log``, chained to the entries of their days; locks the log against other writers.
+
+    Return the chains that have grown, once it is committed. Raises Refused and AlreadyWritten.
+    """
     await inserts.lock(connection, log)
     days = {row.day for row in rows}
     heads = await log_chain.heads_of(connection, log, chain.key_id, days)

@@ -46,7 +46,10 @@ class Upkeep:
         """Set once the partitions of today were looked for; before, they may be missing."""
 
     async def begin(self) -> None:
-        """Make the coming partitions and report heads before the first entry; tries until it succeeds."""
+        """See that the coming partitions exist, and report heads, before the first entry is written.
+
+        Tries until it succeeds, or is cancelled; from then on the scheduler does it.
+        """
         while True:
             done = await self._round()
             self.tried.set()
@@ -75,7 +78,10 @@ class Upkeep:
         await self.months(datetime.now(UTC).date(), past)
 
     async def months(self, today: date, past: date | None = None) -> None:
-        """Create partitions from ``today`` on, and drop those past retention on ``past``. Unavailable."""
+        """Create the partitions from ``today`` on, and drop those past retention on the day ``past``.
+
+        ``past`` is ``today`` unless given. Raises Unavailable.
+        """
         async with self._database.transaction(within=WITHIN) as connection:
             if not await log_months.alone(connection):
                 return
@@ -86,7 +92,10 @@ class Upkeep:
                 await self._drop(log, (past or today) - timedelta(days=days))
 
     async def report_heads(self) -> None:
-        """Log the heads that have grown, to be kept elsewhere. Raises Unavailable."""
+        """Log the heads that have grown on standard output, where they can be kept elsewhere.
+
+        Raises Unavailable.
+        """
         async with self._database.transaction() as connection:
             grown = await log_chain.unanchored(connection)
             restore_epoch = await restore_epochs.current(connection) if grown else None

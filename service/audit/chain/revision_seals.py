@@ -117,7 +117,10 @@ class RevisionSeals:
         return self.judge(revision)
 
     async def judged_with_lines(self, connection: Connection, revision: PolicyRevision) -> Judgement:
-        """Judge ``revision`` and its kept lines, all of which it reads, unless older than digests."""
+        """Judge ``revision`` and the lines that history keeps of it; it reads all of them.
+
+        Lines of a revision from before their digest was recorded are not judged.
+        """
         judgement = await self.judged(connection, revision)
         if not judgement.is_trusted or revision.lines_digest is None:
             return judgement
@@ -126,7 +129,10 @@ class RevisionSeals:
         return judgement
 
     async def require(self, connection: Connection, *numbers: int) -> None:
-        """Return if these revisions and their kept lines are as published; raises RevisionUntrusted."""
+        """Return if these revisions, and the lines that are kept of them, are as they were published.
+
+        Raises RevisionUntrusted. Numbers without a revision are left to the caller.
+        """
         for number in numbers:
             revision = await policy_revisions.read(connection, number)
             if revision is not None:
@@ -151,7 +157,10 @@ class RevisionSeals:
         return bool(mine) and all(not mine.isdisjoint(worker.seal_keys) for worker in workers)
 
     async def renew(self, connection: Connection) -> int:
-        """Seal by all keys the revisions rightly sealed by some; return how many there were."""
+        """Seal by all keys the revisions that are rightly sealed by some; return how many there were.
+
+        So a former key need not be kept once every node has the present one.
+        """
         made = {}
         if len(self.key_ids) > 1:
             async for revision in self._with_seals(connection):

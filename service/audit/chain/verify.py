@@ -67,7 +67,10 @@ class Audit:
         return lineage_of(begun, self.keys, self.checkpoints)
 
     async def days(self) -> AsyncIterator[Day]:
-        """Yield each day of each log, read in one snapshot; raises Unavailable."""
+        """Yield each day of each log after reading it; raises Unavailable.
+
+        Each day is read in one snapshot, with a few entries in memory at a time.
+        """
         reported = (await self.lineage()).reported
         for log in TABLES:
             async with self.database.snapshot(within=WITHIN) as connection:

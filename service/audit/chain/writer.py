@@ -49,7 +49,10 @@ class Writing:
         return grown
 
     async def write(self, log: Log, lines: Sequence[bytes]) -> set[int]:
-        """Write entries; return the indexes of those set aside. Raises Unavailable, perhaps in between."""
+        """Write the encoded entries ``lines``; return the indexes of the lines that were set aside.
+
+        Raises Unavailable; some of the entries may already have been written.
+        """
         ready = []
         aside = set()
         pauses = CooperativeYield()

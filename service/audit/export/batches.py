@@ -35,7 +35,10 @@ _PART: Final = 20  # entries encoded between two yields to the event loop
 
 
 async def encoded_all(entries: Sequence[Entry], encoding: Encoding) -> list[bytes]:
-    """Return ``entries`` as ``encoding`` writes them, in turns with others; Refused for a bad one."""
+    """Return ``entries`` as ``encoding`` writes them; gives way to others every few entries.
+
+    Raises Refused for an entry that can't be written so: it must not hold up the others.
+    """
     encoded, pauses = [], CooperativeYield()
     for place, entry in enumerate(entries):
         try:

@@ -19,7 +19,10 @@ EXPORT_WITHIN: Final = 10.0
 
 
 class Measured(NamedTuple):
-    """What is told of a destination; ``counts`` are those of this worker, the others those of all."""
+    """What is told of a destination: entries by outcome, the age of the oldest that waits, dead letters.
+
+    ``counts`` are those of this worker, the others those of all.
+    """
 
     destination: str
     counts: dict[str, int]

@@ -21,7 +21,10 @@ class ExportFile:
         self._writing: asyncio.Future[int] | None = None
 
     async def send(self, entries: Sequence[Entry]) -> None:
-        """Append ``entries``; see ``Receiver``. No second thread begins while a write hangs."""
+        """Append ``entries``; see ``Receiver``. A disk that becomes full may cut a line off.
+
+        While a write hangs, as on a file system whose server is away, no other thread begins a second one.
+        """
         if self._hangs():
             raise Failed("the file has not yet taken what was written before")
         lines = [line + b"\n" for line in await encoded_all(entries, self._encoding)]

@@ -1,4 +1,7 @@
-"""Entries as OCSF events, version 1.8.0: see ``docs/reference/audit-export.md``."""
+"""Entries as events of the Open Cybersecurity Schema Framework (OCSF), version 1.8.0, without profiles.
+
+``docs/reference/audit-export.md`` lists every attribute. What OCSF has no attribute for is in ``unmapped``.
+"""
 
 from __future__ import annotations
 

@@ -29,7 +29,10 @@ class Resent:
 
 
 async def resend(database: Database, destination: Destination) -> Resent:
-    """Send all dead letters, one by one, and delete those taken. Raises Failed and Unavailable."""
+    """Send all dead letters of ``destination``, and delete those that it takes.
+
+    They are sent one by one: each of them was refused before. Raises Failed and Unavailable.
+    """
     receiver = receiver_of(destination)
     done = Resent()
     position = 0

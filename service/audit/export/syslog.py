@@ -1,6 +1,8 @@
 """Sends entries to a syslog server: RFC 5424 messages by TCP (RFC 6587 §3.4.1), TLS (RFC 5425) or a socket.
 
-Each batch is a connection of its own, which the server ends once it has read everything.
+Syslog has no acknowledgment. By TCP and TLS each batch is a connection of its own: we end our side of it and
+wait for the server to end its own, which it does once it has read everything. A server that is stopped before
+resets the connection, and the batch is sent again.
 """
 
 from __future__ import annotations

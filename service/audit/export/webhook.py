@@ -73,7 +73,10 @@ class Webhook:
 
 
 def _trusted(destination: Destination) -> ssl.SSLContext:
-    """Return whom TLS trusts, nobody without TLS; ``Failed`` for a bad ``ca_file``."""
+    """Return whom TLS trusts; without TLS nobody, as reading all authorities takes a while.
+
+    Raises ``Failed`` when the ``ca_file`` can't be used.
+    """
     if destination.transport == "http":
         return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     ca_file = destination.ca_file

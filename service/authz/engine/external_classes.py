@@ -13,7 +13,10 @@ from service.kernel.services import object_of, split_object
 
 
 def external_classes(policy: Policy) -> Iterator[RequestClass]:
-    """Yield a class for each registered resource of other services, and for what is not registered."""
+    """Yield a class for each registered resource of each other service, and for what is not registered.
+
+    The most specific resource decides a request, so each one has requests of its own.
+    """
     for service in policy.other_services:
         yield _rest(service)
     for name in sorted(policy.registered_external):

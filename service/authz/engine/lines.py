@@ -66,7 +66,11 @@ class Lines:
         return whole
 
     def changed(self, changes: Changes) -> Lines:
-        """Return these lines with the new codes of ``changes``; PolicyError with all that can't be a line."""
+        """Return these lines with the new codes of ``changes``.
+
+        The objects of a layer that gets new ones are put in the order of their services, paths and methods.
+        Raises PolicyError with all that can't be an object or a code.
+        """
         _require_valid(changes)
         made = Lines()
         made._codes = {layer: objects.copy() for layer, objects in self._codes.items()}
@@ -86,7 +90,10 @@ class Lines:
         return made
 
     def edited(self, added: Iterable[tuple[str, str, str]], removed: Iterable[tuple[str, str, str]]) -> Lines:
-        """Return these lines without ``removed`` and with ``added``, sorted; PolicyError as ``changed``."""
+        """Return these lines without ``removed`` and with ``added``, which are of layer, object and code.
+
+        The codes of each of their objects are sorted. PolicyError as for ``changed``.
+        """
         codes: dict[tuple[str, str], set[str]] = {}
         for lines, change in ((removed, set.discard), (added, set.add)):
             for layer, name, code in lines:

@@ -1,6 +1,8 @@
 """Paths: the canonical form of request paths, and the grammar of registered paths.
 
-Requests are refused, not normalised, unless their path has exactly one reading.
+An unregistered resource may be open, so two spellings of one path are a bypass if the router serves both and
+the resource index knows one. Requests are therefore refused, not normalised, unless their path has exactly
+one reading.
 """
 
 from __future__ import annotations
@@ -82,7 +84,10 @@ def _decoded(text: str) -> str:
 
 
 def canonical_external_path(raw_path: bytes | str) -> str:
-    """Return the decoded path of a request to another service: as ``canonical``, or ending in a slash."""
+    """Return the decoded path of a request to another service; as ``canonical``, but it may end in a slash.
+
+    Raises BadRequest as ``canonical``.
+    """
     slash: bytes | str = b"/" if isinstance(raw_path, bytes) else "/"
     if len(raw_path) > 2 and raw_path[-1:] == slash:  # noqa: PLR2004 - "//" is not canonical
         return f"{canonical(raw_path[:-1])}/"

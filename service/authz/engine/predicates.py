@@ -1,6 +1,8 @@
-"""The five functions that ``model.conf`` calls: any Casbin with them and the lines decides alike.
+"""The five functions that ``model.conf`` calls, with their names there.
 
-The caller is one opaque value, since simpleeval walks through every list or set it is given.
+Any Casbin with these five functions and the published lines makes the same decisions. The caller is passed as
+one opaque value, since simpleeval, which evaluates the matcher, walks through every list or set it is given.
+A value that is not a set of held codes counts as not logged in and without codes.
 """
 
 from __future__ import annotations

@@ -58,7 +58,10 @@ class RequestClass:
         return policy.rules.codes(ENDPOINT, self.route) == (ANYONE,)
 
     def resource(self, policy: Policy) -> str:
-        """Return the object of the resource layer for a login; ``@no-session`` on a public route."""
+        """Return the object of the resource layer of ``policy`` for a caller who is logged in.
+
+        ``@no-session`` where the route is public, since it authenticates nobody.
+        """
         if self.is_external:
             if self.route == UNREGISTERED:
                 known = policy.service(self.service) is not None
@@ -69,7 +72,10 @@ class RequestClass:
         return policy.resource_at(self.route.partition(" ")[0], self.path) or UNREGISTERED
 
     def passes(self, policy: Policy, held: HeldCodes | None) -> bool:
-        """True if a holder of ``held`` passes both layers; None is a caller who is not logged in."""
+        """True if a caller who holds ``held`` passes both layers of ``policy`` with such a request.
+
+        None is a caller who is not logged in, as everybody is for a public route.
+        """
         if self.is_external:
             return policy.judge(RESOURCE, self.resource(policy), held).allowed
         asking = None if self.is_public(policy) else held

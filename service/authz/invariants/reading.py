@@ -82,7 +82,10 @@ class InvariantsFile(_Strict):
 
 
 def read_invariants(paths: Iterable[Path]) -> Invariants:
-    """Return the statements of all ``paths``; PolicyError with file, line and reason of each fault."""
+    """Return the statements of all ``paths``.
+
+    Raises PolicyError with file, line and reason of every fault.
+    """
     statements: list[Statement] = []
     faults: list[str] = []
     for path in paths:

@@ -80,7 +80,10 @@ class Exactly(Statement):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExactLines(Statement):
-    """The node's own lines that open by a code, except those of endpoints, are exactly ``lines``."""
+    """The node's own lines that open by a code, except those of endpoints, are exactly ``lines``.
+
+    The lines of endpoints are compared with the code.
+    """
 
     lines: tuple[Rule, ...]
 
@@ -112,7 +115,10 @@ class Invariants:
 
     @property
     def unlisted(self) -> tuple[str, ...]:
-        """What the node's own lines may open though no list names it: a word, in a layer, or ``lines``."""
+        """What the node's own lines may open and no list names: a word, or a word in a layer, or ``lines``.
+
+        Whoever can write the files could open it, and no statement would break.
+        """
         listed = {
             (statement.word, statement.layer)
             for statement in self.statements

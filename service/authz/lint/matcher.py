@@ -29,7 +29,10 @@ _COMMON: Final = re.compile(
 
 
 class Probe(NamedTuple):
-    """A test of every matcher: does a line with ``code`` open to ``caller``, as it should (``opens``)?"""
+    """A test of every matcher: does a line with ``code`` allow ``caller``?
+
+    ``opens`` is the right answer; ``reason`` describes the fault of a matcher with another one.
+    """
 
     opens: bool
     code: str
@@ -82,7 +85,10 @@ def as_python(piece: str) -> str:
 
 
 def matcher_faults(pieces: Sequence[Piece]) -> list[Piece]:
-    """Return ``(line, reason)`` for every fault: of grammar, else of a probe; empty if it is safe."""
+    """Return ``(line, reason)`` for every fault of the matcher; empty if it is safe to use.
+
+    Its grammar comes first, see ``grammar_faults``. Then every probe is evaluated.
+    """
     first = pieces[0][0]
     return grammar_faults(pieces) or [(first, reason) for reason in _wrong_answers(_as_one_text(pieces))]
 

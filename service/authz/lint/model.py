@@ -1,4 +1,9 @@
-"""Strict checks of ``model.conf``: refuses, with its line, what Casbin accepts silently."""
+"""Strict checks of ``model.conf``: refuses, with its line, what Casbin accepts silently.
+
+Casbin ignores unknown sections, lets a second ``m =`` replace the first, takes a comment after a value as
+part of the value, cuts a matcher off at a comment between its lines, and notices unknown functions and
+non-boolean results only when it decides. A model that passes here has exactly one reading.
+"""
 
 from __future__ import annotations
 
@@ -51,12 +56,18 @@ class Entry(NamedTuple):
 
 
 def lint_model(text: str, name: str = "model.conf") -> None:
-    """Check that ``text`` is a safe model; PolicyError with every fault, as ``name:12: reason``."""
+    """Check that ``text`` is a model that is safe to use; raises PolicyError with every fault.
+
+    ``name`` is the file name for the messages, which read ``model.conf:12: reason``.
+    """
     _lint(text, name, matcher_faults)
 
 
 def require_grammar(text: str, name: str = "model.conf") -> None:
-    """Check the same, except what the matcher allows, for models that nobody serves by. PolicyError."""
+    """Check the same of ``text``, except what its matcher must allow and must never allow.
+
+    For models that nobody serves by, such as one that lacks a row of the matcher. Raises PolicyError.
+    """
     _lint(text, name, grammar_faults)
 
 
@@ -73,7 +84,10 @@ def _lint(text: str, name: str, of_matcher: MatcherFaults) -> None:
 
 
 def parsed_model(text: str) -> str:
-    """Return the content of a linted model without comments and layout: ``key = value``, one per line."""
+    """Return the content of a linted model without comments and layout: ``key = value``, one per line.
+
+    Models that differ only in comments and layout decide alike, and give the same text.
+    """
     entries = {entry.key: " ".join(entry.value.split()) for entry in _Reading(text).entries}
     return "".join(f"{key} = {entries[key]}\n" for key in SECTIONS.values())
 

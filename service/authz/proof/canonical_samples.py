@@ -42,7 +42,11 @@ def canonical_samples(codes: Iterable[str]) -> set[str]:
 
 
 def wildcards_of(code: str) -> list[str]:
-    """Return every wildcard that holds ``code``, the narrowest first; PolicyError for over ``MOST``."""
+    """Return every held code with a ``*`` that holds the permission code ``code``, the narrowest ones first.
+
+    Of a code of three segments there are ten, and each further segment doubles them: PolicyError for more
+    than ``MOST``.
+    """
     segments = tuple(code.split(":"))
     if 1 << len(segments) > MOST:
         raise PolicyError(f"{code} has more than {MOST} wildcards")

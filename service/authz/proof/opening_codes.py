@@ -76,7 +76,10 @@ def _tree(wildcards: Iterable[str]) -> _Tree:
 
 
 def _meeting(tree: _Tree, code: str) -> Iterator[str]:
-    """Yield the wildcards of ``tree`` each of whose segments is ``*`` or that of ``code``."""
+    """Yield the wildcards of ``tree`` each of whose segments is ``*`` or that of ``code``.
+
+    They have as many segments as the code, or fewer with ``*`` as the last one.
+    """
     nodes = [tree]
     for segment in code.split(":"):
         stars = [node[_STAR] for node in nodes if _STAR in node]

@@ -41,7 +41,10 @@ class AnnouncedRevision:
             await self._withdraw(seen, number)
 
     async def anchor(self, checkpoint: RevisionCheckpoint) -> bool:
-        """Record the revision in force; return whether it is new. Raises ``Unavailable``."""
+        """Record the revision that is in force; return whether it was not recorded before.
+
+        Raises ``Unavailable``.
+        """
         return await self._key.anchor(self._restore_epoch.name or FIRST, checkpoint)
 
     async def _withdraw(self, seen: bytes, number: int) -> None:

@@ -43,7 +43,10 @@ class Change:
         self._last_steps: list[Callable[[], Awaitable[None]]] = []
 
     def ask(self, check: Check) -> None:
-        """Have ``check`` look at the candidate policy of the change before it is published."""
+        """Have ``check`` look at the candidate: the policy that follows from the change, not yet published.
+
+        For questions about lines that the change itself makes.
+        """
         self._checks.append(check)
 
     def check(self, candidate: Policy) -> None:

@@ -1,4 +1,8 @@
-"""Derives the shared lines of a policy, which are published, from resources, bindings and codes."""
+"""Derives the shared lines of a policy from resources, bindings and permission codes.
+
+They are the same for all nodes and are published. The lines of the node's own files are added by each worker.
+``covered_by`` asks which codes others cover before such a policy is published.
+"""
 
 from __future__ import annotations
 
@@ -144,7 +148,11 @@ def digest_of(shared: Lines, bits: Mapping[str, int]) -> str:
 
 
 def lines_digest_of(shared: Lines) -> str:
-    """Return the SHA-256 of the shared lines, in the order of ``history.lines_digest``, as hexadecimal."""
+    """Return the SHA-256, in hexadecimal, of the shared lines alone, in an order that SQL can make.
+
+    So kept lines of past revisions, whose permission maps are not kept, can be compared with it; see
+    ``history.lines_digest``.
+    """
     digest = hashlib.sha256()
     for layer, objects in sorted(shared.by_object.items()):
         for part in in_parts(sorted(objects.items())):
@@ -158,7 +166,10 @@ def lines_digest_of(shared: Lines) -> str:
 
 
 def covered_by(model_text: str) -> Callable[[Collection[str], Sequence[str]], tuple[str, ...]]:
-    """Return ``covered(held, codes)``: which ``codes`` a holder of ``held`` may grant, by a linted model."""
+    """Return what tells which of some codes somebody who holds others may grant, by a linted model.
+
+    ``covered(held, codes)`` asks the enforcer of each of ``codes`` as of one that a Button carries.
+    """
 
     @lru_cache(maxsize=1)
     def policy_of(codes: tuple[str, ...]) -> Policy:

@@ -16,7 +16,11 @@ _PARAMETER: Final = "{}"
 
 
 def unregistered(routes: Iterable[str], registered: Iterable[str]) -> list[str]:
-    """Return the routes without a resource of their own, disabled ones included; names count for nothing."""
+    """Return the routes without a resource of their own, regardless of parameter names.
+
+    Both are objects such as ``GET /api/user/{id}``. A more general resource may decide such a route all the
+    same; a disabled one counts, since another could not be registered beside it.
+    """
     known = {shape(name) for name in registered}
     return [name for name in routes if shape(name) not in known]
 
@@ -42,7 +46,10 @@ def _meets(resource: list[str], routes: dict[tuple[str, int], list[list[str]]]) 
 
 @dataclass(frozen=True, slots=True)
 class RouteGuard:
-    """How a route is guarded: the codes of its endpoint lines, and the resource that decides."""
+    """How a route is guarded: ``required`` are the codes of its endpoint lines.
+
+    ``resource`` decides, in the resource layer, a request whose parameters no literal path fits.
+    """
 
     method: str
     path: str

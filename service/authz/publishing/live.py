@@ -43,7 +43,10 @@ def _now() -> float:
 
 
 class LivePolicy:
-    """Holds the policy in force, at first one that denies everything; take ``current`` once per request."""
+    """Holds the policy in force; before the first load, a policy that denies everything.
+
+    Take ``current`` once per request, so that all its decisions use one revision.
+    """
 
     def __init__(self, shipped: Shipped, seals: RevisionSeals) -> None:
         """Decide with the lines of ``shipped``, by revisions that ``seals`` trusts."""
@@ -128,7 +131,10 @@ class LivePolicy:
             return self.offer(policy)
 
     async def follow_restore_epoch(self, connection: Connection, newest: int) -> None:
-        """Read the restore epoch once for each ``newest`` revision: each restore publishes one."""
+        """Read the restore epoch, unless that was done when ``newest`` was the newest revision already.
+
+        Each restore publishes a revision.
+        """
         if newest != self._restore_epoch_at:
             self.restore_epoch.name = await restore_epochs.current(connection)
             self._restore_epoch_at = newest
@@ -166,7 +172,10 @@ class LivePolicy:
         return newer
 
     async def at_least(self, revision: int, *, within: float) -> Policy:
-        """Wait for a policy of ``revision`` or newer; Unavailable after ``within`` seconds."""
+        """Wait for a policy of ``revision`` or newer and return it.
+
+        Raises Unavailable after ``within`` seconds.
+        """
         try:
             async with asyncio.timeout(within):
                 while self.current.revision < revision:

@@ -41,7 +41,10 @@ class Newest:
         return max(in_force.revision, min(self.announced.revision or 0, self.revision))
 
     def lost_above(self, in_force: Policy) -> int | None:
-        """Return the highest number that was in force if the database has it no longer; else None."""
+        """Return the highest number that was in force if the database has no longer what was; else None.
+
+        ``in_force`` was so before the database was read.
+        """
         checkpoint = self.announced.checkpoint
         same_digest = self.revision != in_force.revision or self.latest.digest == in_force.digest
         if self.revision >= in_force.revision and same_digest and not self.is_behind(self.announced):

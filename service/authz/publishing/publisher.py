@@ -98,7 +98,10 @@ async def publish_if_changed(
 
 
 async def candidate(connection: Connection, shipped: Shipped, in_force: Policy) -> Policy:
-    """Return what ``publish_if_changed`` would; OvertakenError if ``in_force`` is newer."""
+    """Return the policy that ``publish_if_changed`` would return; only reads, for a dry run.
+
+    OvertakenError when ``in_force`` is newer than what ``connection`` sees.
+    """
     latest = await policy_revisions.latest(connection)
     shared, bits, digest = await _derived(connection, in_force)
     newest = 0 if latest is None else latest.revision
@@ -109,13 +112,20 @@ async def candidate(connection: Connection, shipped: Shipped, in_force: Policy) 
 
 
 async def derived_policy(connection: Connection, shipped: Shipped, in_force: Policy | None = None) -> Policy:
-    """Return the policy that would be published now, as revision 0; PolicyError for none."""
+    """Return the policy that would be published now, as revision 0; only reads. PolicyError for none.
+
+    ``in_force`` saves work, as in ``publish_if_changed``.
+    """
     shared, bits, digest = await _derived(connection, in_force)
     return await asyncio.to_thread(shipped.policy, shared, bits, 0, digest=digest, like=in_force)
 
 
 async def drift(connection: Connection, in_force: Policy | None = None) -> str | None:
-    """Return how the published policy differs from one published now, None if equal; PolicyError."""
+    """Return how the published policy differs from the one that would be published now; None if equal.
+
+    Only reads, from a snapshot. ``in_force`` saves work, as in ``publish_if_changed``. Raises PolicyError if
+    no policy can be built.
+    """
     latest = await policy_revisions.latest(connection)
     if latest is None:
         return "no policy has been published"

@@ -161,7 +161,10 @@ class PolicyWatch:
             await self._load(newest.revision)
 
     async def workers(self) -> list[PolicyWorker]:
-        """Return what all workers have reported lately; only this one if the database can't be asked."""
+        """Return what every worker of every node has reported lately, and the truth about this one.
+
+        This one alone when the others can't be asked in time.
+        """
         reported: list[PolicyWorker] = []
         with suppress(Unavailable, TimeoutError):
             async with asyncio.timeout(_TELL_WITHIN), self._database.transaction() as connection:
@@ -299,7 +302,10 @@ class PolicyWatch:
                 await self._due.wait()
 
     async def _is_as_seen(self) -> bool:
-        """Return False if something changed since the last look; else report and mend as a look does."""
+        """Return False if something has changed since the last look; else report and mend as a look does.
+
+        It costs a tenth of a look.
+        """
         seen = self._seen
         if seen is None:
             return False

@@ -19,7 +19,11 @@ T = TypeVar("T")
 
 
 class ConcurrencyLimit:
-    """Answers one question at a time, in a thread: more would take all connections and threads."""
+    """Answers one question at a time, in a thread of its own.
+
+    A question takes a second with ten thousand resources. If many were answered at once, they would take all
+    connections to the database, and all threads in which a worker puts a new policy in force.
+    """
 
     def __init__(self, patience: float = PATIENCE) -> None:
         """``patience`` are the seconds that a question waits."""

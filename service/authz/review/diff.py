@@ -13,7 +13,11 @@ from service.authz.review.impact import Differences, Standing, differences_on_de
 
 @dataclass(frozen=True, slots=True)
 class AccessDiff:
-    """Who gains and loses what: by the roles of today, and (``callers``) for every possible caller."""
+    """Who gains and loses what: by the roles of today, and for every possible caller.
+
+    ``callers`` are all requests and grants that the two decide differently for some caller, though no role of
+    today may notice. The members of all these lists are made when they are read.
+    """
 
     by_role: Differences
     callers: Sequence[DifferingRequest]

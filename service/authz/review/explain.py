@@ -106,7 +106,10 @@ class ObjectExplanation:
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """The route of a request, None for none, and the object for a login; ``elsewhere``: not ours."""
+    """The route of a request, None if none serves it, and the resource layer's object for a login.
+
+    ``elsewhere``: it is a request to another service, whose routes are unknown here.
+    """
 
     route: str | None
     resource: str

@@ -85,7 +85,10 @@ class Accepted:
 
 
 def read_accepted(paths: Iterable[Path], codes: Collection[str]) -> Accepted:
-    """Read files of acceptances of ``codes``; PolicyError with file, line and reason of every fault."""
+    """Read files of acceptances; ``codes`` are all that findings may have.
+
+    Raises PolicyError with file, line and reason of every fault.
+    """
     files: list[Document[_File]] = []
     faults: list[str] = []
     for path in paths:

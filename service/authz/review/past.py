@@ -16,7 +16,10 @@ from service.records.policy_history import Place
 
 
 class PastPolicies:
-    """Rebuilds past policies from their kept lines and this node's present static policy."""
+    """Rebuilds policies of past revisions from their kept lines and this node's static policy.
+
+    The static policy is that of this moment: history keeps the stored policy alone.
+    """
 
     def __init__(self, shipped: Shipped, seals: RevisionSeals) -> None:
         """``seals`` say which revisions are as they were published."""

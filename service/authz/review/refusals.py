@@ -1,4 +1,9 @@
-"""Finds what a refusal was about, by the id of its decision in a log, and explains it."""
+"""Finds what a refusal was about, by the id of its decision, and explains it.
+
+An id holds a digest of the question, which can't be turned back. So only what a log has can be found. The
+decision log has the whole question; the operation log has the request and its user, who may hold other codes
+by now.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Where a policy that somebody asks about comes from: the database, now or at a revision, or files."""
+"""Where a policy that somebody asks about comes from: the database, now or at a revision, or files.
+
+Files need no database. They say nothing about roles and users: those of a database are used if there is one.
+"""
 
 from __future__ import annotations
 
@@ -138,7 +141,10 @@ async def past_policy(connection: Connection, past: PastPolicies, revision: int)
 
 
 async def standing_of(policy: Policy, connection: Connection | None) -> Standing:
-    """Return who may do what by ``policy``; without a connection there are no roles and users."""
+    """Return who may do what by ``policy``, with the roles and users that are stored now.
+
+    Without a connection there are neither roles nor users.
+    """
     if connection is None:
         return Standing(policy, {}, Counter())
     holdings = await role_holdings.read(connection)

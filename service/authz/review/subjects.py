@@ -13,7 +13,10 @@ from service.records.database.transactions import Connection
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """Held codes, None without a session, of a user or role; ``kept_out``: disabled or banned."""
+    """The held codes, None for a caller without a session; the rest is about a stored user or role.
+
+    ``kept_out`` says whether the user is disabled or banned: then the service serves none of their requests.
+    """
 
     held: HeldCodes | None
     status: str | None = None

@@ -16,7 +16,11 @@ _CONNECT_WITHIN: Final = 5.0  # seconds
 
 
 async def announcements(url: str, channel: str) -> AsyncGenerator[str, None]:
-    """Yield "" once listening, then each text announced on ``channel``; raises Unavailable."""
+    """Yield "" once listening has begun, then the text of each announcement on ``channel``.
+
+    Uses its own connection. Announcements from before are lost: check the state itself after the first
+    yield. Raises Unavailable if the connection can't be opened or ends.
+    """
     try:
         async with asyncio.timeout(_CONNECT_WITHIN):
             connection = await Servers(url).connect(within=_CONNECT_WITHIN, autocommit=True)

@@ -107,7 +107,11 @@ class PromptConnection(psycopg.AsyncConnection[Any]):
             raise
 
     async def set_read_only(self, value: bool | None) -> None:
-        """Make transactions read-only; False, which psycopg takes as READ WRITE, leaves the default."""
+        """Make transactions read-only; False and None both mean the server's default.
+
+        In psycopg, False begins each transaction with READ WRITE, which overrides the operator's
+        ``default_transaction_read_only``. SQLAlchemy passes False after each read-only transaction.
+        """
         await super().set_read_only(value or None)
 
 
@@ -130,7 +134,10 @@ def _run_and_commit(pgconn: PGconn, statement: bytes) -> PQGen[int]:
 
 
 def has_ended(connection: psycopg.AsyncConnection[Any]) -> bool:
-    """True if an idle connection has ended: its socket is readable."""
+    """True if an idle connection has ended; the server is not asked.
+
+    On an idle connection the server sends nothing until it closes: then the socket is readable.
+    """
     if connection.closed:
         return True
     watch = select.poll()

@@ -58,7 +58,10 @@ def below(column: ColumnElement[Any]) -> Condition:
 
 
 def conditions_of(criteria: object) -> Conditions:
-    """Return the conditions of all fields of ``criteria`` that are not None; TypeError without one."""
+    """Return the conditions of all fields of the filter ``criteria``; a field that is None adds none.
+
+    TypeError for a field without a condition: it would be ignored, and the list would show too much.
+    """
     kind: Any = type(criteria)
     given = ((getattr(criteria, name), condition) for name, condition in _declared(kind).items())
     return tuple(clause for value, condition in given if value is not None for clause in condition.of(value))

@@ -14,7 +14,11 @@ _STALLED: Final = 0.1
 
 
 class Pulse:
-    """Asks the server again and again on its own connection while long transactions are under way."""
+    """Asks the server again and again, on a connection of its own, while long transactions are under way.
+
+    A transaction that may take ten seconds can't tell by itself whether its statement takes long, or the
+    server was frozen in the middle. All transactions of a process share the questions.
+    """
 
     def __init__(self, connect: Callable[[], Awaitable[PromptConnection]], within: float) -> None:
         """``connect`` opens a connection in autocommit; ``within`` are seconds until silence is noticed."""

@@ -32,7 +32,11 @@ class Snapshots(Protocol):
 
 
 class FreshSnapshots:
-    """Reads from ``replica`` once it has replayed what the primary has now, else from ``primary``."""
+    """Reads from ``replica`` what the primary had committed when it was asked for, else from ``primary``.
+
+    The primary is asked for its position in the write-ahead log, and the replica is used once it has replayed
+    that. So nobody misses a write that was answered before.
+    """
 
     def __init__(self, primary: Database, replica: Database | None) -> None:
         self._primary = primary

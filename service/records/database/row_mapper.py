@@ -74,7 +74,10 @@ class RowMapper(Generic[R]):
 
 
 def merged(kind: type[R], stored: object, given: Mapping[str, Any]) -> R:
-    """Return the values ``kind`` of ``stored`` with those ``given``; TypeError for an unknown name."""
+    """Return the values, a dataclass ``kind``, of the record ``stored`` with those ``given`` in their place.
+
+    TypeError for a name that is no field of ``kind``.
+    """
     names = [field.name for field in fields(kind)]  # type: ignore[arg-type]  # a dataclass
     return kind(**{**{name: getattr(stored, name) for name in names}, **given})
 
@@ -97,7 +100,10 @@ class RowWriter:
         return self._columns(asdict(values)) | others
 
     def edited(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the columns of an edit, with the next version; TypeError for an undeclared name."""
+        """Return the columns of an edit: some fields of a record, by name, with the version that follows.
+
+        TypeError for a name that the record does not declare.
+        """
         return self._columns(values) | {"version": self._table.c.version + 1, "update_time": func.now()}
 
     def _columns(self, values: Mapping[str, Any]) -> dict[str, Any]:

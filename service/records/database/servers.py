@@ -57,7 +57,10 @@ class Servers:
         }
 
     async def connect(self, *, within: float, autocommit: bool = False) -> PromptConnection:
-        """Return a new connection, each server having its share of ``within``; psycopg.OperationalError."""
+        """Return a new connection; of several servers, each may take its share of ``within`` seconds.
+
+        Raises psycopg.OperationalError, and TimeoutError if a single server does not answer.
+        """
         failures: dict[str, Exception] = {}
         for server in self._in_order():
             with self._asking(server, failures):
@@ -67,7 +70,10 @@ class Servers:
         raise _none_of(failures)
 
     def connect_now(self) -> psycopg.Connection[Any]:
-        """Return a new connection for code outside the event loop; psycopg.OperationalError."""
+        """Return a new connection for code outside the event loop.
+
+        Each server may take ``connect_timeout``. Raises psycopg.OperationalError.
+        """
         failures: dict[str, Exception] = {}
         for server in self._in_order():
             with self._asking(server, failures):
@@ -108,7 +114,10 @@ def _none_of(failures: dict[str, Exception]) -> psycopg.OperationalError:
 
 
 def one_by_one(given: dict[str, Any]) -> list[dict[str, str]]:
-    """Return host, address and port of each server; DatabaseUrlError if their numbers differ."""
+    """Return host, address and port of each server; one port may be for all (PostgreSQL manual §32.1.1.3).
+
+    DatabaseUrlError if their numbers differ.
+    """
     lists = {name: str(given[name]).split(",") for name in ("host", "hostaddr", "port") if name in given}
     most = max((len(parts) for name, parts in lists.items() if name != "port"), default=1)
     if len(lists.get("port", "")) == 1:
@@ -123,7 +132,10 @@ def _name(host: str = "", hostaddr: str = "", port: str = "") -> str:
 
 
 def tcp_addresses(url: str) -> Iterator[tuple[str, int]]:
-    """Yield host and port of each server that may be asked for TLS; none of a wrong URL."""
+    """Yield host and port of each server of ``url`` that may be asked for TLS; none of a URL that is wrong.
+
+    Those of sockets in the file system are left out, and all if ``sslmode`` is ``disable``.
+    """
     try:
         given = conninfo_to_dict(conninfo(url))
         each = one_by_one(given)

@@ -19,7 +19,11 @@ _WANTED: Final = text("SELECT current_setting('synchronous_standby_names')")
 
 @dataclass(frozen=True, slots=True)
 class Standby:
-    """One standby; None for what can't be seen. ``lag`` in seconds, ``behind`` in bytes."""
+    """One standby; None for what this account may not see.
+
+    ``lag`` is in seconds, and None too while there is nothing to replay; ``behind`` is in bytes.
+    ``synchronous``: commits wait for it, or for some of several such.
+    """
 
     name: str
     state: str | None

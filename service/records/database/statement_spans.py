@@ -29,7 +29,10 @@ class Described(NamedTuple):
 
 @lru_cache(_REMEMBERED)
 def described(statement: str | bytes) -> Described:
-    """Return how a statement is told: ``SELECT sys.user``, or the verb alone without a table."""
+    """Return how a statement is told: ``SELECT sys.user``; the verb alone where it names no table.
+
+    https://opentelemetry.io/docs/specs/semconv/database/postgresql/
+    """
     text = statement.decode() if isinstance(statement, bytes) else statement
     match = _VERB.match(text)
     verb = match[1].upper() if match else "STATEMENT"

@@ -205,7 +205,10 @@ class Database:
             yield connection
 
     async def read(self, statement: bytes, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-        """Return the rows of a prepared statement, of what is committed; raises Unavailable."""
+        """Return the rows of one prepared statement that only reads, for ``PreparedSelect``.
+
+        It belongs to no transaction: it sees what is committed, in a dry run as well. Raises Unavailable.
+        """
         self._check_content()
         begun = perf_counter()
         try:
@@ -324,7 +327,10 @@ class Database:
             await self._single_reads.forget()
 
     def _replace_when_ended(self, connection: Any, _record: Any, _proxy: Any) -> None:
-        """Discard all pooled connections if the server has ended this one, or they are doubted."""
+        """Discard all pooled connections before use if the server has ended the one checked out.
+
+        Also if they are doubted: another server of the URL may be the primary by now.
+        """
         doubted, self._doubted = self._doubted, False
         if doubted or has_ended(connection.driver_connection):
             raise InvalidatePoolError

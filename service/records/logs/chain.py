@@ -107,7 +107,10 @@ async def set_aside_count(connection: AsyncConnection) -> int:
 async def entries(
     connection: AsyncConnection, log: Log, day: date, columns: Iterable[str]
 ) -> AsyncIterator[Row[*tuple[Any, ...]]]:
-    """Yield the entries of a UTC day in chain order: id, chain columns, then ``columns``, as text."""
+    """Yield the entries of a UTC day in the order of their chains: id, chain columns, then ``columns``.
+
+    Addresses and JSON are returned as text. Only ``_AT_ONCE`` entries are in memory at a time.
+    """
     table = TABLES[log]
     begin = _start(day)
     chosen = [

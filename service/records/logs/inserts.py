@@ -37,7 +37,11 @@ class AlreadyWritten(Exception):  # noqa: N818 - as above
 
 
 async def lock(connection: AsyncConnection, log: Log) -> None:
-    """Wait until no other transaction writes to ``log``; one silent for ``_SILENCE`` is ended."""
+    """Wait until no other transaction writes to ``log``, and prevent others until this one ends.
+
+    The server ends the transaction if its worker is silent for ``_SILENCE``, for instance because it is
+    frozen.
+    """
     bounded = func.set_config("idle_in_transaction_session_timeout", _SILENCE, True)
     await connection.execute(select(bounded, func.pg_advisory_xact_lock(_LOCKS[log])))
 

@@ -30,7 +30,11 @@ SessionEvent = Literal[
 
 
 class LoginEvent(Struct, frozen=True, kw_only=True):
-    """An event of a session; ``event`` is a ``SessionEvent``, ``reason`` the refusal's code."""
+    """An event of a session, successful or not.
+
+    ``event`` is a ``SessionEvent``; ``reason`` is the code of the refusal if it
+    failed. ``login_ip`` is an address as text. ``event_id`` and ``create_time`` are set when it is created.
+    """
 
     event: str
     outcome: Literal["success", "failure"]

@@ -35,7 +35,10 @@ async def today(connection: AsyncConnection) -> date:
 
 
 async def make(connection: AsyncConnection, log: Log, months: Iterable[date]) -> None:
-    """Create the partitions of ``months`` and of all with rows in the default one; move those rows."""
+    """Create the partitions of ``months`` (first days), and of all months with rows in the default one.
+
+    Those rows move into their partitions.
+    """
     there = set(await present(connection, log))
     for month in sorted({*months, *await _strays(connection, log)} - there):
         await _make(connection, log, month)
@@ -71,7 +74,10 @@ async def _strays(connection: AsyncConnection, log: Log) -> list[date]:
 
 
 async def _make(connection: AsyncConnection, log: Log, month: date) -> None:
-    """Create one partition: fill it from the default one first, then attach it."""
+    """Create one partition: fill it from the default one first, then attach it.
+
+    Attaching fails while the default partition has rows in its range.
+    """
     bounds = [datetime.combine(day, time(), UTC).isoformat() for day in (month, _next(month))]
     parent = f"{SCHEMA}.{log}"
     default = f"{SCHEMA}.{log}_default"

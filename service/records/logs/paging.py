@@ -1,4 +1,8 @@
-"""Pages of a long partitioned log, in a time that does not depend on its length."""
+"""Reading a long table that is partitioned by time, page by page.
+
+The time of a statement does not depend on the length of the log: entries are read in the order of an index,
+without skipping many, and counted only up to ``MOST_COUNTED``.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +66,10 @@ class LogPage(Generic[E]):
 
 
 class Log(Generic[E, F]):
-    """One log: its ``table``, the ``kind`` of its entries, and the type ``wanted`` of its filter."""
+    """One log: its ``table``, the dataclass ``kind`` of its entries, and the type ``wanted`` of its filter.
+
+    The fields of ``kind`` are columns of the table; ``computed`` has expressions in place of some of them.
+    """
 
     def __init__(
         self, table: Table, kind: type[E], filter_kind: type[F], **computed: ColumnElement[Any]

@@ -36,7 +36,10 @@ class Position:
 
 
 def position_of(cursor: str, *, newest_first: bool) -> Position:
-    """Return the position that ``cursor`` encodes; ValidationFailed for no cursor of this order."""
+    """Return the position that ``cursor`` encodes.
+
+    ValidationFailed for a text that is no cursor, and for a cursor of the other order.
+    """
     try:
         order, microseconds, entry_id = _FORM.unpack(base64.urlsafe_b64decode(f"{cursor}="))
         position = Position(_EPOCH + timedelta(microseconds=microseconds), entry_id, order)

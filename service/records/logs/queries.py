@@ -108,7 +108,11 @@ class OperationDetail(ChangingOperation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperationFilter:
-    """A filter of calls; ``status`` are inclusive ranges, ``client_ip`` an address or a network."""
+    """A filter of calls: values must be equal, ``kind`` and ``decision`` to one of those given; None is any.
+
+    ``target`` is one of the records that the call was about. ``status`` are inclusive ranges. ``client_ip``
+    is an address or a network in CIDR form.
+    """
 
     user_id: Annotated[int | None, equals(operation_log.c.user_id)] = None
     user_name: Annotated[str | None, equals(operation_log.c.user_name)] = None
@@ -146,7 +150,10 @@ class Login:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoginFilter:
-    """A filter of session events, as ``OperationFilter``; ``login_ip`` may be a network."""
+    """A filter of session events, as ``OperationFilter``.
+
+    ``event`` and ``outcome`` have several, like ``kind`` there; ``login_ip`` is an address or a network.
+    """
 
     user_id: Annotated[int | None, equals(login_log.c.user_id)] = None
     user_name: Annotated[str | None, equals(login_log.c.user_name)] = None

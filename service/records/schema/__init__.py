@@ -1,4 +1,7 @@
-"""The tables as SQLAlchemy objects; ``service.records.migrations`` creates the same ones."""
+"""The tables as SQLAlchemy objects; ``service.records.migrations`` creates the same ones.
+
+Describes columns, keys and constraints; holds no query.
+"""
 
 from service.records.schema.base import SCHEMA, metadata
 from service.records.schema.export import export_dead_letter, export_decision, export_destination

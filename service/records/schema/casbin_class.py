@@ -1,4 +1,7 @@
-"""``casbin_rule`` as an ORM class, which Casbin's SQLAlchemy adapter requires."""
+"""``casbin_rule`` as a class, which Casbin's SQLAlchemy adapter requires.
+
+The other tables don't import it: it is all that uses SQLAlchemy's ORM.
+"""
 
 from __future__ import annotations
 

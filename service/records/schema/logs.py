@@ -1,6 +1,10 @@
-"""The logs of operations and logins, one row per event, partitioned by ``create_time``, without foreign keys.
+"""The logs of operations and logins, one row per event.
 
-``event_id`` is made with the event, so that none is written twice. Each filter of the lists has an index.
+Both tables are partitioned by ``create_time``, the time of the event, which is therefore part of every key;
+rows of a month without a partition go into the default one. ``event_id`` is made with the event, so that no
+event is written twice. Rows outlive the users they name: there are no foreign keys.
+
+The indexes are for ``service.records.logs.queries``: each filter has one, in the order of time.
 """
 
 from __future__ import annotations

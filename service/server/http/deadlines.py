@@ -1,4 +1,8 @@
-"""How long a connection may take in each phase; the worker checks all once a second."""
+"""How long a connection may take in each phase.
+
+Connections have no timers: the worker checks all of them once a second, so a deadline is up to a second late,
+and a request only costs storing its phase.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Closes connections whose client still sends, without a reset (RFC 9112 §9.6), or does not read."""
+"""Closes connections whose client is still sending (RFC 9112 §9.6), or does not read.
+
+If a socket is closed with unread bytes, the kernel resets the connection, and the client may lose the last
+answer. So the sending side is closed first, and incoming bytes are discarded for a while.
+"""
 
 from __future__ import annotations
 

@@ -25,7 +25,10 @@ _PER_BODY_BYTE: Final = 8  # chunks of one byte have six bytes of framing each; 
 
 
 class HttpProtocol(HttpToolsProtocol):
-    """One connection, ``deaf`` after its last request; the application answers its refusals."""
+    """One connection. The application answers its refusals: in order, logged, as problem documents.
+
+    After its last request a connection is ``deaf``: later bytes are never parsed.
+    """
 
     _around = 0  # bytes of the message that are not of its body; the piece in which it begins is not counted
     _piece = 0  # bytes of the piece that is parsed now

@@ -27,7 +27,10 @@ class _Counted(set[Any]):
 
 
 class WorkerState(ServerState):
-    """uvicorn's state, the limits, and ``stopping``; ``tell`` hears the number of connections."""
+    """uvicorn's state, the limits, and ``stopping``: while it is set, answers close their connections.
+
+    ``tell`` hears how many connections there are whenever one has come or gone.
+    """
 
     def __init__(self, limits: Limits, tell: Callable[[int], None]) -> None:
         super().__init__()

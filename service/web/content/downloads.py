@@ -34,7 +34,10 @@ class Downloads:
         self._presigned = presigned
 
     def answer(self, context: RequestContext, file: File) -> Stream:
-        """Return ``file``, a part or a redirect, or 304 for a known tag; raises RangeNotSatisfiable."""
+        """Return ``file``, the requested part of it, a redirect to it, or 304 if the client has it.
+
+        Raises RangeNotSatisfiable.
+        """
         tag = file_tag(file)
         headers = {"ETag": tag, "Content-Security-Policy": _POLICY}
         if is_known(context, tag):

@@ -99,7 +99,10 @@ class TimeQuery(Schema):
         return self.sort == "-createTime"
 
     def filter(self, log: Log[Any, F], **instead: object) -> F:
-        """Return the filter of ``log`` from parameters; ``instead`` overrides. Raises ValidationFailed."""
+        """Return the filter of ``log`` made from parameters of the same names; ``instead`` overrides them.
+
+        Raises ValidationFailed for a malformed address.
+        """
         asked = fields(log.filter)  # type: ignore[arg-type]  # a dataclass
         names = {criterion.name for criterion in asked} & {*self.__struct_fields__}
         values = {name: getattr(self, name) for name in names}
@@ -169,7 +172,11 @@ async def batches_of(
 
 
 def address_or_network(text: str | None, name: str) -> str | None:
-    """Return an address or CIDR network in canonical form; ValidationFailed for ``name``."""
+    """Return an address, or a network in CIDR notation, in canonical form.
+
+    Raises ValidationFailed for the field ``name``. An IPv4-mapped IPv6 address becomes the IPv4 address, as
+    in logged addresses.
+    """
     if text is None:
         return None
     try:

@@ -51,7 +51,10 @@ class FileBody:
         raise ValidationFailed((self._field, "The field is required"))
 
     async def content(self) -> AsyncGenerator[bytes, None]:
-        """Yield the bytes of the file, complete at a normal end; raises what ``open`` raises."""
+        """Yield the bytes of the file, which is complete when the generator ends normally.
+
+        Raises what ``open`` raises, also for another part after the file.
+        """
         async for event in self._events:
             if isinstance(event, bytes):
                 yield event

@@ -25,7 +25,10 @@ class Part:
 
 
 def is_known(context: RequestContext, tag: str) -> bool:
-    """True if ``If-None-Match`` has the entity tag ``tag``; weak tags match too (§13.1.2)."""
+    """True if ``If-None-Match`` says that the client already has the file with the entity tag ``tag``.
+
+    Weak tags match strong ones here (§13.1.2).
+    """
     given = context.request.raw_header(b"if-none-match")
     if given is None:
         return False

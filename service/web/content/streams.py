@@ -43,7 +43,10 @@ class ClientGone(Exception):  # noqa: N818 - nobody erred
 
 
 class Sending:
-    """The iterator over the chunks of a stream; ``gone`` returns when the client has disconnected."""
+    """The iterator over the chunks of a stream, with the ``close`` that Falcon calls at the end.
+
+    ``gone`` returns when the client has disconnected; otherwise the server would go on making chunks.
+    """
 
     def __init__(self, chunks: AsyncGenerator[bytes, None], gone: Callable[[], Awaitable[None]]) -> None:
         self._chunks = chunks
@@ -81,7 +84,11 @@ class Sending:
 
 
 def attachment(file_name: str) -> str:
-    """Return the Content-Disposition (RFC 6266) that saves an answer under ``file_name``."""
+    """Return the Content-Disposition (RFC 6266) that saves an answer under ``file_name``, of any characters.
+
+    Clients that don't support ``filename*`` get a name in which all characters except letters, digits, ``-``,
+    ``.`` and ``_`` are replaced.
+    """
     plain = "".join(
         character if character.isascii() and (character.isalnum() or character in "-._") else "_"
         for character in file_name

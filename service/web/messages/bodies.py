@@ -41,7 +41,10 @@ def media_types(kind: type[Struct]) -> tuple[str, ...]:
 
 
 class JsonBody(Generic[S]):
-    """Reads bodies as ``kind``, at most ``limit`` bytes; ``{}`` if empty and all is optional."""
+    """Reads the bodies of one operation as ``kind``, at most ``limit`` bytes.
+
+    If every member is optional, a missing or empty body means ``{}``.
+    """
 
     _checks_text = True
 

@@ -121,11 +121,17 @@ class RequestContext:
 
     @property
     def write(self) -> Write:
-        """What the caller asks to be written; raises Unauthenticated on a public route."""
+        """What the caller asks to be written; raises Unauthenticated on a public route.
+
+        Whoever begins a transaction for a request that may be a dry run or idempotent needs it.
+        """
         return Write(self.user, self.dry_run, self.idempotent)
 
     def decide(self, layer: str, object_: str) -> Decision:
-        """Ask the policy that admitted the request whether the caller passes an object of a layer."""
+        """Ask the policy that admitted the request whether the caller passes an object of a layer.
+
+        For questions beside the admission that decide what becomes of the request.
+        """
         if self.policy is None:
             raise Unavailable("No policy has been loaded yet")
         decision = self.policy.decide(layer, object_, self.user)

@@ -37,7 +37,10 @@ class Cookies:
         self._attributes = f"; Path=/{secure}; SameSite={settings.cookie_same_site}"
 
     def access_token(self, request: Request) -> str | None:
-        """Return the access token cookie or None; BadRequest for two, TokenInvalid for an empty one."""
+        """Return the access token in the cookies of ``request``; None if there is none.
+
+        Raises BadRequest for two cookies of that name, TokenInvalid for an empty one.
+        """
         return self._read(request, self.access)
 
     def refresh_token(self, request: Request) -> str | None:

@@ -23,7 +23,10 @@ GROUPS: Final = ("/api/", ACCESS, "/oauth/")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Signature:
-    """The types of a responder, None for no body or query; compared and hashed by identity."""
+    """The types of a responder; ``body`` and ``query`` are None if it takes none.
+
+    Each function at each template has one signature per process, compared and hashed by identity.
+    """
 
     body: type[Struct] | None
     query: type[Struct] | None

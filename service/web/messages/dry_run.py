@@ -28,7 +28,10 @@ class DryRunQuery(Schema):
 
 
 def is_dry_run(context: RequestContext) -> bool:
-    """Return whether the request asks only what it would change, also if it was refused."""
+    """Return whether the request asks only what it would change.
+
+    Also of a request that was refused before its query was read.
+    """
     query_string, operation = context.scope["query_string"], context.operation
     kind = None if operation is None else operation.signature.query
     if not query_string or kind is None or "dry_run" not in kind.__struct_fields__:
@@ -119,7 +122,10 @@ async def dry_answer(
     write: Callable[..., Awaitable[Any]],
     arguments: dict[str, Any],
 ) -> DryRunAnswer:
-    """Return what ``write`` would change; raises what it raises."""
+    """Return what ``write`` would change; raise what it raises.
+
+    What it says of the record and the policy that it would have saved is not sent; its edits are.
+    """
     policy, headers = context.policy, list(context.headers)
     done: list[Any] = []
 

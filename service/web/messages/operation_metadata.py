@@ -1,6 +1,7 @@
 """Operation metadata: what a responder declares about access, logging and refusals.
 
-The declarations stack in any order; contradictions raise ``MetadataError`` at import.
+They only record; they can be stacked in any order. Contradictions raise ``MetadataError`` at
+import: a responder with contradictory access must not serve any request.
 """
 
 from __future__ import annotations
@@ -224,7 +225,10 @@ def example_body(body: Mapping[str, Any]) -> Callable[[F], F]:
 
 
 def example_parameters(**parameters: Any) -> Callable[[F], F]:
-    """Show these values of parameters in the documentation, by name."""
+    """Show these values of parameters in the documentation, by name, where the usual ones would not do.
+
+    Required parameters and those of the path are shown with a value anyway.
+    """
     return lambda function: _marked(function, parameters=parameters)
 
 

@@ -1,4 +1,8 @@
-"""The request that a proxy asks about, read from the headers of one header profile, and from no others."""
+"""The request that a proxy asks about (forward authentication): read from the headers of one header profile.
+
+Whatever header a header profile did not name could be the client's, so nothing else is read and no family
+stands in for another. Values come from the raw list of headers: joined duplicates could look like one value.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +60,10 @@ _SPELT: Final = bytes.maketrans(_SEPARATORS, b"-" * len(_SEPARATORS))
 
 @dataclass(frozen=True, slots=True)
 class HeaderProfile:
-    """Where a kind of proxy puts method, target and host: header names; None for the request line."""
+    """Where a kind of proxy puts the method, the target and the host of the original request.
+
+    Names of headers in lower case; None where they stand in the request line.
+    """
 
     method: bytes | None
     target: bytes | None

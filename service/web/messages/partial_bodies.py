@@ -37,7 +37,10 @@ def with_members(kind: type[S], members: Iterable[tuple[Any, ...]]) -> type[S]:
 
 
 class MergePatch(Schema):
-    """The base of bodies of ``PATCH`` (RFC 7396): ``null`` removes, lists replace as a whole."""
+    """The base of bodies of ``PATCH``: JSON Merge Patches (RFC 7396).
+
+    A member replaces the stored one, lists as a whole; ``null`` removes an optional one.
+    """
 
 
 def replacement_of(record: type[Schema], *, fixed: Collection[str] = ()) -> Callable[[type[S]], type[S]]:

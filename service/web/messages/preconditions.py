@@ -1,4 +1,8 @@
-"""Protection against lost updates: entity tags and ``If-Match`` (RFC 9110 §8.8.3 and §13.1.1)."""
+"""Protection against lost updates: entity tags and ``If-Match`` (RFC 9110 §8.8.3 and §13.1.1).
+
+Reads of a record return its ``ETag``. A change with that tag in ``If-Match`` succeeds only if the record is
+unchanged since. Without ``If-Match`` the last writer wins.
+"""
 
 from __future__ import annotations
 

@@ -80,7 +80,10 @@ def query_of(kind: type[S]) -> Query[S]:
 
 
 def _choices_of(kind: Any) -> tuple[str, ...] | None:
-    """Return the allowed values of a list parameter, () if not a ``Literal``; else None."""
+    """Return the allowed values of a parameter that is a list; () if its items are no ``Literal``.
+
+    None for any other parameter.
+    """
     if get_origin(kind) in (Annotated, Union, UnionType):
         return next((choices for choices in map(_choices_of, get_args(kind)) if choices is not None), None)
     if get_origin(kind) is not list:

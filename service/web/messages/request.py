@@ -56,7 +56,10 @@ class Request(falcon.asgi.Request):
         return self.body
 
     async def body_pieces(self, silence: float) -> AsyncGenerator[bytes, None]:
-        """Yield the body; BadRequest if it ends early, or nothing comes for ``silence`` seconds."""
+        """Yield the body as it arrives.
+
+        Raises BadRequest if the client disconnects before the end, or sends nothing for ``silence`` seconds.
+        """
         more = True
         while more:
             try:

@@ -57,7 +57,10 @@ class Schema(Struct, forbid_unknown_fields=True, rename="camel"):
 
     @classmethod
     def of(cls, record: object) -> Self:
-        """Return the answer made from the attributes of ``record``; nested records become answers."""
+        """Return the answer made from the attributes of ``record`` with the names of its fields.
+
+        Nested records and lists of them become nested answers; an aware ``datetime`` becomes a ``Moment``.
+        """
         return msgspec.convert(record, cls, from_attributes=True, dec_hook=_decode_moment)
 
     def given(self) -> dict[str, Any]:
@@ -153,7 +156,10 @@ SEVERAL: Final = Meta(description="Any of these values, separated by commas.")
 
 
 def sort_keys(title: str, names: Iterable[str]) -> Meta:
-    """Return the type of ``sort`` for ``names``, ``-`` before for descending; ``title`` names it."""
+    """Return what the parameter ``sort`` of a list says: ``names``, or one with ``-`` before it.
+
+    ``title`` is its name in the OpenAPI document, such as ``UserSort``. The list itself refuses other keys.
+    """
     return Meta(
         max_length=32,
         description="`-` before a key descends.",

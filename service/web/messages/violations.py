@@ -54,7 +54,10 @@ def _described(text: str, *, own: bool, expected: str) -> tuple[str, str]:
 
 
 def check_text(value: Any, field: str = "") -> None:
-    """Refuse JSON values with a NUL, which PostgreSQL can't store; raises ValidationFailed."""
+    """Refuse plain JSON values with a NUL in a text or in the name of a member.
+
+    Raises ValidationFailed with the first such field; PostgreSQL can't store the character.
+    """
     if isinstance(value, str):
         if "\0" in value:
             raise ValidationFailed((shown_field(field), "The text holds a NUL character"))

@@ -33,7 +33,10 @@ class DecisionEvents:
         self._log = log
 
     def note(self, context: RequestContext) -> None:
-        """Hand on the event of ``context``, if the enforcer was asked and it is kept; never raises."""
+        """Hand on the event of ``context``, if it is kept; never raises.
+
+        A request about which the enforcer was not asked, as without a valid token, has no event.
+        """
         decision = context.decision
         if decision is None or not self._log.keeps(allowed=decision.allowed):
             return
@@ -146,7 +149,10 @@ def _told(refusal: Refusal | None) -> Mapping[str, Any]:
 
 
 def _shown_path(path: str, template: str, resource: str) -> str:
-    """Return ``path`` with the parameters of the template, except whole numbers and registered texts."""
+    """Return ``path``; parameters that are no whole number as in the template, since they may be anything.
+
+    A text that the resource itself contains is registered, and is shown.
+    """
     if "{" not in template:
         return path
     registered = resource.partition(" ")[2].split("/")

@@ -1,6 +1,8 @@
 """The log on standard output: JSON lines for machines, readable lines on a terminal, one per event.
 
-Headers, query values, tokens and bodies are never logged; control characters are escaped.
+structlog and the standard library's ``logging`` (so also uvicorn) write through the same processors. Headers,
+query values, tokens and bodies are never logged. Clients can't inject lines: JSON escapes control characters,
+and so do the readable lines.
 """
 
 from __future__ import annotations
@@ -58,7 +60,10 @@ def configure_logging(
 
 
 class _Lines(structlog.BytesLogger):
-    """Writes lines, without a buffer; one that can't be written is lost."""
+    """Writes lines. One that can't be written is lost: the service goes on when the log's reader has gone.
+
+    Nothing is left in a buffer, which ``multiprocessing`` flushes before it starts a process.
+    """
 
     def __init__(self, stream: BinaryIO) -> None:
         super().__init__(stream)

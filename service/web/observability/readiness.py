@@ -60,7 +60,10 @@ class ReadinessChecks:
         return dict(zip(self._looks, healths, strict=True))
 
     async def run(self, slow: Mapping[str, float] = MappingProxyType({})) -> None:
-        """Check parts again that nobody has asked for in ``UNASKED`` (or ``slow``) seconds."""
+        """Check parts again that nobody has asked for in ``UNASKED`` seconds, until cancelled.
+
+        ``slow`` gives other seconds for those parts whose checks cost something.
+        """
         while True:
             await asyncio.sleep(UNASKED / 3)
             for name, look in self._looks.items():

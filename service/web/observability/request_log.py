@@ -1,4 +1,8 @@
-"""The line of each request in the log; JSON is encoded here, at half of structlog's cost."""
+"""The line of each request in the log.
+
+It is the only line written thousands of times a second. If the log is JSON, it is encoded here directly, at
+half the cost of structlog's layers; otherwise structlog writes it.
+"""
 
 from __future__ import annotations
 

@@ -93,7 +93,10 @@ class Slot(NamedTuple):
     former: tuple[str, ...] = ()
 
     def name_of(self, pid: int) -> str:
-        """Return the name by which all nodes know the worker that has this place as process ``pid``."""
+        """Return the name by which all nodes know the worker that has this place as process ``pid``.
+
+        Linux containers may share a host name, and each has a process 1.
+        """
         return f"{socket.gethostname()}:{pid}:{self.token}"
 
 

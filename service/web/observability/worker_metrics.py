@@ -24,7 +24,11 @@ _decode: Final = msgspec.json.Decoder(list[Sample]).decode
 
 
 class WorkerMetrics:
-    """The metrics of one worker, shared with others of its node; alone without a ``slot``."""
+    """The metrics of one worker, shared with the other workers of its node.
+
+    A worker that replaces another one has its ``slot``, so its series go on, and begin at 0 again. A worker
+    without a slot is the only one that it knows.
+    """
 
     def __init__(self, slot: Slot | None) -> None:
         self._slot = slot

@@ -49,7 +49,10 @@ _EXAMPLES: Final = ("example", "examples")
 
 
 def with_names(document: dict[str, Any]) -> dict[str, Any]:
-    """Return ``document`` with titled schemas as components; ValueError for a title of two."""
+    """Return ``document`` with each enumeration and object that has a title as a component of that name.
+
+    The page of a type is called after it: ``UserPage``. Raises ValueError if two schemas have one title.
+    """
     by_title: dict[str, Any] = {}
     components = document["components"]
     schemas = {page_name(name): schema for name, schema in components["schemas"].items()}

@@ -51,7 +51,10 @@ class Answer:
         return headers
 
     async def send_body(self, send: Send, *, head_only: bool) -> None:
-        """Send what follows the head, if there may be a body; closes the stream, whatever happens."""
+        """Send what follows the head: nothing with ``head_only``, and with a status that has no body.
+
+        Closes the stream, whatever happens.
+        """
         has_body = not head_only and self.status not in _BODILESS
         if self.stream is None:
             await send({"type": "http.response.body", "body": self.data if has_body else b""})

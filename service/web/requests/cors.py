@@ -55,7 +55,10 @@ class CrossOrigin:
         self._sent = ", ".join((token_name, *SENT))
 
     def headers(self, scope: Scope) -> list[tuple[bytes, bytes]]:
-        """Return the headers of every answer to ``scope``, ``Vary`` always."""
+        """Return the headers of every answer to ``scope``, whatever its status.
+
+        ``Vary`` comes with all answers: a cache may not give one origin the answer for another.
+        """
         if not self._origins:
             return []
         origin = self._listed(scope)

@@ -14,7 +14,10 @@ from service.web.messages.request import Request
 
 
 def basic_client(request: Request) -> tuple[str, str]:
-    """Return id and secret of HTTP Basic; Unauthenticated without them, TokenInvalid if malformed."""
+    """Return the id and the secret of a client that authenticates by HTTP Basic (RFC 6749 §2.3.1).
+
+    Raises Unauthenticated without them, TokenInvalid for malformed ones.
+    """
     sent = request.raw_header(b"authorization") or b""
     try:
         client_id, secret = extract_basic_authorization({"Authorization": sent.decode("latin-1")})

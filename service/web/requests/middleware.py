@@ -1,4 +1,8 @@
-"""The outermost ASGI application: applies to every request, routed or not, refused ones too."""
+"""The outermost ASGI application: applies to every request, routed or not.
+
+Requests that the HTTP server itself refuses (malformed request lines or headers) come here too, with the
+refusal in the scope, so that they are answered and logged like any other.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +55,10 @@ _VERSIONS: Final = frozenset({"1.0", "1.1", "2", "3"})
 
 
 class RequestMiddleware:
-    """Gives each request its id, common headers and log entries; refuses ambiguous requests."""
+    """Gives each request its id, common headers and log entries; refuses ambiguous requests.
+
+    Logging must be configured before it is created.
+    """
 
     def __init__(
         self,

@@ -1,4 +1,7 @@
-"""Serves the requests of one operation, looked up at registration: admit, parse, call, encode."""
+"""Serves the requests of one operation; built once at registration.
+
+The steps are: admit, parse, call, encode. Everything that can be looked up is looked up at registration.
+"""
 
 from __future__ import annotations
 

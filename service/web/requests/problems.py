@@ -82,7 +82,10 @@ def refusal_of(error: Exception) -> Refusal:
 
 
 def refused(context: RequestContext, error: Exception) -> Answer:
-    """Return the answer to ``error`` without the headers of a success; logs faults."""
+    """Return the answer to ``error``; logs faults; sets the headers of the refusal.
+
+    Headers that the responder set for a success, such as cookies, are dropped.
+    """
     refusal = context.refusal = refusal_of(error)
     if refusal.decision is not None:
         context.decision = refusal.decision  # a denied grant, where both layers of the guard had allowed

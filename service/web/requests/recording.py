@@ -1,4 +1,9 @@
-"""Entries of the operation log: everything about a call except secrets and input that was not understood."""
+"""Entries of the operation log: everything about a call except secrets and input that was not understood.
+
+Values are kept only after they were parsed into the types of the operation, and only if no rule refuses them
+then: a refused body, an unknown parameter, or text in place of an id may be anything, such as a password in
+the wrong field. The fields named by the refusal are kept instead.
+"""
 
 from __future__ import annotations
 
@@ -158,12 +163,19 @@ class Recording:
 
 
 def _understood(context: RequestContext) -> Mapping[str, Any]:
-    """Return query and body as parsed; neither if a rule refused one, which may hold a password."""
+    """Return query and body as they were parsed; neither if a rule has refused one of them after that.
+
+    A password in the field of a name breaks the rule for names, whichever part of the service knows it.
+    """
     return {} if isinstance(context.refusal, ValidationFailed) else context.arguments
 
 
 def note_refused_read(reads: RefusedReads, context: RequestContext) -> None:
-    """Hand a refusal by the policy to ``reads``, if the operation is not logged and the caller known."""
+    """Hand a refusal by the policy to ``reads``, of a request whose operation is not logged.
+
+    Of a caller who is not known there is no entry. A repetition asks the same operation as the same user and
+    is refused by the same decision.
+    """
     operation = context.operation
     caller = context.caller
     decision = context.decision

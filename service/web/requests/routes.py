@@ -91,7 +91,10 @@ class Routes:
         self.folders: list[str] = []
 
     def add(self, template: str, endpoint: object, *, public: Collection[str] = ()) -> None:
-        """Serve ``template`` in a group by ``endpoint``; ``public`` names methods open to everybody."""
+        """Serve ``template``, within a group, by ``endpoint``; every request passes the guard.
+
+        ``public`` names methods that are open to everybody, like ``@public``.
+        """
         if not template.startswith(GROUPS):
             raise RoutesError([f"{template} is not in {' or '.join(GROUPS)}: use add_outside"])
         self.operations += self._add(template, endpoint, self._guard, public)

@@ -1,4 +1,7 @@
-"""The documentation pages: Swagger UI, the OpenAPI document, and the problem codes."""
+"""The documentation pages: Swagger UI, the OpenAPI document, and the problem codes.
+
+All of it is served by this service, without scripts or styles from elsewhere.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Traces by OpenTelemetry, imported only when the settings turn them on: the extra ``tracing``."""
+"""Traces by OpenTelemetry, which is imported only when the settings turn them on: the extra ``tracing``.
+
+The rest of the service knows ``service.kernel.tracing`` only.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,10 @@ def collector_of(settings: TracingSettings) -> Collector:
 
 
 def request_tracing(settings: TracingSettings, worker: str) -> RequestTracing | None:
-    """Return the tracing of ``worker``, None if off; SettingsError if packages are missing."""
+    """Return the tracing of the worker ``worker``; None if it is off.
+
+    SettingsError if it is on, and the packages that it needs are missing.
+    """
     if not settings.endpoint:
         return None
     if not is_installed():

@@ -72,7 +72,10 @@ class Recorder:
         parent: TraceParent | None = None,
         link: TraceParent | None = None,
     ) -> RequestSpan:
-        """Begin the span of a request: within ``parent``, or as root; ``link`` is only pointed at."""
+        """Begin the span of a request: within ``parent``, or as the root of the trace ``trace_id``.
+
+        ``link`` is a trace that it only points at.
+        """
         self._ids.trace_id = trace_id
         span = self._tracer.start_span(
             name,

@@ -1,6 +1,8 @@
 """Traces of requests: their ids, which of them are recorded, and the span of each request.
 
-Attributes are those of OpenTelemetry for HTTP servers, without URLs and addresses, which may be secret.
+Names and attributes are those of OpenTelemetry's semantic conventions for HTTP servers. ``url.path``,
+``url.query``, ``user_agent.original`` and addresses are left out: a path may hold the token of a public link,
+and who asks is told by the logs, by the id of the trace.
 """
 
 from __future__ import annotations
