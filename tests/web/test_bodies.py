@@ -1,12 +1,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from service.web.messages.bodies import MAX_BODY
+from service.web.messages.faults import faults_of
 from tests.web.driver import JSON, Answer, ask
 from tests.web.example_service import example
 
@@ -104,6 +108,25 @@ async def test_json_that_breaks_a_rule_names_the_field(body: bytes, field: str) 
 async def test_all_faults_of_a_body_come_together(body: bytes, fields: list[str]) -> None:
     answer = await post(body)
     assert (answer.status, sorted(answer.fields)) == (422, sorted(fields))
+
+
+def test_items_behind_the_last_fault_that_is_told_are_not_read() -> None:
+    class Items(list[Any]):
+        read = 0
+
+        def __iter__(self) -> Iterator[Any]:
+            for item in super().__iter__():
+                Items.read += 1
+                yield item
+
+    class Numbers(msgspec.Struct):
+        numbers: list[int]
+
+    value = {"numbers": Items(["no number"] * 5_000)}
+    with pytest.raises(msgspec.ValidationError) as caught:
+        msgspec.convert(value, Numbers)
+    assert len(faults_of(caught.value, value, Numbers)) == 100
+    assert Items.read == 100
 
 
 async def test_no_more_than_a_hundred_faults_of_a_body_are_named() -> None:

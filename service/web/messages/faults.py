@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
+from itertools import islice
 from types import UnionType
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
@@ -25,12 +26,8 @@ def faults_of(
     ``value`` is plain JSON. ``whole`` is the field for faults of the whole value. A fault that only the first
     reading finds, such as a rule about several fields, is told where there is no other.
     """
-    faults = []
-    for place, message in _faults(value, kind, "", strict):
-        faults.append((shown_field(place, whole), message))
-        if len(faults) == MOST:
-            break
-    return faults or [fault_of(error, whole)]
+    first = islice(_faults(value, kind, "", strict), MOST)
+    return [(shown_field(place, whole), message) for place, message in first] or [fault_of(error, whole)]
 
 
 def _faults(value: Any, kind: Any, place: str, strict: bool) -> Iterator[tuple[str, str]]:
@@ -40,7 +37,10 @@ def _faults(value: Any, kind: Any, place: str, strict: bool) -> Iterator[tuple[s
         leaf = _leaf(error, kind, place)
     else:
         return
-    yield from list(_faults_within(value, kind, place, strict)) or [leaf]
+    # One by one: the body may have many more faults than are told.
+    within = _faults_within(value, kind, place, strict)
+    yield next(within, leaf)
+    yield from within
 
 
 def _faults_within(value: Any, kind: Any, place: str, strict: bool) -> Iterator[tuple[str, str]]:
