@@ -14,7 +14,7 @@ from service.authz.engine.rules import ACCOUNT, RESOURCE
 from service.authz.engine.rules import PREFLIGHT as PREFLIGHT_OBJECT
 from service.endpoints.access_evaluation import Note
 from service.errors import PermissionDenied, ProxyRefused, Unauthenticated
-from service.evaluation.answers import Answer, Answers, answer_of
+from service.evaluation.answers import Answer, Answers, as_answer
 from service.evaluation.entities import ROUTE, TOKEN, Asked, Resource, Subject
 from service.evaluation.questions import RequestTo
 from service.kernel.account_acts import BY_PERSON, refusal_of, where
@@ -69,7 +69,7 @@ class _Forward:
         self._require_proxy(context, service, original)
         known = policy.service(service)
         if known is not None and known.allow_preflight and _is_preflight(context, original):
-            passed = answer_of(policy, policy.judge(RESOURCE, PREFLIGHT_OBJECT, None), None)
+            passed = as_answer(policy, policy.judge(RESOURCE, PREFLIGHT_OBJECT, None), None)
             self._tell(context, service, original, None, passed)
             self._let_pass(context, service, None, _allowed(passed, None).id)
             return

@@ -43,7 +43,7 @@ class LogView:
     """How one log is shown.
 
     ``name`` stands in paths, permission codes and the names of files; ``entries`` are words for what the log
-    has. A list shows ``log`` as ``entry``, and ``page`` is the ``TimelinePage`` of that; a file shows
+    has. A list shows ``log`` as ``entry``, and ``page`` is the ``TimePage`` of that; a file shows
     ``exported`` as ``row``.
     """
 

@@ -59,9 +59,9 @@ class Answers:
     def _of(self, policy: Policy, question: Question, held: HeldCodes | None) -> Answer:
         match question:
             case UseOf(code):
-                return answer_of(policy, policy.judge(PERMISSION, code, held), held)
+                return as_answer(policy, policy.judge(PERMISSION, code, held), held)
             case RequestTo(service, method, path):
-                return answer_of(policy, policy.judge_route(service, method, path, held), held)
+                return as_answer(policy, policy.judge_route(service, method, path, held), held)
             case RequestsTo():
                 return self._of_all(policy, question, held)
 
@@ -74,10 +74,10 @@ class Answers:
         decisions = (policy.judge_route(service, method, path, held) for path in paths)
         first = next(decisions)
         denied = (decision for decision in decisions if not decision.allowed)
-        return answer_of(policy, next(denied, first) if first.allowed else first, held)
+        return as_answer(policy, next(denied, first) if first.allowed else first, held)
 
 
-def answer_of(policy: Policy, decision: Decision, held: HeldCodes | None) -> Answer:
+def as_answer(policy: Policy, decision: Decision, held: HeldCodes | None) -> Answer:
     """Return a decision of ``policy`` about somebody who holds ``held`` as an answer, with its reason."""
     if decision.allowed:
         return Answer(True, "opened", decision)

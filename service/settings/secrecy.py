@@ -136,7 +136,7 @@ def mounted_text(path: Path) -> tuple[str, str | None]:
 def platform_text(path: Path) -> tuple[str, str | None]:
     """Return the text of a file without the line breaks at its end and None, or "" and what is wrong with it.
 
-    Whoever may read the file, it is taken: container platforms mount secrets with mode 0444 or 0644.
+    The file may be readable by others: container platforms mount secrets with mode 0444 or 0644.
     """
     content, complaint = _content(path, 0, lambda _status: False)
     if complaint:

@@ -163,7 +163,7 @@ async def test_a_new_button_alone_gives_a_new_revision_since_tokens_are_read_by_
     assert after.permission_map.encode(["report:list"])
 
 
-async def test_nodes_whose_own_parts_differ_decide_by_one_revision_each_with_its_own_lines(
+async def test_nodes_whose_static_policies_differ_decide_by_one_revision_each_with_its_own_lines(
     database: Database,
 ) -> None:
     strict = replace(SHIPPED, base=tuple(rule for rule in SHIPPED.base if rule.object != "@unregistered"))

@@ -40,7 +40,7 @@ def test_a_difference_is_told_once_for_each_change_and_so_is_its_end() -> None:
     assert static_policies.differing == 0
 
 
-def test_own_parts_that_the_setting_names_are_counted_and_only_others_raise_the_alarm() -> None:
+def test_static_policies_that_the_setting_names_are_counted_and_only_others_raise_the_alarm() -> None:
     static_policies = StaticPolicies(OURS, (OURS, THEIRS))
     with capture_logs() as lines:
         static_policies.observe(workers(a=OURS, b=THEIRS))

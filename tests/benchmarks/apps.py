@@ -36,7 +36,7 @@ class Answer(Schema):
 
 
 class Guarded:
-    """Does nothing behind the gate, so that only the gate and its surroundings are measured."""
+    """Does nothing behind the gate, so that only the gate and what is around it are measured."""
 
     @needs("system:role:list", "system:user:create", "system:user:update")
     @logged("bench", "ping", "QUERY")

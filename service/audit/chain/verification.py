@@ -44,7 +44,7 @@ async def verify_again(
     """Verify the last days of the logs, and one older day: another one each day, so that each has its turn.
 
     The same of the lines that history keeps of policy revisions; the seals of all of them are verified.
-    ``reported`` are heads that were kept elsewhere, and ``told_revisions`` hashes by number. Days whose
+    ``reported`` are heads that were kept elsewhere, and ``anchored_revisions`` hashes by number. Days whose
     chain was made with a key that is no longer set can't be verified, and are left out. Records when each
     log was verified, and with what result. Returns what was verified, in words. Raises TamperedError and
     Unavailable.

@@ -80,7 +80,7 @@ class Condition:
         return all(any(self.answers.opens(code, held) for code in clause) for clause in self.clauses)
 
     def is_within(self, other: Condition) -> bool:
-        """Tell whether whoever meets this condition plainly meets ``other``: by the same codes, or by more.
+        """Tell whether all who meet this condition plainly meet ``other``: by the same codes, or by more.
 
         False says nothing. Each clause of ``other`` must have all codes of one of these.
         """

@@ -58,8 +58,8 @@ class PolicyWatch:
     to ``sys.policy_worker``, under the name ``worker``, what this process decides by, and to
     ``sys.token_life`` that it issues access tokens that live ``token_life`` seconds, and mends what ``keep``
     announces. ``own_digests`` are the digests of the static policies that may serve, empty for all;
-    ``own_parts`` says what workers decide by. ``facts`` returns what this worker says of its node beside
-    that. The first report takes back those of the workers ``former``, which have ended.
+    ``static_policies`` says what workers decide by. ``facts`` returns what this worker says of its node
+    beside that. The first report takes back those of the workers ``former``, which have ended.
 
     What the database says counts. A newest revision that is not trusted, or that no worker can use since
     somebody has changed its lines, is replaced by ``mend``, and so is one that the database no longer has,

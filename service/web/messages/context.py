@@ -123,7 +123,7 @@ class RequestContext:
     def write(self) -> Write:
         """What the caller asks to be written; raises Unauthenticated on a public route.
 
-        Whoever begins a transaction for a request that may be a dry run or idempotent needs it.
+        Every transaction for a request that may be a dry run or idempotent is begun with it.
         """
         return Write(self.user, self.dry_run, self.idempotent)
 

@@ -55,7 +55,7 @@ class Query(Generic[S]):
             return msgspec.convert(values, self._kind, strict=False)
         except msgspec.ValidationError as error:
             faults = faults_of(error, values, self._kind, "query", strict=False)
-            # A value within a list is no parameter of its own, and a parameter is by_name once.
+            # A value within a list is no parameter of its own, and a parameter is named once.
             by_name = {self._parameter_of(field): message for field, message in reversed(faults)}
             raise ValidationFailed(*reversed(by_name.items())) from None
 

@@ -35,7 +35,8 @@ _KEPT: Final = (b"etag", b"location")
 def with_keys(operation: Operation, run: Run, writes: IdempotentWrites | None) -> Run:
     """Return ``run`` with the keys that ``operation`` takes or refuses; any other operation ignores them.
 
-    Raises MarkError if nothing serves its keys, or if its answer could hold a secret, which is never kept.
+    Raises MetadataError if nothing serves its keys, or if its answer could hold a secret, which is never
+    kept.
     """
     if why := operation.metadata.refuses_keys:
         return _refusing(run, why)
