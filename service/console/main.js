@@ -5,7 +5,8 @@ import * as session from "./core/session.js";
 import { h } from "./core/dom.js";
 import { VIEWS } from "./loaders.js";
 import { trouble } from "./parts/trouble.js";
-import { S } from "./strings.js";
+import { PRODUCT } from "./strings/frame.js";
+import { SIGN_IN } from "./strings/sign-in.js";
 
 session.hooks.signIn = async (problem) => {
   if (!session.me) throw problem ?? new Problem(401, { code: "unauthenticated" }); // nothing is shown yet, or any more
@@ -58,7 +59,7 @@ async function begin() {
 
 /** Show the page that asks for a login; the address stays, so that a deep link survives it. */
 async function ask() {
-  document.title = `${S.signIn.title} · ${S.product}`;
+  document.title = `${SIGN_IN.title} · ${PRODUCT}`;
   const { page } = await import("./views/sign-in.js");
   await page();
   await begin();

@@ -1,6 +1,6 @@
 // @ts-check
 /** What stands around every view: the navigation from the caller's menus, the account, messages, the keyboard. */
-import { S } from "../strings.js";
+import { FRAME, PRODUCT, SHORTCUTS } from "../strings/frame.js";
 import { trouble } from "../parts/trouble.js";
 import { button, h, icon, link, mark } from "./dom.js";
 import { keepFocus, leaveFocus } from "./focus.js";
@@ -9,9 +9,9 @@ import * as session from "./session.js";
 
 /** @type {[string, string, string][]} */
 const OWN = [
-  ["/account", S.frame.account, "user"],
-  ["/account/devices", S.frame.devices, "device"],
-  ["/account/sign-ins", S.frame.logins, "log-in"],
+  ["/account", FRAME.account, "user"],
+  ["/account/devices", FRAME.devices, "device"],
+  ["/account/sign-ins", FRAME.logins, "log-in"],
 ];
 /** @type {HTMLElement} */ let list;
 /** @type {HTMLElement} */ let account;
@@ -28,7 +28,7 @@ let [held, drawn] = ["", ""];
 export async function open(views) {
   useViews(views);
   const outlet = h("main", { id: "content", tabindex: "-1" });
-  const drawer = button(S.frame.open, () => toggle(true), {
+  const drawer = button(FRAME.open, () => toggle(true), {
     icon: "menu",
     label: true,
     kind: "quiet drawer",
@@ -43,10 +43,10 @@ export async function open(views) {
     h(
       "header",
       { class: "brand" },
-      link("/", mark(), S.product),
-      button(S.frame.close, () => toggle(false), { icon: "close", label: true, kind: "quiet drawer" }),
+      link("/", mark(), PRODUCT),
+      button(FRAME.close, () => toggle(false), { icon: "close", label: true, kind: "quiet drawer" }),
     ),
-    h("nav", { "aria-label": S.frame.navigation }, list),
+    h("nav", { "aria-label": FRAME.navigation }, list),
     account,
   );
   const shade = h("div", { class: "shade", onclick: () => toggle(false) });
@@ -70,9 +70,9 @@ export async function open(views) {
           outlet.focus();
         },
       },
-      S.frame.skip,
+      FRAME.skip,
     ),
-    h("section", { class: "top", "aria-label": S.product }, drawer, link("/", mark(), S.product)),
+    h("section", { class: "top", "aria-label": PRODUCT }, drawer, link("/", mark(), PRODUCT)),
     h("div", { class: "layout" }, side, shade, outlet),
     ...document.querySelectorAll("dialog"),
   );
@@ -86,7 +86,7 @@ export async function open(views) {
   await start(
     outlet,
     (title, path) => {
-      document.title = path === "/" ? S.product : `${title} · ${S.product}`;
+      document.title = path === "/" ? PRODUCT : `${title} · ${PRODUCT}`;
       current(path);
     },
     refresh,
@@ -124,14 +124,14 @@ async function refreshed() {
   const all = JSON.stringify([me, rights]);
   if (all === drawn) return;
   drawn = all;
-  list.replaceChildren(entry("/", S.frame.home, "home"), ...items(menus));
+  list.replaceChildren(entry("/", FRAME.home, "home"), ...items(menus));
   account.replaceChildren(
     h(
       "details",
       { class: "menu" },
       h(
         "summary",
-        { "aria-label": S.frame.signedInAs(me.nickName || me.name) },
+        { "aria-label": FRAME.signedInAs(me.nickName || me.name) },
         initials(me),
         h("span", null, h("strong", null, me.nickName || me.name), h("small", null, me.name)),
         icon("up"),
@@ -142,19 +142,19 @@ async function refreshed() {
         OWN.filter(([path]) => match(path)).map(([path, text, shown]) =>
           h("li", null, link(path, icon(shown), text)),
         ),
-        h("li", null, button(S.frame.shortcuts, shortcuts, { icon: "help", kind: "plain" })),
+        h("li", null, button(FRAME.shortcuts, shortcuts, { icon: "help", kind: "plain" })),
         h("li", null, theme()),
         h(
           "li",
           null,
           button(
-            S.frame.signOut,
+            FRAME.signOut,
             async () => {
               try {
                 await session.signOut();
               } catch (problem) {
                 const { dialog } = await import("../parts/dialog.js");
-                dialog(S.frame.signOut, trouble(problem));
+                dialog(FRAME.signOut, trouble(problem));
               }
             },
             { icon: "log-out", kind: "plain" },
@@ -165,7 +165,7 @@ async function refreshed() {
   );
   current(location.hash.slice(1).split("?")[0] || "/");
   if (!changed) return;
-  (await import("../parts/dialog.js")).tell(S.frame.changes);
+  (await import("../parts/dialog.js")).tell(FRAME.changes);
   await reconsider();
 }
 
@@ -237,7 +237,7 @@ function theme() {
   return h(
     "label",
     { class: "theme" },
-    S.frame.theme,
+    FRAME.theme,
     h(
       "select",
       {
@@ -253,7 +253,7 @@ function theme() {
           }
         },
       },
-      Object.entries(S.frame.themes).map(([key, text]) => h("option", { value: key }, text)),
+      Object.entries(FRAME.themes).map(([key, text]) => h("option", { value: key }, text)),
     ),
   );
 }
@@ -290,11 +290,11 @@ function pressed(event) {
 async function shortcuts() {
   const { dialog } = await import("../parts/dialog.js");
   dialog(
-    S.shortcuts.title,
+    SHORTCUTS.title,
     h(
       "dl",
       { class: "definition keys" },
-      S.shortcuts.keys.map(([keys, text]) =>
+      SHORTCUTS.keys.map(([keys, text]) =>
         h(
           "div",
           null,

@@ -1,6 +1,6 @@
 // @ts-check
 /** The page that a view gets: what it was asked for, and what it may do. */
-import { S } from "../strings.js";
+import { ACTION } from "../strings/common.js";
 import { h, link } from "./dom.js";
 import * as session from "./session.js";
 
@@ -44,7 +44,7 @@ export class Page {
       session.call(method, template, { signal: this.signal, ...options });
     this.heading = h("h1", { tabindex: "-1" });
     this.actions = h("div", { class: "actions" });
-    this.above = h("nav", { class: "crumbs", "aria-label": S.action.back, hidden: true });
+    this.above = h("nav", { class: "crumbs", "aria-label": ACTION.back, hidden: true });
     this.body = h("div", { class: "body" });
     /** Whether the view was kept from the caller. */
     this.refused = false;

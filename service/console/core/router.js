@@ -3,7 +3,7 @@
  * Shows the view of the address. Addresses are fragments, such as `#/users/17?tab=roles`, so that every view and filter
  * has a deep link and the server needs no routes.
  */
-import { S } from "../strings.js";
+import { FRAME, PRODUCT } from "../strings/frame.js";
 import { trouble } from "../parts/trouble.js";
 import { Problem } from "./api.js";
 import { button, h, link, unsaved } from "./dom.js";
@@ -151,9 +151,9 @@ async function confirmed() {
   const { ask } = await import("../parts/dialog.js");
   return (
     (await ask({
-      title: S.frame.leave,
-      text: S.frame.leaveText,
-      confirm: S.frame.leaveConfirm,
+      title: FRAME.leave,
+      text: FRAME.leaveText,
+      confirm: FRAME.leaveConfirm,
       danger: true,
     })) !== false
   );
@@ -194,21 +194,21 @@ async function show({ same = false, back = false } = {}) {
   const late = setTimeout(
     () => {
       if (made.body.childElementCount === 0)
-        made.body.append(h("p", { class: "loading", role: "status" }, S.frame.loading));
+        made.body.append(h("p", { class: "loading", role: "status" }, FRAME.loading));
       place();
     },
     same ? 600 : 150,
   );
   try {
-    if (!matched) refuse(made, S.frame.nothingHere, S.frame.nothingHereText);
+    if (!matched) refuse(made, FRAME.nothingHere, FRAME.nothingHereText);
     else if (!(await may(matched.view.operation))) {
       if (signal.aborted) return;
       made.refused = true;
       refuse(
         made,
-        S.frame.notYours,
-        S.frame.notYoursText(matched.view.operation ?? ""),
-        button(S.frame.again, () => again(made), { icon: "refresh" }),
+        FRAME.notYours,
+        FRAME.notYoursText(matched.view.operation ?? ""),
+        button(FRAME.again, () => again(made), { icon: "refresh" }),
       );
     } else {
       const { show: view } = await loaded(matched.view);
@@ -219,7 +219,7 @@ async function show({ same = false, back = false } = {}) {
     }
   } catch (problem) {
     if (signal.aborted) return;
-    if (!made.heading.textContent) made.title(S.product);
+    if (!made.heading.textContent) made.title(PRODUCT);
     made.put(trouble(problem, () => made.reload()));
   } finally {
     clearTimeout(late);
@@ -290,15 +290,15 @@ async function loaded(view) {
 /** @param {Page} made @param {string} title @param {string} text @param {HTMLElement} [action] */
 function refuse(made, title, text, action) {
   made.title(title);
-  made.put(h("p", null, text), action && h("p", null, action), h("p", null, link("/", S.frame.home)));
+  made.put(h("p", null, text), action && h("p", null, action), h("p", null, link("/", FRAME.home)));
 }
 
 /** Look again whether the caller may see the view that was refused, and say so if not. @param {Page} made */
 async function again(made) {
   const { tell } = await import("../parts/dialog.js");
   const { attempt } = await import("../parts/preview.js");
-  await attempt(S.frame.again, identified);
-  if (!made.signal.aborted) tell(S.frame.stillNotYours);
+  await attempt(FRAME.again, identified);
+  if (!made.signal.aborted) tell(FRAME.stillNotYours);
 }
 
 /** @param {string} text */

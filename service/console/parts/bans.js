@@ -1,10 +1,9 @@
 // @ts-check
 /** Keeps a user out for a time. */
-import { S } from "../strings.js";
+import { BANS as T } from "../strings/users.js";
 import { ask, tell } from "./dialog.js";
 import { undoing } from "./preview.js";
 
-const T = S.bans;
 const BAN = "/api/online/{loginId}/ban";
 const DAY = 86_400; // seconds
 

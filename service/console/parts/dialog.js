@@ -1,7 +1,7 @@
 // @ts-check
 /** Dialogs, questions and short messages. */
 import { button, h } from "../core/dom.js";
-import { S } from "../strings.js";
+import { ACTION } from "../strings/common.js";
 import { trouble } from "./trouble.js";
 
 let made = 0;
@@ -22,7 +22,7 @@ export function dialog(title, ...nodes) {
       "div",
       { class: "dialog-head" },
       h("h2", { id }, title),
-      button(S.action.close, () => close(undefined), { icon: "close", label: true, kind: "quiet" }),
+      button(ACTION.close, () => close(undefined), { icon: "close", label: true, kind: "quiet" }),
     ),
     body,
   );
@@ -108,7 +108,7 @@ export function tell(text, { undo } = {}) {
     { class: "message" },
     h("span", null, text),
     undo &&
-      button(S.action.undo, async () => {
+      button(ACTION.undo, async () => {
         try {
           await undo();
           dismiss();
@@ -116,7 +116,7 @@ export function tell(text, { undo } = {}) {
           message.replaceChildren(trouble(problem));
         }
       }),
-    button(S.action.close, dismiss, { icon: "close", label: true, kind: "quiet" }),
+    button(ACTION.close, dismiss, { icon: "close", label: true, kind: "quiet" }),
   );
   place.append(message);
   setTimeout(

@@ -1,7 +1,7 @@
 // @ts-check
 /** What has changed between two records: before and after, by member. */
 import { h } from "../core/dom.js";
-import { S } from "../strings.js";
+import { CHANGES } from "../strings/common.js";
 
 /**
  * Return a table of the members that differ; all of them with `{all: true}`.
@@ -14,10 +14,10 @@ export function changes(before, after, { all = false, label = (name) => name, te
   const rows = names
     .map((name) => ({ name, was: before?.[name], is: after?.[name] }))
     .filter(({ was, is }) => all || JSON.stringify(was) !== JSON.stringify(is));
-  if (rows.length === 0) return h("p", null, S.changes.none);
+  if (rows.length === 0) return h("p", null, CHANGES.none);
   return h(
     "div",
-    { class: "scroll", tabindex: "0", role: "region", "aria-label": S.changes.member },
+    { class: "scroll", tabindex: "0", role: "region", "aria-label": CHANGES.member },
     h(
       "table",
       { class: "table changes" },
@@ -27,9 +27,7 @@ export function changes(before, after, { all = false, label = (name) => name, te
         h(
           "tr",
           null,
-          [S.changes.member, S.changes.before, S.changes.after].map((title) =>
-            h("th", { scope: "col" }, title),
-          ),
+          [CHANGES.member, CHANGES.before, CHANGES.after].map((title) => h("th", { scope: "col" }, title)),
         ),
       ),
       h(
@@ -39,15 +37,15 @@ export function changes(before, after, { all = false, label = (name) => name, te
           h(
             "tr",
             null,
-            h("th", { scope: "row", "data-label": S.changes.member }, label(name)),
+            h("th", { scope: "row", "data-label": CHANGES.member }, label(name)),
             h(
               "td",
-              { "data-label": S.changes.before },
+              { "data-label": CHANGES.before },
               was === undefined || was === null ? "–" : h("del", null, text(was, name)),
             ),
             h(
               "td",
-              { "data-label": S.changes.after },
+              { "data-label": CHANGES.after },
               is === undefined || is === null ? "–" : h("ins", null, text(is, name)),
             ),
           ),

@@ -1,12 +1,13 @@
 // @ts-check
 /** The steps of an explanation: who asks, and what each layer says. */
 import { badge, definition, h, link } from "../core/dom.js";
-import { S } from "../strings.js";
+import { TROUBLE } from "../strings/common.js";
+import { POLICY as T } from "../strings/policy.js";
+import { USERS } from "../strings/users.js";
 import { codes } from "./policy.js";
 import { OWN } from "./resources.js";
 import { time } from "./time.js";
 
-const T = S.policy;
 const MOST_LINES = 30;
 const MOST_CODES = 60;
 
@@ -34,7 +35,7 @@ export function refusalOf(page, { log, createTime, requestId, userId, userName, 
         : h("code", null, `${service === OWN ? "" : `${service} `}${method} ${path}`),
     ],
     [
-      S.trouble.request,
+      TROUBLE.request,
       requestId &&
         (page.may("GET /api/operation-log/list")
           ? link(`/logs/operations?${new URLSearchParams({ requestId })}`, request)
@@ -57,7 +58,7 @@ export function subjectStep(query, { permissions, userStatus, refusal }) {
       user ? T.user(user) : role ? T.role(role) : permissions ? T.holder : T.visitor,
       " ",
       userStatus &&
-        badge(S.users.statuses[userStatus] ?? userStatus, userStatus === "enabled" ? "good" : "bad"),
+        badge(USERS.statuses[userStatus] ?? userStatus, userStatus === "enabled" ? "good" : "bad"),
     ),
     permissions &&
       h(

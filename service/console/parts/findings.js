@@ -1,11 +1,11 @@
 // @ts-check
 /** What is wrong with the installation, or may soon be, as `portcullis doctor` finds it. */
 import { badge, h } from "../core/dom.js";
-import { S } from "../strings.js";
+import { DOCTOR } from "../strings/doctor.js";
 
 /** @typedef {import("../types/api").CheckFinding} CheckFinding */
 
-const KINDS = Object.keys(S.doctor.states);
+const KINDS = Object.keys(DOCTOR.states);
 
 /** Return the findings, the worst first. @param {CheckFinding[]} items */
 export function findingList(items) {
@@ -17,7 +17,7 @@ export function findingList(items) {
       h(
         "li",
         null,
-        badge(S.doctor.states[state] ?? state, state === "ok" ? "good" : state === "fault" ? "bad" : "warn"),
+        badge(DOCTOR.states[state] ?? state, state === "ok" ? "good" : state === "fault" ? "bad" : "warn"),
         h(
           "div",
           null,

@@ -2,7 +2,8 @@
 /** Forms: fields with labels, help and faults; what the service refuses is shown at the field it names. */
 import { Problem, newKey } from "../core/api.js";
 import { button, h, unsaved } from "../core/dom.js";
-import { S } from "../strings.js";
+import { ACTION } from "../strings/common.js";
+import { FORM } from "../strings/form.js";
 import { requested, trouble } from "./trouble.js";
 
 /**
@@ -53,7 +54,7 @@ let made = 0;
 /** @param {Config} config @returns {Form} */
 export function form({
   fields,
-  submit = S.action.save,
+  submit = ACTION.save,
   save,
   cancel,
   danger = false,
@@ -87,7 +88,7 @@ export function form({
               const value = get();
               const bare = value === null || value === "" || (Array.isArray(value) && value.length === 0);
               const message =
-                (field.required && bare && S.form.missing) || (!bare && field.check?.(value)) || "";
+                (field.required && bare && FORM.missing) || (!bare && field.check?.(value)) || "";
               fault(message);
               return message ? [{ field: field.name, message }] : [];
             });
@@ -109,12 +110,7 @@ export function form({
         shown.map((entry) => entry.element),
         after,
         notes,
-        h(
-          "div",
-          { class: "buttons" },
-          ok,
-          cancel && button(S.action.cancel, cancel, { "data-cancel": true }),
-        ),
+        h("div", { class: "buttons" }, ok, cancel && button(ACTION.cancel, cancel, { "data-cancel": true })),
       )
     )
   );
@@ -146,7 +142,7 @@ export function form({
           h(
             "div",
             { role: "alert" },
-            h("p", { class: "fault" }, S.form.faults(problem.violations.length)),
+            h("p", { class: "fault" }, FORM.faults(problem.violations.length)),
             requested(problem),
           ),
         );
@@ -258,7 +254,7 @@ function controlOf(field, id) {
   if (type === "select") {
     const all = required
       ? options
-      : /** @type {[any, string][]} */ ([[null, field.unset ?? S.form.notSet], ...options]);
+      : /** @type {[any, string][]} */ ([[null, field.unset ?? FORM.notSet], ...options]);
     const index = (/** @type {any} */ chosen) =>
       String(
         Math.max(
@@ -374,8 +370,8 @@ export async function merging({ read, write, form: config, pick, saved, editor, 
       h(
         "section",
         { class: "merge", tabindex: "-1", role: "alert" },
-        h("h2", null, who ? S.form.meanwhileBy(who) : S.form.meanwhile),
-        h("p", null, S.form.meanwhileText),
+        h("h2", null, who ? FORM.meanwhileBy(who) : FORM.meanwhile),
+        h("p", null, FORM.meanwhileText),
         h(
           "dl",
           { class: "definition" },
@@ -403,13 +399,13 @@ export async function merging({ read, write, form: config, pick, saved, editor, 
                             checked: side === "mine",
                             onchange: () => element.fill({ [name]: value }),
                           }),
-                          ` ${side === "mine" ? S.form.mine : S.form.theirs}: `,
+                          ` ${side === "mine" ? FORM.mine : FORM.theirs}: `,
                           h("q", null, textOf(name, value)),
                         );
                       }),
                     ),
                   )
-                : h("dd", null, `${S.form.theirs}: `, h("q", null, textOf(name, theirs[name]))),
+                : h("dd", null, `${FORM.theirs}: `, h("q", null, textOf(name, theirs[name]))),
             ),
           ),
         ),
@@ -423,7 +419,7 @@ export async function merging({ read, write, form: config, pick, saved, editor, 
 
 /** @param {Field[]} fields @param {string} name @param {any} value */
 function optionText(fields, name, value) {
-  if (value === null || value === undefined || value === "") return S.form.empty;
+  if (value === null || value === undefined || value === "") return FORM.empty;
   const options = fields.find((field) => field.name === name)?.options ?? [];
   const text = (/** @type {any} */ key) => {
     const option = options.find((candidate) => (Array.isArray(candidate) ? candidate[0] : candidate) === key);

@@ -1,12 +1,12 @@
 // @ts-check
 /** Lines of the policy that came and went, page by page, and who gains and loses by it. */
 import { badge, button, empty, h } from "../core/dom.js";
-import { S } from "../strings.js";
+import { PREVIEW } from "../strings/common.js";
+import { POLICY as T } from "../strings/policy.js";
 import { trouble } from "./trouble.js";
 import { side } from "./preview.js";
 import { table } from "./rows.js";
 
-const T = S.policy;
 const SIZE = 100;
 /** How many roles, and requests of each, are read at a time. */
 const ENTRIES = 25;
@@ -77,15 +77,15 @@ export async function access(load) {
   const shown = h(
     "div",
     { class: "impact" },
-    !first.totals.gains && !first.totals.loses && h("p", null, S.preview.nothing),
+    !first.totals.gains && !first.totals.loses && h("p", null, PREVIEW.nothing),
   );
   const more = h("div", { class: "actions" });
   let number = 1;
   /** @param {Access} page */
   const put = ({ gains, loses, callers }) => {
     const parts = [
-      side(S.preview.gains, gains, "good"),
-      side(S.preview.loses, loses, "bad"),
+      side(PREVIEW.gains, gains, "good"),
+      side(PREVIEW.loses, loses, "bad"),
       callers.length > 0 && possible(callers, first.totals.callers),
     ];
     for (const part of parts) if (part) merge(shown, part);

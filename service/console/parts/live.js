@@ -2,7 +2,7 @@
 /** Follows a log as it grows: the list is read again whenever something was written. */
 import { Problem } from "../core/api.js";
 import { button } from "../core/dom.js";
-import { S } from "../strings.js";
+import { LIVE } from "../strings/common.js";
 import { tell } from "./dialog.js";
 
 const PAUSE = 2_000; // milliseconds between two looks
@@ -37,7 +37,7 @@ export function following(page, ask, reload) {
         const { items, followCursor } = await ask({ ...filters, after: end, size: 100 });
         end = followCursor ?? end;
         if (items.length > 0) {
-          tell(S.live.more(items.length));
+          tell(LIVE.more(items.length));
           await reload();
         }
       }
@@ -57,7 +57,7 @@ export function following(page, ask, reload) {
   }
 
   const toggle = button(
-    S.live.follow,
+    LIVE.follow,
     () => {
       on = !on;
       toggle.setAttribute("aria-pressed", String(on));

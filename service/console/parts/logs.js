@@ -1,7 +1,8 @@
 // @ts-check
 /** What the views of the logs share. */
 import { badge, h } from "../core/dom.js";
-import { S } from "../strings.js";
+import { LOGINS } from "../strings/account.js";
+import { OPERATIONS } from "../strings/operations.js";
 
 /** Return the status of a call, and the code of a refusal. @param {any} entry */
 export function outcome(entry) {
@@ -11,7 +12,7 @@ export function outcome(entry) {
 
 /** Return how many refused reads an entry stands for, nothing for that of one call. @param {any} entry */
 export function repeated(entry) {
-  return entry.repetitions !== null && ` ${S.operations.times(entry.repetitions)}`;
+  return entry.repetitions !== null && ` ${OPERATIONS.times(entry.repetitions)}`;
 }
 
 /**
@@ -29,7 +30,7 @@ export function explainAddress(entry) {
 
 /** Return the columns of what has happened to sessions. @returns {import("./table.js").Column[]} */
 export function sessionEvents() {
-  const T = S.logins;
+  const T = LOGINS;
   return [
     { title: T.event, cell: (entry) => T.events[entry.event] ?? entry.event },
     {

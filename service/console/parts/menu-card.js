@@ -1,7 +1,9 @@
 // @ts-check
 /** One Menu or Button beside the tree: its values, what it opens, and what can be done about it. */
 import { badge, button, card, definition, empty, h, link, linkButton } from "../core/dom.js";
-import { S } from "../strings.js";
+import { ACTION } from "../strings/common.js";
+import { MENUS as T } from "../strings/menus.js";
+import { TABLE } from "../strings/table.js";
 import { covered, pathOf } from "./menus.js";
 import { dialog, tell } from "./dialog.js";
 import { trouble } from "./trouble.js";
@@ -12,7 +14,6 @@ import { OWN } from "./resources.js";
 import { table } from "./rows.js";
 import { edited } from "./time.js";
 
-const T = S.menus;
 const ONE = "/api/menu/{id}";
 const BOUND = "/api/menu/{id}/resources";
 const MOST_FOUND = 20;
@@ -45,7 +46,7 @@ export async function menuCard(page, forest, place, move) {
       h(
         "div",
         { class: "actions" },
-        edits && linkButton(`/menus/${menu.id}/edit`, S.action.edit, { icon: "edit" }),
+        edits && linkButton(`/menus/${menu.id}/edit`, ACTION.edit, { icon: "edit" }),
         edits && button(T.moveTo, move),
         edits && button(menu.enabled ? T.disable : T.enable, () => toggle(page, menu)),
         !isButton &&
@@ -54,7 +55,7 @@ export async function menuCard(page, forest, place, move) {
             linkButton(`/menus/new?type=Button&parent=${menu.id}`, T.addButton, { icon: "plus" }),
           ],
         page.may("DELETE /api/menu/{id}") &&
-          button(S.action.delete, () => deleteMenu(page, menu), { kind: "danger", icon: "trash" }),
+          button(ACTION.delete, () => deleteMenu(page, menu), { kind: "danger", icon: "trash" }),
       ),
       related(page, entries(menu.authMark === null ? `menu:${menu.title}` : `button:${menu.authMark}`)),
     ),
@@ -212,7 +213,7 @@ async function choose(page, bound) {
                 ),
               ),
             )
-          : empty(S.table.noMatch),
+          : empty(TABLE.noMatch),
         data.total > MOST_FOUND ? h("p", null, T.moreFound(data.total)) : "",
       );
     } catch (problem) {

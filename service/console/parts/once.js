@@ -1,7 +1,7 @@
 // @ts-check
 /** What is shown only once, such as a new key: a dialog with the text to copy. */
 import { button, h } from "../core/dom.js";
-import { S } from "../strings.js";
+import { ACTION } from "../strings/common.js";
 import { dialog } from "./dialog.js";
 
 /** @param {string} title @param {string} about @param {string} text */
@@ -15,11 +15,11 @@ export function once(title, about, text) {
     onfocus: () => field.select(),
   });
   const copy = button(
-    S.action.copy,
+    ACTION.copy,
     async () => {
       try {
         await navigator.clipboard.writeText(text);
-        copy.textContent = S.action.copied;
+        copy.textContent = ACTION.copied;
       } catch {
         field.select(); // without a secure context, the reader copies
       }

@@ -1,9 +1,8 @@
 // @ts-check
 /** Reads the operations of an OpenAPI document as resources, by the rules of the command `resource import`. */
-import { S } from "../strings.js";
+import { RESOURCES as T } from "../strings/resources.js";
 import { suggested } from "./resources.js";
 
-const T = S.resources;
 const FIELDS = ["get", "put", "post", "delete", "options", "head", "patch", "trace", "query"];
 const METHODS = new Set(["GET", "POST", "PUT", "PATCH", "DELETE"]);
 /** A document that can't be read; the message says why. */

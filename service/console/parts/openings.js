@@ -2,13 +2,13 @@
 /** Public access to another service, which needs no Button: listed, given and taken back. */
 import { Problem, newKey } from "../core/api.js";
 import { badge, button, empty, h, link } from "../core/dom.js";
-import { S } from "../strings.js";
+import { RESOURCES } from "../strings/resources.js";
+import { SERVICES as T } from "../strings/services.js";
 import { ask, tell } from "./dialog.js";
 import { agreed, attempt, previewed, undoing } from "./preview.js";
 import { listing } from "./table.js";
 import { time } from "./time.js";
 
-const T = S.services;
 const ALL = "/api/opening";
 const ONE = "/api/opening/{id}";
 
@@ -80,7 +80,7 @@ async function open(page, service) {
   await ask({
     title: T.openTitle(service),
     text: T.openText,
-    confirm: S.resources.preview,
+    confirm: RESOURCES.preview,
     extra: [
       known,
       {

@@ -2,7 +2,8 @@
 /** What a role gives: a tree of Menus and Buttons to choose from, and a preview before it is saved. */
 import { Problem } from "../core/api.js";
 import { badge, button, empty, h, unsaved } from "../core/dom.js";
-import { S } from "../strings.js";
+import { FORM } from "../strings/form.js";
+import { PERMISSIONS as T } from "../strings/roles.js";
 import { tell } from "./dialog.js";
 import { requested } from "./trouble.js";
 import { isWildcard } from "./codes.js";
@@ -10,7 +11,6 @@ import { Choice, Forest, covered, readMenus } from "./menus.js";
 import { attempt, previewed, undoing } from "./preview.js";
 import { searching, tree } from "./tree.js";
 
-const T = S.permissions;
 const GIVEN = "/api/role/{id}/permissions";
 
 /** @typedef {import("../core/page.js").Page} Page */
@@ -231,7 +231,7 @@ class Editor {
       h(
         "section",
         { class: "merge", tabindex: "-1", role: "alert" },
-        h("h2", null, role.updatedBy ? S.form.meanwhileBy(role.updatedBy) : S.form.meanwhile),
+        h("h2", null, role.updatedBy ? FORM.meanwhileBy(role.updatedBy) : FORM.meanwhile),
         h("p", null, T.meanwhile),
         this.names(T.theyAdded, gained, "good"),
         this.names(T.theyTook, lost, "bad"),

@@ -1,7 +1,7 @@
 // @ts-check
 /** A choice of several among many, with a search: a control for forms. */
 import { h } from "../core/dom.js";
-import { S } from "../strings.js";
+import { ACTION } from "../strings/common.js";
 
 const SEARCHED = 8;
 
@@ -23,8 +23,8 @@ export function picker(options, chosen) {
   });
   const search = h("input", {
     type: "search",
-    "aria-label": S.action.search,
-    placeholder: S.action.search,
+    "aria-label": ACTION.search,
+    placeholder: ACTION.search,
     oninput: (/** @type {Event} */ event) => {
       event.stopPropagation(); // to look for something changes nothing
       const text = search.value.toLowerCase();

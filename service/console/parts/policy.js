@@ -3,11 +3,11 @@
 import { Problem } from "../core/api.js";
 import { badges, h, link, pieces } from "../core/dom.js";
 import { match } from "../core/router.js";
-import { S } from "../strings.js";
+import { FRAME } from "../strings/frame.js";
+import { POLICY as T } from "../strings/policy.js";
 import { OWN } from "./resources.js";
 import { trouble } from "./trouble.js";
 
-const T = S.policy;
 const TABS = /** @type {[string, keyof typeof T.tab][]} */ ([
   ["/policy", "model"],
   ["/policy/explain", "explain"],
@@ -155,7 +155,7 @@ export function asking(page, query) {
  */
 export function answering(page, form, place, work) {
   const answer = async () => {
-    place.replaceChildren(h("p", { class: "loading" }, S.frame.loading));
+    place.replaceChildren(h("p", { class: "loading" }, FRAME.loading));
     try {
       place.replaceChildren(...pieces([await work()]));
     } catch (problem) {

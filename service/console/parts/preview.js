@@ -2,7 +2,7 @@
 /** What a write would do, told by its dry run before it is saved; and how it is taken back. */
 import { Problem } from "../core/api.js";
 import { h } from "../core/dom.js";
-import { S } from "../strings.js";
+import { PREVIEW } from "../strings/common.js";
 import { ask, dialog, tell } from "./dialog.js";
 import { trouble } from "./trouble.js";
 
@@ -128,11 +128,11 @@ export function impact({ gains, loses, keptOut, sessions, warnings }) {
     "div",
     { class: "impact" },
     warnings.map((warning) => h("p", { class: "note warn" }, warning)),
-    !gains.length && !loses.length && h("p", null, S.preview.nothing),
-    side(S.preview.gains, gains, "good"),
-    side(S.preview.loses, loses, "bad"),
-    keptOut.users > 0 && h("p", { class: "note" }, S.preview.keptOut(keptOut.users, keptOut.userNames)),
-    h("p", null, S.preview.sessions(sessions)),
+    !gains.length && !loses.length && h("p", null, PREVIEW.nothing),
+    side(PREVIEW.gains, gains, "good"),
+    side(PREVIEW.loses, loses, "bad"),
+    keptOut.users > 0 && h("p", { class: "note" }, PREVIEW.keptOut(keptOut.users, keptOut.userNames)),
+    h("p", null, PREVIEW.sessions(sessions)),
   );
 }
 
@@ -155,9 +155,9 @@ export function side(title, changes, kind) {
         h(
           "summary",
           null,
-          change.roleCode === null ? S.preview.noRole : h("code", null, change.roleCode),
+          change.roleCode === null ? PREVIEW.noRole : h("code", null, change.roleCode),
           " ",
-          S.preview.counts(change.users, change.total ?? change.access.length),
+          PREVIEW.counts(change.users, change.total ?? change.access.length),
         ),
         () => requests(change),
       ),
@@ -187,7 +187,7 @@ function requests({ access, total = access.length }) {
       { class: "requests" },
       shown.map((request) => h("li", null, h("code", null, request))),
     ),
-    ...(left > 0 ? [h("p", { class: "help" }, S.preview.more(left))] : []),
+    ...(left > 0 ? [h("p", { class: "help" }, PREVIEW.more(left))] : []),
   ];
 }
 

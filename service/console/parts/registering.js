@@ -4,10 +4,8 @@
  */
 import { badge, button, h, link } from "../core/dom.js";
 import { Problem, newKey } from "../core/api.js";
-import { S } from "../strings.js";
+import { RESOURCES as T } from "../strings/resources.js";
 import { trouble } from "./trouble.js";
-
-const T = S.resources;
 
 /** @typedef {{resourceName: string, resourceCode: string, method: string, path: string, service: string}} Candidate */
 /**

@@ -1,9 +1,7 @@
 // @ts-check
 /** The way from a record to other views that are about it. */
 import { h, linkButton } from "../core/dom.js";
-import { S } from "../strings.js";
-
-const T = S.related;
+import { RELATED as T } from "../strings/common.js";
 
 /**
  * Return links to other views, without those whose operation the caller may not call; null if none is left.

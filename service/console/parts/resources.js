@@ -1,9 +1,8 @@
 // @ts-check
 /** What the views of resources share: services, and how routes are guarded. */
 import { h, link } from "../core/dom.js";
-import { S } from "../strings.js";
+import { RESOURCES as T } from "../strings/resources.js";
 
-const T = S.resources;
 const MOST_OPTIONS = 200;
 
 /** The name of this service among the services. */

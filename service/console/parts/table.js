@@ -1,7 +1,9 @@
 // @ts-check
 /** Long lists: filters, order and paging in the address; the server sends one page at a time. */
 import { button, empty, h, icon, link, pieces } from "../core/dom.js";
-import { S } from "../strings.js";
+import { ACTION } from "../strings/common.js";
+import { FRAME } from "../strings/frame.js";
+import { TABLE } from "../strings/table.js";
 import { trouble } from "./trouble.js";
 
 /**
@@ -97,12 +99,12 @@ export function listing(page, config) {
     if (place.scrollWidth > place.clientWidth) place.tabIndex = 0;
     else place.removeAttribute("tabindex");
   }).observe(place);
-  const pager = h("nav", { class: "pager", "aria-label": S.table.pages });
+  const pager = h("nav", { class: "pager", "aria-label": TABLE.pages });
   const status = h("p", { class: "hidden", role: "status" });
 
   const filtered = () => filters.some(({ name }) => page.query.has(name));
   const clear = button(
-    S.action.reset,
+    ACTION.reset,
     () => {
       const controls = /** @type {NodeListOf<HTMLInputElement | HTMLSelectElement>} */ (
         bar?.querySelectorAll("[role=search] input, [role=search] select")
@@ -152,7 +154,7 @@ export function listing(page, config) {
         control = h(
           "select",
           { name: filter.name, onchange: apply, value },
-          h("option", { value: "" }, filter.unset ?? S.table.all),
+          h("option", { value: "" }, filter.unset ?? TABLE.all),
           options.map(([key, text]) => h("option", { value: key }, text)),
         );
       } else if (filter.type === "check") {
@@ -193,7 +195,7 @@ export function listing(page, config) {
     return h(
       "details",
       { class: "narrowing", open: !narrow },
-      h("summary", null, S.table.filters),
+      h("summary", null, TABLE.filters),
       h(
         "form",
         {
@@ -210,7 +212,7 @@ export function listing(page, config) {
           h(
             "details",
             { class: "more", open: opened },
-            h("summary", null, S.table.more),
+            h("summary", null, TABLE.more),
             h("div", { class: "filters" }, more),
           ),
         clear,
@@ -222,7 +224,7 @@ export function listing(page, config) {
     const sorted = page.query.get("sort") ?? config.sort ?? "";
     head.replaceChildren(
       ...pieces([
-        select && h("th", { class: "box", scope: "col" }, h("span", { class: "hidden" }, S.action.more)),
+        select && h("th", { class: "box", scope: "col" }, h("span", { class: "hidden" }, ACTION.more)),
         columns.map(({ title, sort, kind }) => {
           const on = sort && sorted.replace(/^-/, "") === sort;
           const down = on && sorted.startsWith("-");
@@ -233,13 +235,13 @@ export function listing(page, config) {
               ? button(title, () => set({ sort: on && !down ? `-${sort}` : sort }), {
                   kind: "sort",
                   "data-key": `sort-${sort}`,
-                  "aria-label": S.table.sortBy(title),
+                  "aria-label": TABLE.sortBy(title),
                 })
               : title,
             on && icon(down ? "down" : "up"),
           );
         }),
-        buttons && h("th", { scope: "col" }, h("span", { class: "hidden" }, S.table.actions)),
+        buttons && h("th", { scope: "col" }, h("span", { class: "hidden" }, TABLE.actions)),
       ]),
     );
   }
@@ -292,11 +294,11 @@ export function listing(page, config) {
     const more = cursor || total === undefined ? Boolean(loaded.nextCursor) : at * long < total;
     const text =
       total === undefined || cursor
-        ? S.table.rows(loaded.items.length)
-        : S.table.range(
+        ? TABLE.rows(loaded.items.length)
+        : TABLE.range(
             Math.min(total, (at - 1) * long + 1),
             Math.min(total, at * long),
-            loaded.totalIsExact === false ? S.table.atLeast(total) : total.toLocaleString(),
+            loaded.totalIsExact === false ? TABLE.atLeast(total) : total.toLocaleString(),
           );
     status.textContent = text;
     const next = () => {
@@ -311,7 +313,7 @@ export function listing(page, config) {
       h(
         "label",
         null,
-        S.table.size,
+        TABLE.size,
         " ",
         h(
           "select",
@@ -327,14 +329,14 @@ export function listing(page, config) {
             .map((count) => h("option", { value: String(count) }, count)),
         ),
       ),
-      button(S.action.previous, back, {
+      button(ACTION.previous, back, {
         icon: "left",
         label: true,
         kind: "quiet",
         disabled: at <= 1 && !cursor,
         "data-key": "previous",
       }),
-      button(S.action.next, next, {
+      button(ACTION.next, next, {
         icon: "right",
         label: true,
         kind: "quiet",
@@ -361,10 +363,10 @@ export function listing(page, config) {
         rows.length > 0
           ? table
           : filtered()
-            ? empty(S.table.noMatch)
+            ? empty(TABLE.noMatch)
             : config.empty instanceof Node
               ? config.empty
-              : empty(String(config.empty || S.table.none)),
+              : empty(String(config.empty || TABLE.none)),
       );
       pages(loaded);
     } catch (problem) {
@@ -378,7 +380,7 @@ export function listing(page, config) {
     reload: refresh,
     rows: () => rows,
   });
-  place.append(h("p", { class: "loading" }, S.frame.loading));
+  place.append(h("p", { class: "loading" }, FRAME.loading));
   element.dataset.loading = "";
   page.during(refresh());
   return element;

@@ -1,7 +1,7 @@
 // @ts-check
 /** Times in the reader's zone; the exact instant shows on hover and on focus. */
 import { h } from "../core/dom.js";
-import { S } from "../strings.js";
+import { FORM } from "../strings/form.js";
 
 const FULL = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 const EXACT = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
@@ -33,7 +33,7 @@ export function time(iso, { ago = false } = {}) {
  * @param {{updateTime: string, updatedBy: string | null}} record
  */
 export function edited({ updateTime, updatedBy }) {
-  return [time(updateTime), updatedBy && [" ", S.form.by(updatedBy)]];
+  return [time(updateTime), updatedBy && [" ", FORM.by(updatedBy)]];
 }
 
 /** Return a time as text. @param {string} iso */

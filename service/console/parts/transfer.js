@@ -2,12 +2,11 @@
 /** Tables of records: export as a file, import with a dry run whose faults are shown by row. */
 import { badge, button, h, icon } from "../core/dom.js";
 import { Problem } from "../core/api.js";
-import { S } from "../strings.js";
+import { TRANSFER as T } from "../strings/transfer.js";
 import { dialog, tell } from "./dialog.js";
 import { requested, trouble } from "./trouble.js";
 import { table } from "./rows.js";
 
-const T = S.transfer;
 const TYPES = /** @type {Record<string, string>} */ ({
   csv: "text/csv",
   json: "application/json",

@@ -1,7 +1,7 @@
 // @ts-check
 /** Trees, by the pattern of WAI-ARIA: arrows move, Home and End jump, letters search, Space selects, Enter follows. */
 import { h, icon, pieces } from "../core/dom.js";
-import { S } from "../strings.js";
+import { TREE } from "../strings/form.js";
 
 /** The most rows that a search shows. */
 const MOST = 300;
@@ -241,7 +241,7 @@ export function searching(shown, label, fits) {
       event.stopPropagation(); // to look for something changes nothing
       const text = field.value.trim().toLowerCase();
       const more = shown.redraw({ shows: text ? (node) => fits(node, text) : undefined });
-      note.textContent = more ? S.tree.cut(MOST) : "";
+      note.textContent = more ? TREE.cut(MOST) : "";
     },
   });
   return h("div", { class: "bar" }, field, note);

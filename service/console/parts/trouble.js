@@ -3,7 +3,7 @@
 import { Problem } from "../core/api.js";
 import { button, h, icon, link } from "../core/dom.js";
 import { may } from "../core/session.js";
-import { S } from "../strings.js";
+import { ACTION, TROUBLE } from "../strings/common.js";
 
 /**
  * Return what a refusal means, with the id of the request; `retry` gives a button where trying again can help.
@@ -13,10 +13,10 @@ import { S } from "../strings.js";
 export function trouble(problem, retry) {
   if (!(problem instanceof Problem)) {
     if (!(problem instanceof DOMException && problem.name === "AbortError")) console.warn(problem);
-    return box("bad", S.trouble.inConsole, [h("p", null, String(problem))]);
+    return box("bad", TROUBLE.inConsole, [h("p", null, String(problem))]);
   }
   const { status, code, document, detail } = problem;
-  const texts = /** @type {Record<string | number, any>} */ (S.trouble);
+  const texts = /** @type {Record<string | number, any>} */ (TROUBLE);
   const key = [code, status].find((candidate) => Array.isArray(texts[candidate])) ?? "other";
   const [title, text] = texts[key];
   const repeat = code === "outdated" ? () => location.reload() : retry;
@@ -25,8 +25,8 @@ export function trouble(problem, retry) {
   return box(status >= 500 || status === 0 ? "warn" : "bad", title, [
     text && h("p", null, text),
     detail && detail !== problem.title && h("p", null, detail),
-    document.until && h("p", null, S.trouble.bannedUntil(new Date(document.until).toLocaleString())),
-    codes && h("p", null, document.needed === "all" ? S.trouble.needsAll(codes) : S.trouble.needsAny(codes)),
+    document.until && h("p", null, TROUBLE.bannedUntil(new Date(document.until).toLocaleString())),
+    codes && h("p", null, document.needed === "all" ? TROUBLE.needsAll(codes) : TROUBLE.needsAny(codes)),
     problem.violations.length > 0 &&
       h(
         "ul",
@@ -41,8 +41,8 @@ export function trouble(problem, retry) {
         ),
       ),
     conflicts(document),
-    problem.retryAfter !== undefined && again && h("p", null, S.trouble.wait(problem.retryAfter)),
-    repeat && again && h("p", null, button(S.action.retry, repeat, { icon: "refresh" })),
+    problem.retryAfter !== undefined && again && h("p", null, TROUBLE.wait(problem.retryAfter)),
+    repeat && again && h("p", null, button(ACTION.retry, repeat, { icon: "refresh" })),
     requested(problem),
   ]);
 }
@@ -59,11 +59,11 @@ export function requested(problem) {
   return h(
     "p",
     { class: "request" },
-    `${S.trouble.request} `,
+    `${TROUBLE.request} `,
     h("code", null, problem.requestId),
     ` · ${problem.status} ${problem.code}`,
     decision && [
-      ` · ${S.trouble.decision} `,
+      ` · ${TROUBLE.decision} `,
       may("POST /api/policy/explain") && may("GET /api/operation-log/{id}")
         ? link(`/policy/explain?${new URLSearchParams({ decisionId })}`, decision)
         : decision,
@@ -82,7 +82,7 @@ function conflicts(document) {
     roles: document.roleCount,
     resources: document.resourceCount,
   });
-  const lists = Object.entries(S.trouble.conflicts)
+  const lists = Object.entries(TROUBLE.conflicts)
     .filter(([name]) => document[name]?.length)
     .map(([name, title]) =>
       h(
@@ -91,7 +91,7 @@ function conflicts(document) {
         h("strong", null, title),
         ": ",
         document[name].join(", "),
-        counts[name] > document[name].length && S.trouble.andMore(counts[name] - document[name].length),
+        counts[name] > document[name].length && TROUBLE.andMore(counts[name] - document[name].length),
       ),
     );
   const broken = (document.brokenInvariants ?? []).map(

@@ -1,9 +1,8 @@
 // @ts-check
 /** What the views of users share. */
 import { badge, badges } from "../core/dom.js";
-import { S } from "../strings.js";
+import { USERS as T } from "../strings/users.js";
 
-const T = S.users;
 const MOST_OPTIONS = 200;
 
 /** @typedef {import("../types/api").User} User */

@@ -3,9 +3,9 @@
 import { card, h } from "../core/dom.js";
 import { tell } from "../parts/dialog.js";
 import { form, merging } from "../parts/form.js";
-import { S } from "../strings.js";
+import { ACCOUNT as T } from "../strings/account.js";
+import { FORM } from "../strings/form.js";
 
-const T = S.account;
 const MEMBERS = ["nickName", "email", "phone", "gender", "avatar"];
 
 /** @param {import("../core/page.js").Page} page */
@@ -49,7 +49,7 @@ export async function show(page) {
       ],
     }),
     saved: async () => {
-      tell(S.form.saved);
+      tell(FORM.saved);
       await page.reload();
     },
   });

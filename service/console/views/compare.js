@@ -5,9 +5,7 @@ import { trouble } from "../parts/trouble.js";
 import { form } from "../parts/form.js";
 import { FIRST, access, lines } from "../parts/lines.js";
 import { answering, asking, tabs } from "../parts/policy.js";
-import { S } from "../strings.js";
-
-const T = S.policy;
+import { POLICY as T } from "../strings/policy.js";
 
 /** @param {import("../core/page.js").Page} page */
 export async function show(page) {

@@ -5,9 +5,7 @@ import { local } from "../parts/local.js";
 import { bindingOf, glance } from "../parts/resources.js";
 import { table } from "../parts/rows.js";
 import { listing } from "../parts/table.js";
-import { S } from "../strings.js";
-
-const T = S.resources;
+import { RESOURCES as T } from "../strings/resources.js";
 
 /** How many resources without a route are shown beside the routes. */
 const FIRST = 10;

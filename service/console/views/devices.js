@@ -5,9 +5,7 @@ import * as session from "../core/session.js";
 import { ask, tell } from "../parts/dialog.js";
 import { listing } from "../parts/table.js";
 import { time } from "../parts/time.js";
-import { S } from "../strings.js";
-
-const T = S.devices;
+import { DEVICES as T } from "../strings/account.js";
 
 /** @param {import("../core/page.js").Page} page */
 export async function show(page) {

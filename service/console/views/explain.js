@@ -6,9 +6,9 @@ import { layerStep, refusalOf, subjectStep } from "../parts/explained.js";
 import { form } from "../parts/form.js";
 import { SPELLED, answering, asking, codesIn, requestFields, showing, tabs } from "../parts/policy.js";
 import { OWN, serviceOptions } from "../parts/resources.js";
-import { S } from "../strings.js";
+import { FORM } from "../strings/form.js";
+import { POLICY as T } from "../strings/policy.js";
 
-const T = S.policy;
 const NAMES = [
   "userName",
   "roleCode",
@@ -124,7 +124,7 @@ function question(page, services) {
         (name) => name in asked && !asked[name],
       );
       if (missing.length)
-        throw new Problem(422, { errors: missing.map((field) => ({ field, message: S.form.missing })) });
+        throw new Problem(422, { errors: missing.map((field) => ({ field, message: FORM.missing })) });
       if (asked.service === OWN) delete asked.service;
       // A holder of no code at all is not a visitor.
       if (asked.permissions === null) asked.permissions = " ";

@@ -8,9 +8,9 @@ import { once } from "../parts/once.js";
 import { listing } from "../parts/table.js";
 import { time, timeText } from "../parts/time.js";
 import { save } from "../parts/transfer.js";
-import { S } from "../strings.js";
+import { ACTION, LIFETIMES } from "../strings/common.js";
+import { FILES as T } from "../strings/files.js";
 
-const T = S.files;
 const MINUTE = 60; // seconds
 const UNITS = ["byte", "kilobyte", "megabyte", "gigabyte", "terabyte"];
 
@@ -75,11 +75,11 @@ export async function show(page) {
         page.may("DELETE /api/file/{id}/public-link") &&
         button(T.unshare, () => unshare(file), { "aria-label": `${T.unshare}: ${file.name}` }),
       page.may("DELETE /api/file/{id}") &&
-        button(S.action.delete, () => remove(file), {
+        button(ACTION.delete, () => remove(file), {
           icon: "trash",
           label: true,
           kind: "quiet",
-          "aria-label": `${S.action.delete}: ${file.name}`,
+          "aria-label": `${ACTION.delete}: ${file.name}`,
         }),
     ],
     empty: h("p", { class: "empty" }, T.none),
@@ -199,7 +199,7 @@ export async function show(page) {
       title: T.shareTitle(name),
       text: T.shareText,
       confirm: T.share,
-      extra: [{ name: "expiresIn", label: T.expires, type: "select", unset: T.usual, options: S.lifetimes }],
+      extra: [{ name: "expiresIn", label: T.expires, type: "select", unset: T.usual, options: LIFETIMES }],
       act: async ({ expiresIn }) => {
         ({ data: made } = await page.call("POST", "/api/file/{id}/public-link", {
           path: { id },
@@ -236,7 +236,7 @@ export async function show(page) {
       await ask({
         title: T.deleteTitle(name),
         text: T.deleteText,
-        confirm: S.action.delete,
+        confirm: ACTION.delete,
         danger: true,
         act: () => page.call("DELETE", "/api/file/{id}", { path }),
       })

@@ -4,9 +4,8 @@ import { card, h } from "../core/dom.js";
 import { findingList } from "../parts/findings.js";
 import { tabs } from "../parts/policy.js";
 import { time } from "../parts/time.js";
-import { S } from "../strings.js";
-
-const T = S.policy;
+import { DOCTOR } from "../strings/doctor.js";
+import { POLICY as T } from "../strings/policy.js";
 
 /** @param {import("../core/page.js").Page} page */
 export async function show(page) {
@@ -16,6 +15,6 @@ export async function show(page) {
     tabs(page),
     h("p", null, T.findingsText),
     card("", findingList(data.items.filter(({ check }) => check.includes("policy")))),
-    h("p", { class: "help" }, S.doctor.checkedAt, " ", time(data.checkedTime)),
+    h("p", { class: "help" }, DOCTOR.checkedAt, " ", time(data.checkedTime)),
   );
 }

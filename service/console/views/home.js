@@ -4,27 +4,29 @@ import { badge, badges, card, definition, h, icon, link } from "../core/dom.js";
 import { viewOf } from "../core/router.js";
 import { menus } from "../core/session.js";
 import { trouble } from "../parts/trouble.js";
-import { S } from "../strings.js";
+import { DOCTOR } from "../strings/doctor.js";
+import { FRAME } from "../strings/frame.js";
+import { HOME } from "../strings/home.js";
 
 /** @param {import("../core/page.js").Page} page */
 export async function show(page) {
   const { me } = page;
   const findings = page.may("GET /api/system/findings")
-    ? h("div", null, card(S.doctor.attention, h("p", { class: "loading", role: "status" }, S.frame.loading)))
+    ? h("div", null, card(DOCTOR.attention, h("p", { class: "loading", role: "status" }, FRAME.loading)))
     : null;
-  page.title(S.home.title(me.nickName || me.name));
+  page.title(HOME.title(me.nickName || me.name));
   page.put(
     findings,
     card(
-      S.home.you,
+      HOME.you,
       definition([
-        [S.home.userName, me.name],
-        [S.home.nickName, me.nickName],
-        [S.home.email, me.email],
-        [S.home.roles, me.roles.length > 0 ? badges(me.roles.map((role) => badge(role))) : S.home.noRoles],
+        [HOME.userName, me.name],
+        [HOME.nickName, me.nickName],
+        [HOME.email, me.email],
+        [HOME.roles, me.roles.length > 0 ? badges(me.roles.map((role) => badge(role))) : HOME.noRoles],
       ]),
     ),
-    card(S.home.may, rights(page)),
+    card(HOME.may, rights(page)),
   );
   if (findings) page.during(attention(page, findings));
 }
@@ -37,7 +39,7 @@ function rights(page) {
   /** @type {(list: any[]) => any[]} */ const flat = (list) =>
     list.flatMap((menu) => [menu, ...flat(menu.children)]);
   const areas = flat(menus).filter((area) => area.buttons.length > 0);
-  if (areas.length === 0 && page.me.permissions.length === 0) return h("p", null, S.home.mayNothing);
+  if (areas.length === 0 && page.me.permissions.length === 0) return h("p", null, HOME.mayNothing);
   return h(
     "ul",
     { class: "areas" },
@@ -64,8 +66,8 @@ function rights(page) {
 /** Return a permission code in words. @param {string} code */
 function word(code) {
   const action = code.split(":").at(-1) ?? code;
-  if (action === "*") return S.home.all(code.split(":").slice(0, -1).join(" "));
-  return S.home.actions[action] ?? action.replaceAll("-", " ");
+  if (action === "*") return HOME.all(code.split(":").slice(0, -1).join(" "));
+  return HOME.actions[action] ?? action.replaceAll("-", " ");
 }
 
 /** @param {import("../core/page.js").Page} page @param {HTMLElement} place */
@@ -79,16 +81,16 @@ async function attention(page, place) {
     const wrong = data.items.filter(({ state }) => state !== "ok");
     place.replaceChildren(
       card(
-        S.doctor.attention,
-        wrong.length === 0 ? h("p", null, S.doctor.fine) : findingList(wrong),
+        DOCTOR.attention,
+        wrong.length === 0 ? h("p", null, DOCTOR.fine) : findingList(wrong),
         h(
           "p",
           { class: "help" },
-          S.doctor.checkedAt,
+          DOCTOR.checkedAt,
           " ",
           time(data.checkedTime, { ago: true }),
           " · ",
-          link("/doctor", S.doctor.all),
+          link("/doctor", DOCTOR.all),
         ),
       ),
     );

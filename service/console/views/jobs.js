@@ -5,9 +5,9 @@ import { tell } from "../parts/dialog.js";
 import { trouble } from "../parts/trouble.js";
 import { table } from "../parts/rows.js";
 import { time } from "../parts/time.js";
-import { S } from "../strings.js";
+import { ACTION } from "../strings/common.js";
+import { JOBS as T } from "../strings/jobs.js";
 
-const T = S.jobs;
 const KINDS = /** @type {Record<string, string>} */ ({
   done: "good",
   failed: "bad",
@@ -19,7 +19,7 @@ const KINDS = /** @type {Record<string, string>} */ ({
 export async function show(page) {
   page.title(
     T.title,
-    button(S.action.reload, () => page.reload(), { icon: "refresh" }),
+    button(ACTION.reload, () => page.reload(), { icon: "refresh" }),
   );
   const { data } = await page.call("GET", "/api/jobs");
   page.put(data.items.map((jobState) => job(page, jobState)));

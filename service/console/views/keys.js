@@ -5,9 +5,8 @@ import { ask, tell } from "../parts/dialog.js";
 import { once } from "../parts/once.js";
 import { listing } from "../parts/table.js";
 import { time } from "../parts/time.js";
-import { S } from "../strings.js";
-
-const T = S.keys;
+import { LIFETIMES } from "../strings/common.js";
+import { KEYS as T } from "../strings/users.js";
 
 /** @param {import("../core/page.js").Page} page */
 export async function show(page) {
@@ -60,7 +59,7 @@ export async function show(page) {
       confirm: T.make,
       extra: [
         { name: "name", label: T.name, required: true, attributes: { maxlength: 64 } },
-        { name: "expiresIn", label: T.expiresAfter, type: "select", unset: T.noEnd, options: S.lifetimes },
+        { name: "expiresIn", label: T.expiresAfter, type: "select", unset: T.noEnd, options: LIFETIMES },
         { name: "scopes", label: T.scopes, type: "textarea", help: T.scopesHelp },
       ],
       act: async ({ name: called, expiresIn, scopes }) => {

@@ -6,10 +6,10 @@ import { sessionEvents } from "../parts/logs.js";
 import { listing } from "../parts/table.js";
 import { time } from "../parts/time.js";
 import { exporting } from "../parts/transfer.js";
-import { S } from "../strings.js";
+import { LOGINS as T } from "../strings/account.js";
+import { OPERATIONS } from "../strings/operations.js";
 
-const T = S.logins;
-const L = S.operations;
+const L = OPERATIONS;
 
 /** @param {import("../core/page.js").Page} page */
 export async function show(page) {

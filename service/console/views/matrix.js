@@ -7,9 +7,9 @@ import { explaining, objectOf, requestOf, tabs } from "../parts/policy.js";
 import { picker } from "../parts/picker.js";
 import { listing } from "../parts/table.js";
 import { allRoles } from "../parts/users.js";
-import { S } from "../strings.js";
+import { POLICY as T } from "../strings/policy.js";
+import { RESOURCES } from "../strings/resources.js";
 
-const T = S.policy;
 /** How many roles have a column before the reader chooses others. */
 const FIRST = 12;
 /** The most requests of a page: each has a link for every role. */
@@ -46,7 +46,7 @@ export async function show(page) {
     filters: [{ name: "object", label: T.part }],
     actions: [h("span", { class: "soft" }, T.rolesOf(roles.length, all.length)), choose],
     columns: [
-      { title: S.resources.request, cell: (row) => objectOf(page, row.object) },
+      { title: RESOURCES.request, cell: (row) => objectOf(page, row.object) },
       ...roles.map(({ code }) => ({
         title: code,
         cell: (/** @type {MatrixRequest} */ row) => cell(page, row, code),

@@ -4,9 +4,9 @@ import { tell } from "../parts/dialog.js";
 import { form, merging } from "../parts/form.js";
 import { Forest, pathOf, readMenus } from "../parts/menus.js";
 import { agreed } from "../parts/preview.js";
-import { S } from "../strings.js";
+import { ACTION } from "../strings/common.js";
+import { MENUS as T } from "../strings/menus.js";
 
-const T = S.menus;
 const ONE = "/api/menu/{id}";
 /** Edits of these change who may do what. */
 const RIGHTS = ["authMark", "enabled"];
@@ -29,7 +29,7 @@ function create(page, forest) {
   page.put(
     form({
       fields: [parent(forest, null, parentId), ...fields({ menuType, enabled: true, sort: 0 })],
-      submit: S.action.create,
+      submit: ACTION.create,
       save: async (values, { key, form: shown }) => {
         const { data } = await page.call("POST", "/api/menu", {
           body: /** @type {any} */ ({ ...values, menuType }),
@@ -65,7 +65,7 @@ async function edit(page, forest) {
       const write = (/** @type {boolean} */ dryRun) =>
         page.call("PATCH", ONE, { path, body, ifMatch: etag, dryRun });
       if (RIGHTS.every((name) => body[name] === stored[name])) return write(false);
-      return agreed({ title: T.saveTitle(stored.title), confirm: S.action.save, write });
+      return agreed({ title: T.saveTitle(stored.title), confirm: ACTION.save, write });
     },
     saved: ({ data }) => {
       tell(T.saved(data.title));

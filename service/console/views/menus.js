@@ -6,9 +6,8 @@ import { menuCard } from "../parts/menu-card.js";
 import { Forest, moves, pathOf, readMenus, within } from "../parts/menus.js";
 import { attempt, undoing } from "../parts/preview.js";
 import { searching, tree } from "../parts/tree.js";
-import { S } from "../strings.js";
+import { MENUS as T } from "../strings/menus.js";
 
-const T = S.menus;
 const ONE = "/api/menu/{id}";
 
 /** @typedef {import("../core/page.js").Page} Page */

@@ -6,15 +6,14 @@ import { ban } from "../parts/bans.js";
 import { ask, tell } from "../parts/dialog.js";
 import { listing } from "../parts/table.js";
 import { time } from "../parts/time.js";
-import { S } from "../strings.js";
-
-const T = S.online;
+import { ACTION } from "../strings/common.js";
+import { ONLINE as T } from "../strings/users.js";
 
 /** @param {import("../core/page.js").Page} page */
 export async function show(page) {
   page.title(
     T.title,
-    button(S.action.reload, () => list.reload(), { icon: "refresh" }),
+    button(ACTION.reload, () => list.reload(), { icon: "refresh" }),
   );
   const list = listing(page, {
     caption: T.caption,

@@ -3,9 +3,8 @@
 import { badge, h } from "../core/dom.js";
 import { objectOf, passedBy, requestOf, tabs, why } from "../parts/policy.js";
 import { listing } from "../parts/table.js";
-import { S } from "../strings.js";
-
-const T = S.policy;
+import { POLICY as T } from "../strings/policy.js";
+import { RESOURCES } from "../strings/resources.js";
 
 /** @param {import("../core/page.js").Page} page */
 export async function show(page) {
@@ -17,7 +16,7 @@ export async function show(page) {
       caption: T.openingsCaption,
       size: 50,
       columns: [
-        { title: S.resources.request, cell: (item) => objectOf(page, item.object) },
+        { title: RESOURCES.request, cell: (item) => objectOf(page, item.object) },
         {
           title: T.needs,
           cell: (item) => badge(T.need[item.needs], item.needs === "nothing" ? "warn" : "info"),

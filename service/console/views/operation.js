@@ -3,9 +3,8 @@
 import { badge, card, definition, h, link } from "../core/dom.js";
 import { explainAddress, outcome } from "../parts/logs.js";
 import { time } from "../parts/time.js";
-import { S } from "../strings.js";
-
-const T = S.operations;
+import { CHANGES } from "../strings/common.js";
+import { OPERATIONS as T } from "../strings/operations.js";
 
 /** @param {import("../core/page.js").Page} page */
 export async function show(page) {
@@ -92,7 +91,7 @@ export async function show(page) {
 
 /** @param {any[]} changes */
 function saved(changes) {
-  const titles = [T.target, S.changes.member, S.changes.before, S.changes.after];
+  const titles = [T.target, CHANGES.member, CHANGES.before, CHANGES.after];
   return h(
     "div",
     { class: "scroll", role: "region", "aria-label": T.changes, tabindex: "0" },
@@ -116,9 +115,9 @@ function saved(changes) {
             "tr",
             null,
             h("th", { scope: "row", "data-label": T.target }, change.target),
-            h("td", { "data-label": S.changes.member }, change.field),
-            h("td", { "data-label": S.changes.before }, value(change.before, "del", change.removed)),
-            h("td", { "data-label": S.changes.after }, value(change.after, "ins", change.added)),
+            h("td", { "data-label": CHANGES.member }, change.field),
+            h("td", { "data-label": CHANGES.before }, value(change.before, "del", change.removed)),
+            h("td", { "data-label": CHANGES.after }, value(change.after, "ins", change.added)),
           ),
         ),
       ),

@@ -6,9 +6,8 @@ import { outcome, repeated } from "../parts/logs.js";
 import { listing } from "../parts/table.js";
 import { time } from "../parts/time.js";
 import { exporting } from "../parts/transfer.js";
-import { S } from "../strings.js";
-
-const T = S.operations;
+import { OPERATIONS as T } from "../strings/operations.js";
+import { TABLE } from "../strings/table.js";
 
 /** @param {import("../core/page.js").Page} page */
 export async function show(page) {
@@ -111,7 +110,7 @@ function leftOut(page, ask) {
   /** @param {Record<string, any>} query */
   async function counted(query) {
     const { total, totalIsExact } = await ask({ ...query, dryRun: "true", size: 1 });
-    return { total, text: totalIsExact ? total.toLocaleString() : S.table.atLeast(total) };
+    return { total, text: totalIsExact ? total.toLocaleString() : TABLE.atLeast(total) };
   }
 
   /** @param {Record<string, any>} filters */

@@ -6,9 +6,7 @@ import { objectOf, partsOf, tabs } from "../parts/policy.js";
 import { table } from "../parts/rows.js";
 import { listing } from "../parts/table.js";
 import { time } from "../parts/time.js";
-import { S } from "../strings.js";
-
-const T = S.policy;
+import { POLICY as T } from "../strings/policy.js";
 
 /** @param {import("../core/page.js").Page} page */
 export async function show(page) {

@@ -4,9 +4,9 @@ import { tell } from "../parts/dialog.js";
 import { form, merging } from "../parts/form.js";
 import { agreed } from "../parts/preview.js";
 import { OWN, serviceOptions, suggested } from "../parts/resources.js";
-import { S } from "../strings.js";
+import { ACTION } from "../strings/common.js";
+import { RESOURCES as T } from "../strings/resources.js";
 
-const T = S.resources;
 const ONE = "/api/resource/{id}";
 const NAMES = ["resourceName", "resourceCode", "method", "path", "description", "enabled"];
 /** Edits of these change who may do what. */
@@ -77,7 +77,7 @@ async function edit(page) {
       const write = (/** @type {boolean} */ dryRun) =>
         page.call("PATCH", ONE, { path, body, ifMatch: etag, dryRun });
       if (RIGHTS.every((name) => body[name] === stored[name])) return write(false);
-      return agreed({ title: T.saveTitle(stored.resourceName), confirm: S.action.save, write });
+      return agreed({ title: T.saveTitle(stored.resourceName), confirm: ACTION.save, write });
     },
     editor: (resource) => resource.updatedBy ?? null,
     saved: ({ data }) => {

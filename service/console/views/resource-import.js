@@ -6,9 +6,7 @@ import { Unreadable, operationsOf, shapeOf } from "../parts/openapi.js";
 import { registering } from "../parts/registering.js";
 import { OWN, serviceOptions } from "../parts/resources.js";
 import { table } from "../parts/rows.js";
-import { S } from "../strings.js";
-
-const T = S.resources;
+import { RESOURCES as T } from "../strings/resources.js";
 
 /** @typedef {import("../core/page.js").Page} Page */
 

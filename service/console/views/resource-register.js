@@ -3,9 +3,7 @@
 import { empty, h, linkButton } from "../core/dom.js";
 import { registering } from "../parts/registering.js";
 import { OWN, suggested } from "../parts/resources.js";
-import { S } from "../strings.js";
-
-const T = S.resources;
+import { RESOURCES as T } from "../strings/resources.js";
 
 /** @param {import("../core/page.js").Page} page */
 export async function show(page) {

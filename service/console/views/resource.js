@@ -9,10 +9,10 @@ import { entries, related } from "../parts/related.js";
 import { OWN } from "../parts/resources.js";
 import { table } from "../parts/rows.js";
 import { edited, time } from "../parts/time.js";
-import { S } from "../strings.js";
+import { ACTION } from "../strings/common.js";
+import { RESOURCES as T } from "../strings/resources.js";
 import { stateOf } from "./resources.js";
 
-const T = S.resources;
 const ONE = "/api/resource/{id}";
 const STATE = "/api/resource/{id}/enabled";
 const BOUND = "/api/resource/{id}/buttons";
@@ -37,11 +37,11 @@ export async function show(page) {
   page.title(
     resource.resourceName,
     page.may("PATCH /api/resource/{id}") &&
-      linkButton(`/resources/${resource.id}/edit`, S.action.edit, { icon: "edit" }),
+      linkButton(`/resources/${resource.id}/edit`, ACTION.edit, { icon: "edit" }),
     page.may("PUT /api/resource/{id}/enabled") &&
       button(resource.enabled ? T.disable : T.enable, () => toggle(page, resource, etag)),
     page.may("DELETE /api/resource/{id}") &&
-      button(S.action.delete, () => deleteResource(page, resource, etag), { kind: "danger", icon: "trash" }),
+      button(ACTION.delete, () => deleteResource(page, resource, etag), { kind: "danger", icon: "trash" }),
   );
   page.put(
     card(

@@ -6,9 +6,7 @@ import { glance, serviceOptions } from "../parts/resources.js";
 import { trouble } from "../parts/trouble.js";
 import { listing } from "../parts/table.js";
 import { time } from "../parts/time.js";
-import { S } from "../strings.js";
-
-const T = S.resources;
+import { RESOURCES as T } from "../strings/resources.js";
 
 /** @param {import("../core/page.js").Page} page */
 export async function show(page) {

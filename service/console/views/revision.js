@@ -7,10 +7,9 @@ import { tabs } from "../parts/policy.js";
 import { attempt, previewed } from "../parts/preview.js";
 import { table } from "../parts/rows.js";
 import { time } from "../parts/time.js";
-import { S } from "../strings.js";
+import { POLICY as T } from "../strings/policy.js";
 import { delta } from "./revisions.js";
 
-const T = S.policy;
 const RESTORE = "/api/policy/revisions/{revision}/restore";
 
 /** @typedef {import("../core/page.js").Page} Page */

@@ -4,9 +4,7 @@ import { badge, button, h } from "../core/dom.js";
 import { tabs } from "../parts/policy.js";
 import { listing } from "../parts/table.js";
 import { time } from "../parts/time.js";
-import { S } from "../strings.js";
-
-const T = S.policy;
+import { POLICY as T } from "../strings/policy.js";
 
 /** @param {import("../core/page.js").Page} page */
 export async function show(page) {

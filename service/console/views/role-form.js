@@ -4,9 +4,9 @@ import { h } from "../core/dom.js";
 import { tell } from "../parts/dialog.js";
 import { form, merging } from "../parts/form.js";
 import { agreed } from "../parts/preview.js";
-import { S } from "../strings.js";
+import { ACTION } from "../strings/common.js";
+import { ROLES as T } from "../strings/roles.js";
 
-const T = S.roles;
 const ONE = "/api/role/{id}";
 
 /** @param {import("../core/page.js").Page} page */
@@ -38,7 +38,7 @@ async function create(page) {
         },
         true,
       ),
-      submit: S.action.create,
+      submit: ACTION.create,
       save: async (values, { key, form: shown }) => {
         const body = /** @type {any} */ (given ? { ...values, menuIds: given.menuIds } : values);
         const { data } = await page.call("POST", "/api/role", { body, key });
@@ -75,7 +75,7 @@ async function edit(page) {
       const on = body.enabled;
       return agreed({
         title: on ? T.enableTitle(stored.roleName) : T.disableTitle(stored.roleName),
-        confirm: S.action.save,
+        confirm: ACTION.save,
         text: on ? T.enableText : T.disableText,
         danger: !on,
         write,

@@ -5,10 +5,10 @@ import { permissions } from "../parts/permissions.js";
 import { remove, setEnabled } from "../parts/preview.js";
 import { entries, related, what } from "../parts/related.js";
 import { edited, time } from "../parts/time.js";
-import { S } from "../strings.js";
+import { ACTION } from "../strings/common.js";
+import { ROLES as T } from "../strings/roles.js";
 import { stateOf } from "./roles.js";
 
-const T = S.roles;
 const ONE = "/api/role/{id}";
 
 /** @typedef {import("../types/api").Role} Role */
@@ -24,12 +24,12 @@ export async function show(page) {
   page.crumbs(["/roles", T.title]);
   page.title(
     role.roleName,
-    page.may("PATCH /api/role/{id}") && linkButton(`/roles/${role.id}/edit`, S.action.edit, { icon: "edit" }),
+    page.may("PATCH /api/role/{id}") && linkButton(`/roles/${role.id}/edit`, ACTION.edit, { icon: "edit" }),
     page.may("PATCH /api/role/{id}") &&
       button(role.enabled ? T.disable : T.enable, () => toggle(page, role, etag)),
     page.may("POST /api/role") && linkButton(`/roles/new?copy=${role.id}`, T.copy, { icon: "plus" }),
     page.may("DELETE /api/role/{id}") &&
-      button(S.action.delete, () => deleteRole(page, role, etag), { kind: "danger", icon: "trash" }),
+      button(ACTION.delete, () => deleteRole(page, role, etag), { kind: "danger", icon: "trash" }),
   );
   page.put(
     card(

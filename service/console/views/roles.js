@@ -4,16 +4,15 @@ import { badge, h, linkButton } from "../core/dom.js";
 import { listing } from "../parts/table.js";
 import { time } from "../parts/time.js";
 import { exporting } from "../parts/transfer.js";
-import { S } from "../strings.js";
-
-const T = S.roles;
+import { ROLES as T } from "../strings/roles.js";
+import { TRANSFER } from "../strings/transfer.js";
 
 /** @param {import("../core/page.js").Page} page */
 export async function show(page) {
   page.title(
     T.title,
     page.may("POST /api/role") && linkButton("/roles/new", T.add, { icon: "plus", kind: "primary" }),
-    page.may("POST /api/role/import") && linkButton("/roles/import", S.transfer.import, { icon: "upload" }),
+    page.may("POST /api/role/import") && linkButton("/roles/import", TRANSFER.import, { icon: "upload" }),
     page.may("GET /api/role/export") && exporting(page, "/api/role/export", "roles"),
   );
   page.put(

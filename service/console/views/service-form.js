@@ -3,9 +3,9 @@
 import { tell } from "../parts/dialog.js";
 import { form, merging } from "../parts/form.js";
 import { agreed } from "../parts/preview.js";
-import { S } from "../strings.js";
+import { ACTION } from "../strings/common.js";
+import { SERVICES as T } from "../strings/services.js";
 
-const T = S.services;
 const ONE = "/api/service/{id}";
 /** Edits of these change which resource decides a request. */
 const RIGHTS = ["ignoreCase", "ignoreTrailingSlash", "allowPreflight"];
@@ -34,7 +34,7 @@ function create(page) {
         },
         ...fields({}),
       ],
-      submit: S.action.create,
+      submit: ACTION.create,
       save: async (body, { key, form: shown }) => {
         const { data } = await page.call("POST", "/api/service", { body: /** @type {any} */ (body), key });
         shown.clean();
@@ -64,7 +64,7 @@ async function edit(page) {
       const write = (/** @type {boolean} */ dryRun) =>
         page.call("PATCH", ONE, { path, body, ifMatch: etag, dryRun });
       if (RIGHTS.every((name) => body[name] === stored[name])) return write(false);
-      return agreed({ title: T.saveTitle(stored.name), confirm: S.action.save, write });
+      return agreed({ title: T.saveTitle(stored.name), confirm: ACTION.save, write });
     },
     saved: ({ data }) => {
       tell(T.saved(data.name));

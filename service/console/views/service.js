@@ -5,10 +5,10 @@ import { openings } from "../parts/openings.js";
 import { remove } from "../parts/preview.js";
 import { entries, related } from "../parts/related.js";
 import { edited, time } from "../parts/time.js";
-import { S } from "../strings.js";
+import { ACTION } from "../strings/common.js";
+import { SERVICES as T } from "../strings/services.js";
 import { routerOf } from "./services.js";
 
-const T = S.services;
 const ONE = "/api/service/{id}";
 
 /** @param {import("../core/page.js").Page} page */
@@ -18,9 +18,9 @@ export async function show(page) {
   page.title(
     service.name,
     page.may("PATCH /api/service/{id}") &&
-      linkButton(`/services/${service.id}/edit`, S.action.edit, { icon: "edit" }),
+      linkButton(`/services/${service.id}/edit`, ACTION.edit, { icon: "edit" }),
     page.may("DELETE /api/service/{id}") &&
-      button(S.action.delete, () => deleteService(page, service, etag), { kind: "danger", icon: "trash" }),
+      button(ACTION.delete, () => deleteService(page, service, etag), { kind: "danger", icon: "trash" }),
   );
   page.put(
     card(

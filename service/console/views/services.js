@@ -3,9 +3,7 @@
 import { badge, badges, empty, h, linkButton } from "../core/dom.js";
 import { listing } from "../parts/table.js";
 import { edited } from "../parts/time.js";
-import { S } from "../strings.js";
-
-const T = S.services;
+import { SERVICES as T } from "../strings/services.js";
 
 /** @param {import("../core/page.js").Page} page */
 export async function show(page) {

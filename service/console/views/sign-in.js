@@ -5,7 +5,8 @@ import { h, mark } from "../core/dom.js";
 import * as session from "../core/session.js";
 import { requested, trouble } from "../parts/trouble.js";
 import { form } from "../parts/form.js";
-import { S } from "../strings.js";
+import { PRODUCT } from "../strings/frame.js";
+import { SIGN_IN } from "../strings/sign-in.js";
 
 /** Show the page; returns once there is a session, also when another tab has opened it. */
 export async function page() {
@@ -20,9 +21,9 @@ export async function page() {
       h(
         "div",
         { class: "card sign-in" },
-        h("div", { class: "brand" }, mark(), S.product),
-        h("h1", null, S.signIn.title),
-        h("p", { class: "help" }, S.signIn.about),
+        h("div", { class: "brand" }, mark(), PRODUCT),
+        h("h1", null, SIGN_IN.title),
+        h("p", { class: "help" }, SIGN_IN.about),
         credentials("", settle),
       ),
     ),
@@ -43,9 +44,9 @@ export async function again(problem) {
   const settle = () => box.close(true);
   const why = problem && problem.status === 403 ? trouble(problem) : requested(problem);
   const box = dialog(
-    S.signIn.again,
+    SIGN_IN.again,
     why,
-    h("p", null, S.signIn.againText),
+    h("p", null, SIGN_IN.againText),
     credentials(before?.name ?? "", settle),
   );
   elsewhere().then(settle);
@@ -64,20 +65,20 @@ function credentials(name, done) {
     fields: [
       {
         name: "userName",
-        label: S.signIn.userName,
+        label: SIGN_IN.userName,
         required: true,
         value: name,
         attributes: { autocomplete: "username", autocapitalize: "none", spellcheck: "false", maxlength: 64 },
       },
       {
         name: "password",
-        label: S.signIn.password,
+        label: SIGN_IN.password,
         type: "password",
         required: true,
         attributes: { autocomplete: "current-password", autofocus: name !== "" },
       },
     ],
-    submit: S.signIn.submit,
+    submit: SIGN_IN.submit,
     quiet: true,
     save: async ({ userName, password }) => {
       await session.signIn(userName, password);

@@ -3,9 +3,7 @@
 import { sessionEvents } from "../parts/logs.js";
 import { listing } from "../parts/table.js";
 import { time } from "../parts/time.js";
-import { S } from "../strings.js";
-
-const T = S.logins;
+import { LOGINS as T } from "../strings/account.js";
 
 /** @param {import("../core/page.js").Page} page */
 export async function show(page) {

@@ -6,9 +6,9 @@ import { form, merging } from "../parts/form.js";
 import { picker } from "../parts/picker.js";
 import { agreed } from "../parts/preview.js";
 import { allRoles } from "../parts/users.js";
-import { S } from "../strings.js";
+import { ACTION } from "../strings/common.js";
+import { USERS as T } from "../strings/users.js";
 
-const T = S.users;
 const ONE = "/api/user/{id}";
 
 /** @typedef {import("../core/page.js").Page} Page */
@@ -48,7 +48,7 @@ function create(page, roles) {
         ...fields({ kind: service ? "service" : "person", roleIds: [] }, roles).slice(2),
         { name: "enabled", label: T.mayLogIn, type: "check", value: true },
       ],
-      submit: S.action.create,
+      submit: ACTION.create,
       save: async ({ enabled, ...values }, { key, form: shown }) => {
         const body = /** @type {any} */ ({
           ...values,
@@ -105,7 +105,7 @@ async function saved(page, path, name, body, etag) {
   const write = (/** @type {boolean} */ dryRun) =>
     page.call("PATCH", ONE, { path, body, ifMatch: etag, dryRun });
   if (!("roleIds" in body)) return write(false);
-  return agreed({ title: T.rolesTitle(name), text: T.rolesText, confirm: S.action.save, write });
+  return agreed({ title: T.rolesTitle(name), text: T.rolesText, confirm: ACTION.save, write });
 }
 
 /** @param {Record<string, any>} values @param {Record<string, any>} base */

@@ -8,9 +8,9 @@ import { entries, related, what } from "../parts/related.js";
 import { table } from "../parts/rows.js";
 import { edited, time } from "../parts/time.js";
 import { stateOf } from "../parts/users.js";
-import { S } from "../strings.js";
+import { ACTION, RELATED } from "../strings/common.js";
+import { USERS as T } from "../strings/users.js";
 
-const T = S.users;
 const STATUS = "/api/user/{id}/status";
 
 /** @param {import("../core/page.js").Page} page */
@@ -22,7 +22,7 @@ export async function show(page) {
   page.crumbs(["/users", T.title]);
   page.title(
     user.userName,
-    page.may("PATCH /api/user/{id}") && linkButton(`/users/${user.id}/edit`, S.action.edit, { icon: "edit" }),
+    page.may("PATCH /api/user/{id}") && linkButton(`/users/${user.id}/edit`, ACTION.edit, { icon: "edit" }),
     !self &&
       page.may("PUT /api/user/{id}/status") &&
       button(user.status === "enabled" ? T.disable : T.enable, () => setStatus(page, user, etag)),
@@ -38,7 +38,7 @@ export async function show(page) {
       button(T.reset, () => reset(page, user), { icon: "key" }),
     !self &&
       page.may("DELETE /api/user/{id}") &&
-      button(S.action.delete, () => deleteUser(page, user, etag), { kind: "danger", icon: "trash" }),
+      button(ACTION.delete, () => deleteUser(page, user, etag), { kind: "danger", icon: "trash" }),
   );
   page.put(
     self && h("p", { class: "note" }, T.self),
@@ -48,7 +48,7 @@ export async function show(page) {
       related(page, what({ userName: user.userName }), entries(`user:${user.userName}`), [
         "GET /api/login-log/list",
         `/logs/logins?${new URLSearchParams({ userName: user.userName })}`,
-        S.related.signIns,
+        RELATED.signIns,
         "log-in",
       ]),
     ),

@@ -5,9 +5,9 @@ import { exporting } from "../parts/transfer.js";
 import { listing } from "../parts/table.js";
 import { time } from "../parts/time.js";
 import { roleOptions, stateOf } from "../parts/users.js";
-import { S } from "../strings.js";
-
-const T = S.users;
+import { TABLE } from "../strings/table.js";
+import { TRANSFER } from "../strings/transfer.js";
+import { USERS as T } from "../strings/users.js";
 
 /** @param {import("../core/page.js").Page} page */
 export async function show(page) {
@@ -15,7 +15,7 @@ export async function show(page) {
   page.title(
     T.title,
     page.may("POST /api/user") && linkButton("/users/new", T.add, { icon: "plus", kind: "primary" }),
-    page.may("POST /api/user/import") && linkButton("/users/import", S.transfer.import, { icon: "upload" }),
+    page.may("POST /api/user/import") && linkButton("/users/import", TRANSFER.import, { icon: "upload" }),
     page.may("GET /api/user/export") && exporting(page, "/api/user/export", "users"),
   );
   page.put(
@@ -32,8 +32,8 @@ export async function show(page) {
           label: T.banned,
           type: "select",
           options: [
-            ["true", S.table.yes],
-            ["false", S.table.no],
+            ["true", TABLE.yes],
+            ["false", TABLE.no],
           ],
         },
         { name: "kind", label: T.kind, type: "select", options: options(T.kinds), more: true },

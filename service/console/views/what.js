@@ -18,9 +18,10 @@ import {
   why,
 } from "../parts/policy.js";
 import { listing } from "../parts/table.js";
-import { S } from "../strings.js";
+import { FORM } from "../strings/form.js";
+import { POLICY as T } from "../strings/policy.js";
+import { USERS } from "../strings/users.js";
 
-const T = S.policy;
 const ROWS = 50;
 const SUBJECTS = ["userName", "roleCode", "codes"];
 
@@ -67,7 +68,7 @@ function question(page) {
     quiet: true,
     save: ({ subject, ...values }) => {
       if (subject !== "codes" && !values[subject])
-        throw new Problem(422, { errors: [{ field: subject, message: S.form.missing }] });
+        throw new Problem(422, { errors: [{ field: subject, message: FORM.missing }] });
       return asking(page, { [subject]: values[subject] ?? " " });
     },
   });
@@ -96,10 +97,10 @@ async function answerTo(page, name) {
       data.keptOut && h("p", { class: "note bad" }, T.keptOut),
       definition([
         [
-          S.users.status,
+          USERS.status,
           data.userStatus &&
             badge(
-              S.users.statuses[data.userStatus] ?? data.userStatus,
+              USERS.statuses[data.userStatus] ?? data.userStatus,
               data.userStatus === "enabled" ? "good" : "bad",
             ),
         ],

@@ -18,9 +18,8 @@ import {
 import { OWN, serviceOptions } from "../parts/resources.js";
 import { table } from "../parts/rows.js";
 import { listing } from "../parts/table.js";
-import { S } from "../strings.js";
-
-const T = S.policy;
+import { FORM } from "../strings/form.js";
+import { POLICY as T } from "../strings/policy.js";
 
 /** @typedef {import("../core/page.js").Page} Page */
 
@@ -57,7 +56,7 @@ function question(page, services) {
     quiet: true,
     save: ({ about, method, path, service, permission }) => {
       const missing = about === "request" ? !path && "path" : !permission && "permission";
-      if (missing) throw new Problem(422, { errors: [{ field: missing, message: S.form.missing }] });
+      if (missing) throw new Problem(422, { errors: [{ field: missing, message: FORM.missing }] });
       return asking(
         page,
         about === "request"

@@ -1,0 +1,137 @@
+// @ts-check
+/** The texts of what several views share, in English. Functions take what varies. */
+import { count } from "./words.js";
+
+export const ACTION = {
+  save: "Save",
+  cancel: "Cancel",
+  close: "Close",
+  delete: "Delete",
+  edit: "Edit",
+  create: "Create",
+  retry: "Try again",
+  undo: "Undo",
+  back: "Back",
+  more: "More",
+  remove: "Remove",
+  search: "Search",
+  reset: "Clear the filters",
+  copy: "Copy",
+  copied: "Copied",
+  next: "Next",
+  previous: "Previous",
+  apply: "Apply",
+  reload: "Read again",
+};
+
+export const TROUBLE = {
+  request: "Request",
+  decision: "Decision",
+  /** What a status means to the reader: title and text; the detail of the service follows. */
+  0: ["The service can't be reached", "Check your connection, and try again."],
+  400: [
+    "The service could not read this request",
+    "This is a fault of the console or of something in between.",
+  ],
+  401: ["You are not signed in", "Your session has ended. Sign in to go on."],
+  403: ["You may not do this", "Your permissions do not allow it, or do not reach far enough."],
+  404: ["There is nothing here", "It may have been deleted, or you may not see it."],
+  409: ["This conflicts with what is stored", "Nothing was saved."],
+  412: ["Somebody else has changed this meanwhile", "Nothing was saved, and nothing that you typed is lost."],
+  413: ["This is too large", "Nothing was saved."],
+  415: ["This kind of file is not accepted", "Nothing was saved."],
+  422: ["Some values break a rule", "Nothing was saved."],
+  429: ["Too many attempts", "The service takes more of them after a while."],
+  500: ["The service failed", "The log of the service has the details under the id of the request."],
+  503: [
+    "The service is out of reach for the moment",
+    "A store that it needs does not answer. This usually passes.",
+  ],
+  other: ["The service refused this", ""],
+  /**
+   * Codes that say more than their status. The console's own: `outdated` when the file of a view can't be loaded,
+   * `elsewhere` for a redirect.
+   */
+  outdated: [
+    "This page can't be loaded",
+    "The service is out of reach, or it has been upgraded. Trying again loads the console anew.",
+  ],
+  elsewhere: [
+    "The console can't fetch this file",
+    "The object store sends it. Somebody who may share files can make a link to it.",
+  ],
+  login_failed: ["The user name or the password is wrong", ""],
+  account_banned: ["The account is banned", ""],
+  account_disabled: ["The account is disabled", "An administrator can enable it."],
+  csrf_failed: ["The browser's session does not match", "Reload the page, and sign in again."],
+  bannedUntil: (/** @type {string} */ time) => `The ban ends on ${time}.`,
+  needsAny: (/** @type {string} */ codes) => `Any one of these permissions would do: ${codes}`,
+  needsAll: (/** @type {string} */ codes) => `All of these permissions are needed: ${codes}`,
+  wait: (/** @type {number} */ seconds) => `Try again in ${count(seconds, "second", "seconds")}.`,
+  inConsole: "The console failed",
+  conflicts: {
+    users: "Users",
+    children: "Below it",
+    roles: "Roles that give it",
+    resources: "Resources that it opens",
+    lockedOut: "Closed to everybody",
+    faults: "Faults",
+  },
+  andMore: (/** @type {number} */ n) => ` and ${n.toLocaleString()} more`,
+};
+
+export const CHANGES = {
+  member: "Value",
+  before: "Before",
+  after: "After",
+  none: "No value has changed.",
+  added: "added",
+  removed: "removed",
+  changed: "changed",
+  unchanged: "unchanged",
+};
+
+export const LIVE = {
+  follow: "Follow",
+  more: (/** @type {number} */ n) => `${count(n, "new entry", "new entries")}`,
+};
+
+export const LIFETIMES = /** @type {[number, string][]} */ ([
+  [3600, "1 hour"],
+  [86_400, "1 day"],
+  [604_800, "7 days"],
+  [2_592_000, "30 days"],
+  [31_536_000, "1 year"],
+]);
+
+export const RELATED = {
+  title: "More about this record",
+  whatUser: "What may this user do",
+  whatRole: "What does it allow",
+  entries: "Log entries about it",
+  signIns: "Sign-ins",
+};
+
+export const PREVIEW = {
+  nothing: "Nobody gains or loses access to anything.",
+  gains: "Gain access",
+  loses: "Lose access",
+  noRole: "Users without any role",
+  counts: (/** @type {number} */ users, /** @type {number} */ requests) =>
+    `${count(users, "user", "users")}, ${count(requests, "request", "requests")}`,
+  more: (/** @type {number} */ n) => `and ${n.toLocaleString()} more`,
+  keptOut: (/** @type {number} */ users, /** @type {readonly string[]} */ names) => {
+    const left = users - names.length;
+    const who = names.length
+      ? `: ${names.join(", ")}${left ? ` and ${left.toLocaleString()} more` : ""}`
+      : "";
+    return (
+      `It also concerns ${count(users, "user who is", "users who are")} disabled or banned${who}. ` +
+      "It has no effect for them until they may sign in again."
+    );
+  },
+  sessions: (/** @type {number} */ n) =>
+    n
+      ? `${count(n, "session has", "sessions have")} to refresh or sign in again.`
+      : "No session is affected.",
+};

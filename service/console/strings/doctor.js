@@ -1,0 +1,18 @@
+// @ts-check
+/** The texts of the checks of the installation, in English. Functions take what varies. */
+
+export const DOCTOR = {
+  title: "Checks of the installation",
+  attention: "What needs attention",
+  asItShould: "What is as it should be",
+  fine: "Nothing needs attention.",
+  checkedAt: "Checked",
+  all: "All checks",
+  /** The worst first. */
+  states: /** @type {Record<string, string>} */ ({
+    fault: "Fault",
+    warning: "Warning",
+    unknown: "Not checked",
+    ok: "Fine",
+  }),
+};

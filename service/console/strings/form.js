@@ -1,0 +1,28 @@
+// @ts-check
+/** The texts of forms and trees, in English. Functions take what varies. */
+import { count } from "./words.js";
+
+export const FORM = {
+  required: "required",
+  faults: (/** @type {number} */ n) => `${count(n, "value", "values")} to correct`,
+  missing: "Fill this in.",
+  saved: "Saved.",
+  notSet: "Not set",
+  by: (/** @type {string} */ name) => `by ${name}`,
+  meanwhile: "Changed meanwhile",
+  meanwhileBy: (/** @type {string} */ name) => `Changed by ${name} meanwhile`,
+  meanwhileText:
+    "Your changes are not saved yet. Where both changed the same value, choose which one to keep; " +
+    "everything else is merged already.",
+  member: "Value",
+  mine: "Yours",
+  theirs: "Theirs",
+  before: "Before",
+  empty: "(empty)",
+};
+
+export const TREE = {
+  open: "Open",
+  close: "Close",
+  cut: (/** @type {number} */ n) => `More fits: only the first ${n.toLocaleString()} rows are shown.`,
+};

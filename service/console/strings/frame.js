@@ -1,0 +1,45 @@
+// @ts-check
+/** The texts of what stands around every view, in English. Functions take what varies. */
+
+export const PRODUCT = "Portcullis";
+
+export const FRAME = {
+  skip: "Skip to the content",
+  navigation: "Main navigation",
+  open: "Open the navigation",
+  close: "Close the navigation",
+  home: "Home",
+  account: "Your account",
+  devices: "Your devices",
+  logins: "Your sign-ins",
+  signOut: "Sign out",
+  theme: "Colours",
+  themes: { auto: "As the system", light: "Light", dark: "Dark" },
+  shortcuts: "Keyboard shortcuts",
+  signedInAs: (/** @type {string} */ name) => `Signed in as ${name}`,
+  loading: "Loading…",
+  nothingHere: "There is no such page",
+  nothingHereText: "The address leads to no view of this console.",
+  notYours: "This page is not for you",
+  notYoursText: (/** @type {string} */ operation) =>
+    `Your roles do not allow ${operation}, which this page needs. When somebody gives you a role, check again.`,
+  again: "Check again",
+  stillNotYours: "Your roles do not allow this page yet.",
+  leave: "Leave without saving?",
+  leaveText: "What you have typed on this page has not been saved.",
+  leaveConfirm: "Leave",
+  changes: "Your permissions have changed. The navigation shows what you may do now.",
+};
+
+export const SHORTCUTS = {
+  title: "Keyboard shortcuts",
+  keys: /** @type {[string, string][]} */ ([
+    ["?", "Show these shortcuts"],
+    ["/", "Go to the first filter or search field"],
+    ["g h", "Go to the home page"],
+    ["g n", "Go to the navigation"],
+    ["g a", "Go to your account"],
+    ["Esc", "Close a dialog"],
+    ["Tab, Shift+Tab", "Go to the next or previous control"],
+  ]),
+};

@@ -1,0 +1,23 @@
+// @ts-check
+/** The texts of tables, in English. Functions take what varies. */
+import { count } from "./words.js";
+
+export const TABLE = {
+  filters: "Filters",
+  more: "More filters",
+  all: "All",
+  yes: "Yes",
+  no: "No",
+  none: "Nothing here yet.",
+  noMatch: "Nothing matches these filters.",
+  range: (/** @type {number} */ from, /** @type {number} */ to, /** @type {string} */ total) =>
+    `${from.toLocaleString()}–${to.toLocaleString()} of ${total}`,
+  atLeast: (/** @type {number} */ total) => `more than ${total.toLocaleString()}`,
+  pages: "Pages",
+  first: "First page",
+  size: "Rows",
+  sortBy: (/** @type {string} */ title) => `Sort by ${title}`,
+  rows: (/** @type {number} */ n) => count(n, "row", "rows"),
+  selected: (/** @type {number} */ n) => `${n.toLocaleString()} selected`,
+  actions: "Actions",
+};
