@@ -13,6 +13,7 @@ from service.errors import Conflict
 from service.kernel.services import Service
 from service.records import bindings, resources
 from service.records.database.transactions import Connection
+from service.records.resources import Resource
 
 Route: TypeAlias = tuple[str, str]
 """Method and path of a resource."""
@@ -60,13 +61,34 @@ async def require_free(connection: Connection, router: Service, route: Route, *,
     """
     if not (router.ignore_case or router.ignore_trailing_slash):
         return
-    method, path = route
-    key = comparable(router, shape(path))
+    key = _requests(router, *route)
     for other in await resources.of_service(connection, router.name):
-        if other.id != but and other.method == method and comparable(router, shape(other.path)) == key:
+        if other.id != but and _requests(router, other.method, other.path) == key:
             raise Conflict(
                 f"{other.object} (resource {other.id}) is the same path for the router of {router.name}",
                 rule="unique",
                 field="path",
                 resourceId=other.id,
             )
+
+
+async def require_apart(connection: Connection, router: Service) -> None:
+    """Check that ``router`` tells all resources of its service apart, disabled ones too; Conflict else.
+
+    What ``require_free`` refuses must not come about by another router either.
+    """
+    first: dict[Route, Resource] = {}
+    for resource in await resources.of_service(connection, router.name):
+        other = first.setdefault(_requests(router, resource.method, resource.path), resource)
+        if other is not resource:
+            raise Conflict(
+                f"{other.object} (resource {other.id}) and {resource.object} (resource {resource.id}) "
+                f"would be the same path for the router of {router.name}",
+                rule="unique",
+                resourceIds=[other.id, resource.id],
+            )
+
+
+def _requests(router: Service, method: str, path: str) -> Route:
+    """Return a key that is equal for routes that ``router`` takes for one."""
+    return method, comparable(router, shape(path))

@@ -7,7 +7,7 @@ from typing import Any
 
 from service.administration import change_log
 from service.administration.resource_edits import router_of
-from service.administration.resource_reach import require_reach
+from service.administration.resource_reach import require_apart, require_reach
 from service.administration.unit_of_work import UnitOfWork
 from service.administration.value_check import check_record, check_values
 from service.errors import Conflict, ValidationFailed
@@ -43,11 +43,12 @@ async def create(unit: UnitOfWork, given: Mapping[str, Any]) -> StoredService:
 
 
 async def update(unit: UnitOfWork, service_id: int, given: Mapping[str, Any], match: Match) -> StoredService:
-    """Store the given fields of ``ServiceValues``; absent fields are unchanged. Raises ``NotFound``.
+    """Store the given fields of ``ServiceValues``; absent fields are unchanged.
 
-    What its router takes for one path moves requests from one resource to another: then the caller must reach
-    all of its resources, and may open them. Preflight requests pass without a login: who lets them pass also
-    needs the right to open.
+    Raises ``NotFound``, and ``Conflict`` if its router would take two of its resources, disabled ones too,
+    for one path. What it takes for one path moves requests from one resource to another: then the caller must
+    reach all of its resources, and may open them. Preflight requests pass without a login: who lets them pass
+    also needs the right to open.
     """
     check_values(ServiceValues, given)
     before = await _for_change(unit, service_id, match)
@@ -60,6 +61,7 @@ async def update(unit: UnitOfWork, service_id: int, given: Mapping[str, Any], ma
         await require_reach(unit.connection, unit.check, [resource.id for resource in registered])
         if registered:
             unit.check.require_service("open", before.name)
+        await require_apart(unit.connection, services.router_of(before.name, values))
     if values.allow_preflight and not before.allow_preflight:
         unit.check.require_service("open", before.name)
     saved = await services.update(unit.connection, service_id, values)
