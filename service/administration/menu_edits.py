@@ -11,6 +11,7 @@ from service.administration.unit_of_work import UnitOfWork
 from service.administration.value_check import check_record, check_values
 from service.errors import Conflict, ValidationFailed
 from service.kernel.change_record import field_changes
+from service.kernel.fields import camel
 from service.records import menu_uses, menu_writes, menus, role_rights
 from service.records.database.row_mapper import merged
 from service.records.database.transactions import Connection
@@ -21,6 +22,9 @@ NAMED: Final = 5
 
 Known = Mapping[int, Menu]
 """Menus by id."""
+
+_PAGE: Final = ("path", "component", "hidden", "keep_alive", "redirect", "link", "badge", "meta")
+"""The fields of ``MenuValues`` that say what a page is, and how it is shown: no Button has them."""
 
 _NOT_HELD: Final = "The Button carries a permission that you do not hold"
 
@@ -108,11 +112,7 @@ def _check_type(menu_type: MenuType, values: MenuValues) -> None:
     else:
         if values.auth_mark is None:
             faults.append(("authMark", "A Button carries a permission code"))
-        faults += [
-            (name, "A Button can't be navigated to")
-            for name in ("path", "component")
-            if getattr(values, name) is not None
-        ]
+        faults += [(camel(name), "A Button can't be navigated to") for name in _PAGE if getattr(values, name)]
     if faults:
         raise ValidationFailed(*faults)
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Final
+from dataclasses import dataclass, field, fields
+from typing import Any, Final
 
 from service.records.menus import Menu
 
@@ -54,35 +54,58 @@ class SeenMenu:
     component: str | None
     icon: str | None
     sort: int
+    hidden: bool
+    keep_alive: bool
+    redirect: str | None
+    link: str | None
+    badge: str | None
+    meta: dict[str, Any] | None
     buttons: list[str] = field(default_factory=list)
     children: list[SeenMenu] = field(default_factory=list)
 
 
-def seen(menus: Sequence[Menu], given: Iterable[int], holds: Callable[[str], bool]) -> list[SeenMenu]:
-    """Return the visible tree of ``menus``, which are in order: the Menus at the top, with those below.
+_SHOWN: Final = [field.name for field in fields(SeenMenu) if field.name not in ("buttons", "children")]
+
+
+@dataclass(frozen=True, slots=True)
+class SeenTree:
+    """What a user sees: the Menus at the top, with those below, and codes that the user holds.
+
+    ``buttons`` are the codes of the Buttons at the top, which stand below no Menu; ``permissions`` are the
+    codes of all Buttons, wherever they stand, sorted.
+    """
+
+    menus: list[SeenMenu]
+    buttons: list[str]
+    permissions: list[str]
+
+
+def seen(menus: Sequence[Menu], given: Iterable[int], holds: Callable[[str], bool]) -> SeenTree:
+    """Return what is visible of the tree of ``menus``, which are in order.
 
     A Menu is seen when it, or anything below it, is ``given`` by a role; it is not when it, or a Menu above
-    it, is disabled. A disabled Button shows nothing. The Buttons of a Menu that is seen are those enabled
-    ones for whose code ``holds`` is true.
+    it, is disabled. A disabled Button shows nothing. Of the Buttons only those enabled ones are seen for
+    whose code ``holds`` is true.
     """
     known = {menu.id: menu for menu in menus}
     menu_ids = _with_ancestors(known, given)
     shown = {
-        menu.id: SeenMenu(
-            menu.id, menu.parent_id, menu.title, menu.name, menu.path, menu.component, menu.icon, menu.sort
-        )
+        menu.id: SeenMenu(**{name: getattr(menu, name) for name in _SHOWN})
         for menu in menus
         if menu.id in menu_ids and menu.menu_type == "Menu" and menu.enabled
     }
+    tree = SeenTree([], [], [])
+    places: dict[int | None, tuple[list[str], list[SeenMenu]]] = {None: (tree.buttons, tree.menus)}
+    places |= {menu.id: (menu.buttons, menu.children) for menu in shown.values()}
     for menu in menus:
-        above = None if menu.parent_id is None else shown.get(menu.parent_id)
-        if above is None or not menu.enabled:
-            continue
+        buttons, below = places.get(menu.parent_id, ([], []))
         if menu.id in shown:
-            above.children.append(shown[menu.id])
-        elif menu.auth_mark is not None and menu.menu_type == "Button" and holds(menu.auth_mark):
-            above.buttons.append(menu.auth_mark)
-    return [menu for menu in shown.values() if menu.parent_id is None]
+            below.append(shown[menu.id])
+        elif menu.auth_mark is not None and menu.enabled and holds(menu.auth_mark):
+            buttons.append(menu.auth_mark)
+            tree.permissions.append(menu.auth_mark)
+    tree.permissions.sort()
+    return tree
 
 
 def _with_ancestors(known: Mapping[int, Menu], given: Iterable[int]) -> set[int]:

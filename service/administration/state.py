@@ -35,6 +35,12 @@ class MenuState:
     icon: str | None = None
     sort: int = 0
     enabled: bool = True
+    hidden: bool = False
+    keep_alive: bool = False
+    redirect: str | None = None
+    link: str | None = None
+    badge: str | None = None
+    meta: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

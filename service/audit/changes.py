@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from service.audit.redaction import REDACTED, is_sensitive, shortened
+from service.audit.redaction import REDACTED, is_sensitive, kept, shortened
 from service.kernel.change_record import FieldChange
 
 MOST_CHANGES: Final = 65_536
@@ -42,4 +42,6 @@ def _kept(change: FieldChange) -> FieldChange:
 def _value(value: Any) -> Any:
     if isinstance(value, list):
         return [shortened(element) for element in value[:MOST_VALUES]]
+    if isinstance(value, dict):
+        return kept(msgspec.json.encode(value), redact=True)
     return shortened(value) if isinstance(value, str) else value

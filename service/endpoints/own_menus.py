@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Annotated, Any
+
+from msgspec import Meta
 
 from service.administration.menu_tree import seen
 from service.authz.engine.rules import GRANT
@@ -26,8 +29,29 @@ class OwnMenu(Schema):
     component: str | None
     icon: str | None
     sort: int
+    hidden: bool
+    keep_alive: bool
+    redirect: str | None
+    link: str | None
+    badge: str | None
+    meta: dict[str, Any] | None
     buttons: list[str]
     children: list[OwnMenu]
+
+
+Codes = Annotated[list[str], Meta(examples=[["system:user:list"]])]
+
+
+class OwnMenus(Schema):
+    """What a front end needs for its routes and buttons: the visible Menus, and the codes held.
+
+    `buttons` are the held codes of the Buttons that stand below no Menu; `permissions` are those of all
+    enabled Buttons, also by a wildcard.
+    """
+
+    menus: list[OwnMenu]
+    buttons: Codes
+    permissions: Codes
 
 
 class MenuMine:
@@ -39,8 +63,8 @@ class MenuMine:
 
     @login
     @named("getOwnMenus")
-    async def on_get(self, context: RequestContext) -> list[OwnMenu]:
-        """Read the caller's own tree of menus, each list ordered by `sort`."""
+    async def on_get(self, context: RequestContext) -> OwnMenus:
+        """Read the caller's own tree of menus, each list ordered by `sort`, and all codes of Buttons held."""
         user_id = context.user.user_id
         async with self._database.snapshot() as connection:
             stored = await role_rights.of(connection, user_id)
@@ -53,4 +77,4 @@ class MenuMine:
             return policy.judge(GRANT, code, held).allowed
 
         # Ten thousand Buttons take a while to be decided.
-        return [OwnMenu.of(menu) for menu in await asyncio.to_thread(seen, known, given, holds)]
+        return OwnMenus.of(await asyncio.to_thread(seen, known, given, holds))

@@ -112,6 +112,14 @@ MENU_PATH: Final = TextRule(
     "must be a path or an http or https URL of at most 256 characters",
     rf"https?://{_VISIBLE}+|/(?!/){_VISIBLE}*|[A-Za-z0-9._-](?:(?!:){_VISIBLE})*",
 )
+OWN_PATH: Final = TextRule(256, "must be a path from / of at most 256 characters", rf"/(?!/){_VISIBLE}*")
+# No user before the host: `https://bank.example@other.example` leads to the second.
+LINK: Final = TextRule(
+    1024,
+    "must be an http or https URL with a host and no user, or a path from /, of at most 1024 characters",
+    rf"https?://[^\s\\/?#@\x00-\x1f\x7f]+(?:[/?#]{_VISIBLE}*)?|/(?!/){_VISIBLE}*",
+)
+BADGE: Final = one_line(32)
 SORT: Final = RangeRule(-(2**31), 2**31 - 1)
 ServiceName = Annotated[
     str,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Final, Literal, NamedTuple
+from typing import Annotated, Any, Final, Literal, NamedTuple
 
 from msgspec import Meta
 from sqlalchemy import func, select
@@ -14,7 +14,18 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from service.errors import ValidationFailed
 from service.kernel.codes import MAX_CODE_LENGTH
 from service.kernel.fields import ITS_EDIT, ITS_TYPE, Field, declared
-from service.kernel.value_rules import COMPONENT, ID, MENU_PATH, SHORT_LINE, SORT, code_fault
+from service.kernel.free_object import KEY, MOST_BYTES, MOST_KEYS, MOST_LEVELS, free_object_fault
+from service.kernel.value_rules import (
+    BADGE,
+    COMPONENT,
+    ID,
+    LINK,
+    MENU_PATH,
+    OWN_PATH,
+    SHORT_LINE,
+    SORT,
+    code_fault,
+)
 from service.records.database.filters import contains, equals, one_of
 from service.records.database.paging import RecordList
 from service.records.database.row_mapper import RowMapper
@@ -58,6 +69,39 @@ class MenuValues:
     ] = None
     sort: Annotated[int, Field(SORT), Meta(description="Smaller values come first.")] = 0
     enabled: Annotated[bool, Field(ITS_TYPE)] = True
+    hidden: Annotated[
+        bool,
+        Field(ITS_TYPE, late=True),
+        Meta(description="Not shown in navigation; its path still leads to it."),
+    ] = False
+    keep_alive: Annotated[
+        bool, Field(ITS_TYPE, late=True), Meta(description="The page keeps its state while another is shown.")
+    ] = False
+    redirect: Annotated[
+        str | None,
+        Field(OWN_PATH, late=True),
+        Meta(examples=["/system/user"], description="The path that is shown in place of its own."),
+    ] = None
+    link: Annotated[
+        str | None,
+        Field(LINK, late=True),
+        Meta(examples=["https://example.org/help"], description="Where the entry leads, in place of a page."),
+    ] = None
+    badge: Annotated[
+        str | None,
+        Field(BADGE, late=True),
+        Meta(examples=["new"], description="A short text beside the title."),
+    ] = None
+    meta: Annotated[
+        dict[str, Any] | None,
+        Field(free_object_fault, late=True),
+        Meta(
+            extra_json_schema={"propertyNames": {"pattern": KEY}},
+            examples=[{"layout": "wide"}],
+            description=f"A free object for the front end: at most {MOST_BYTES} bytes as JSON, {MOST_LEVELS} "
+            f"levels and {MOST_KEYS} keys. `PATCH` replaces it as a whole.",
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

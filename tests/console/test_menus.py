@@ -74,6 +74,30 @@ def test_a_button_is_made_bound_disabled_and_deleted(visit: Visit, house: House)
     assert below(house, parent) == []
 
 
+def test_a_page_gets_what_a_front_end_shows_and_hides_itself_from_navigation(
+    visit: Visit, house: House
+) -> None:
+    page = visit.page
+    visit.sign_in(address="/menus/new?type=Menu")
+    headed(page, "New Menu")
+    page.get_by_label("Title").fill("Swans")
+    page.get_by_label("Link").fill("javascript:alert(1)")
+    page.get_by_label("Further values").fill("no JSON")
+    button(page, "Create").click()
+    expect(page.get_by_text("must be a JSON object")).to_be_visible()
+    page.get_by_label("Further values").fill('{"layout": "wide"}')
+    button(page, "Create").click()
+    expect(page.get_by_label("Link")).to_be_focused()
+    page.get_by_label("Link").fill("https://example.org/swans")
+    page.get_by_label("Hidden in navigation").check()
+    visit.axe()
+    button(page, "Create").click()
+    expect(page.get_by_role("main").get_by_text('{"layout":"wide"}')).to_be_visible()
+    (menu,) = house.api.get("/api/menu/list", params={"title": "Swans"}).json()["data"]["items"]
+    assert (menu["hidden"], menu["keepAlive"], menu["meta"]) == (True, False, {"layout": "wide"})
+    house.api.delete(f"/api/menu/{menu['id']}")
+
+
 def test_menus_are_moved_by_keys_by_a_dialog_and_by_drag(visit: Visit, house: House) -> None:
     top = made(house, "Top")
     first, two, three = (made(house, title, top) for title in ("One", "Two", "Three"))

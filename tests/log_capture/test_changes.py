@@ -305,3 +305,22 @@ async def test_a_repetition_is_logged_as_a_call_that_reads_an_answer_and_creates
     assert (again["kind"], again["action"]) == ("QUERY", "create (answered again)")
     assert (again["status"], again["targets"], again["changes"]) == (201, None, None)
     assert (again["params"], again["response"]) == (first["params"], first["response"])
+
+
+async def test_what_front_ends_show_of_a_menu_is_told_without_what_looks_like_a_secret(
+    logged: Logged,
+) -> None:
+    calls = Calls(logged)
+    meta = {"layout": "wide", "apiToken": "abc", "text": "pck_0123456789abcdef"}
+    menu = await calls.made("/api/menu", {"menuType": "Menu", "title": "Shown", "hidden": True})
+    await calls.ask("PATCH", f"/api/menu/{menu}", {"meta": meta, "link": "/help", "keepAlive": True})
+    created, edited = await calls.entries()
+
+    assert change("menu:Shown", "hidden", None, True) in created["changes"]
+    assert edited["changes"] == [
+        change("menu:Shown", "keepAlive", False, True),
+        change("menu:Shown", "link", None, "/help"),
+        change(
+            "menu:Shown", "meta", None, {"text": "[redacted]", "layout": "wide", "apiToken": "[redacted]"}
+        ),
+    ]

@@ -47,6 +47,9 @@ async def test_a_new_menu_is_answered_whole(shared: Inside) -> None:
         "authMark": None,
         "bitPosition": None,
         "enabled": True,
+        "hidden": False,
+        "keepAlive": False,
+        **dict.fromkeys(("redirect", "link", "badge", "meta")),
         "version": 1,
         "updateTime": data["updateTime"],
         "updatedBy": "admin",
@@ -314,8 +317,8 @@ async def test_everybody_sees_the_tree_that_their_roles_give_with_the_codes_that
     clerk = await member(service, "clerk", "system:role:list", "system:user:list")
     await query(service, "UPDATE sys.menu SET enabled = false WHERE auth_mark = 'system:user:list'")
 
-    (root,) = (await clerk.ask("GET", "/api/menu/mine")).json["data"]
-    (all_of_it,) = await service.data("GET", "/api/menu/mine")
+    (root,) = (await clerk.ask("GET", "/api/menu/mine")).json["data"]["menus"]
+    (all_of_it,) = (await service.data("GET", "/api/menu/mine"))["menus"]
 
     assert (root["name"], root["buttons"]) == ("system", [])
     (page,) = root["children"]
@@ -325,4 +328,5 @@ async def test_everybody_sees_the_tree_that_their_roles_give_with_the_codes_that
     assert by_name["menu"] == [f"system:menu:{verb}" for verb in ("list", "create", "update", "delete")]
     assert "system:user:list" not in by_name["user"]
     await query(service, "UPDATE sys.role SET enabled = false WHERE id = %s", clerk.role_id)
-    assert (await clerk.ask("GET", "/api/menu/mine")).json["data"] == []
+    nothing: dict[str, list[Any]] = {"menus": [], "buttons": [], "permissions": []}
+    assert (await clerk.ask("GET", "/api/menu/mine")).json["data"] == nothing

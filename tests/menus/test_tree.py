@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.administration.menu_tree import MAX_DEPTH, SeenMenu, place_fault, seen
+from service.administration.menu_tree import MAX_DEPTH, SeenMenu, SeenTree, place_fault, seen
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import GRANT, Rule
 from service.kernel.codes import HeldCodes
@@ -50,8 +50,9 @@ def button(number: int, parent: int | None, code: str, *, enabled: bool = True) 
     )
 
 
-def shape(tree: list[SeenMenu]) -> object:
-    return {menu.id: (menu.buttons, shape(menu.children)) for menu in tree}
+def shape(tree: SeenTree | list[SeenMenu]) -> object:
+    menus = tree.menus if isinstance(tree, SeenTree) else tree
+    return {menu.id: (menu.buttons, shape(menu.children)) for menu in menus}
 
 
 def depth(parents: dict[int, int | None], at: int) -> int:
@@ -91,7 +92,7 @@ def test_a_move_is_refused_exactly_when_it_would_make_a_cycle(
 def test_a_tree_that_was_forced_into_a_cycle_is_walked_to_an_end() -> None:
     assert place_fault({1: 2, 2: 1, 3: None}, 3, 1) is not None
     assert place_fault({1: 2, 2: 1, 3: None}, 1, 3) is not None
-    assert seen([page(1, 2), page(2, 1)], {1}, holding()) == []
+    assert shape(seen([page(1, 2), page(2, 1)], {1}, holding())) == {}
 
 
 @pytest.mark.parametrize("height", [1, 3, MAX_DEPTH])
@@ -130,7 +131,13 @@ def test_menus_are_seen_with_those_above_and_the_buttons_that_are_held() -> None
     assert shape(seen(TREE, {2}, holding())) == {1: ([], {2: ([], {})})}
     assert shape(seen(TREE, {4}, holding("a:list"))) == {1: ([], {2: (["a:list"], {})})}
     assert shape(seen(TREE, {7}, holding("c:top"))) == {}
-    assert seen(TREE, set(), holding("*")) == []
+    assert shape(seen(TREE, set(), holding("*"))) == {}
+
+
+def test_the_codes_of_all_buttons_are_told_and_those_at_the_top_by_themselves() -> None:
+    tree = seen([*TREE, button(8, None, "x", enabled=False)], {7}, holding("c:top", "a:*", "x"))
+    assert (tree.menus, tree.buttons) == ([], ["c:top"])
+    assert tree.permissions == ["a:edit", "a:list", "c:top"]
 
 
 def test_a_wildcard_shows_the_buttons_of_the_menus_that_are_given_and_no_further_menu() -> None:
@@ -152,4 +159,4 @@ def test_what_is_disabled_is_not_seen_nor_what_is_below_it() -> None:
 
 
 def test_an_id_that_is_gone_shows_nothing() -> None:
-    assert seen(TREE, {99}, holding()) == []
+    assert shape(seen(TREE, {99}, holding())) == {}

@@ -48,7 +48,14 @@ def changed(state: State, chance: Random) -> State:
         above, _, name = page.rpartition("/")
         if chance.random() < 0.6 and above in ("", *pages):
             pages.append(page)
-            menus[page] = MenuState(title=chance.choice("AB"), name=name, sort=chance.randrange(3))
+            menus[page] = MenuState(
+                title=chance.choice("AB"),
+                name=name,
+                sort=chance.randrange(3),
+                hidden=chance.random() < 0.5,
+                link=chance.choice([None, "/help"]),
+                meta=chance.choice([None, {}, {"layout": {"wide": True}}]),
+            )
     buttons = {key: item for key, item in state.buttons.items() if key not in CODES}
     codes = [code for code in CODES if chance.random() < 0.6]
     for code in codes:

@@ -85,7 +85,13 @@ def with_texts(texts: list[str]) -> State:
     return state_of(
         {
             "menu": {
-                segment_of(text): MenuState(title=text, name=None if text == "no" else text, icon=text)
+                segment_of(text): MenuState(
+                    title=text,
+                    name=None if text == "no" else text,
+                    icon=text,
+                    hidden=text == "y",
+                    meta={"text": [text, 1.5, None]},
+                )
                 for text in texts
             },
             "button": {
@@ -155,6 +161,10 @@ def test_the_order_of_a_file_does_not_depend_on_the_order_of_the_objects() -> No
     assert as_yaml(state_of(backwards)) == as_yaml(state)
 
 
+# Without these a file keeps what is stored, so they are always written.
+LATE = {"hidden": False, "keepAlive": False, "redirect": None, "link": None, "badge": None, "meta": None}
+
+
 def test_a_file_says_what_it_is_and_leaves_out_what_goes_without_saying() -> None:
     written = as_yaml(
         state_of(
@@ -172,7 +182,7 @@ def test_a_file_says_what_it_is_and_leaves_out_what_goes_without_saying() -> Non
     assert "without users and secrets" in head
     assert yaml.safe_load(f"format: {content}") == {
         "format": 1,
-        "menus": {"a": {"title": "A"}, "a/b": {"title": "b", "name": None}},
+        "menus": {"a": {"title": "A"} | LATE, "a/b": {"title": "b", "name": None} | LATE},
         "buttons": {},
         "resources": {"GET /a": {"code": "a", "name": "A", "buttons": []}},
         "roles": {"r": {"name": "R"}},

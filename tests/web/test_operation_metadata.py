@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import permutations
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
-from msgspec import Struct
+from msgspec import Meta, Struct, defstruct
 
 from service.errors import Conflict, NotFound
 from service.web.messages.members import Members, members_of
@@ -124,20 +124,28 @@ class Free(Struct):
 
 
 def test_members_are_found_at_every_depth() -> None:
-    assert members_of(Outer) == (frozenset({"inner", "properties", "password"}), False)
+    assert members_of(Outer) == Members(frozenset({"inner", "properties", "password"}))
     assert members_of(Outer).sensitive
 
 
 def test_a_dictionary_may_have_any_member_and_hides_no_other() -> None:
-    assert members_of(Free) == (frozenset({"extra", "inner", "password"}), True)
+    assert members_of(Free) == Members(frozenset({"extra", "inner", "password"}), is_open=True)
     assert members_of(dict[str, int]).sensitive
     assert not members_of(int).sensitive
+
+
+def test_an_object_that_is_shown_as_it_is_is_redacted_in_the_log_and_no_secret_otherwise() -> None:
+    shown = Annotated[dict[str, Any], Meta(extra_json_schema={"propertyNames": {"pattern": "^a"}})]
+    members = members_of(defstruct("Shown", [("meta", shown | None), ("sort", int)]))
+    assert members == Members(frozenset({"meta", "sort"}), has_free_object=True)
+    assert (members.sensitive, members.may_be_secret) == (True, False)
+    assert Members().joined(members).sensitive
 
 
 def test_joined_members_are_open_if_one_part_is() -> None:
     closed, free = Members(frozenset({"a"})), Members(frozenset({"b"}), True)
     assert closed.joined(closed) == closed
-    assert closed.joined(free, closed) == (frozenset({"a", "b"}), True)
+    assert closed.joined(free, closed) == Members(frozenset({"a", "b"}), is_open=True)
 
 
 def test_a_type_that_json_does_not_have_is_refused() -> None:

@@ -175,12 +175,14 @@ function returned() {
 }
 
 /**
- * Return the entries of menus: those that lead to a view which the caller may see, and the groups that hold some.
+ * Return the entries of menus that are not hidden: those that lead to a view which the caller may see, and the
+ * groups that hold some.
  * @param {import("./session.js").Menu[]} menus
  * @returns {HTMLElement[]}
  */
 function items(menus) {
   return menus.flatMap((menu) => {
+    if (menu.hidden) return [];
     const view = viewOf(menu);
     const own =
       view && session.may(view.operation) ? [entry(view.pattern, menu.title, menu.icon ?? "file")] : [];

@@ -10,16 +10,7 @@ import { Problem, newKey, send } from "./api.js";
  * both tokens are empty. `user` is whose it is, once that is known.
  * @typedef {{access: string, refresh: string, until: number, since: number, user?: number | undefined}} Proof
  */
-/**
- * @typedef {object} Menu
- * @property {number} id
- * @property {string} title
- * @property {string | null} name
- * @property {string | null} path
- * @property {string | null} icon
- * @property {string[]} buttons
- * @property {Menu[]} children
- */
+/** @typedef {import("../types/api").OwnMenu} Menu */
 /**
  * @typedef {object} Me
  * @property {number} id
@@ -143,7 +134,7 @@ export async function identify() {
     call("GET", "/api/user/operations"),
     call("GET", "/api/menu/mine"),
   ]);
-  menus = tree;
+  menus = tree.menus;
   operations = new Set(own.operations);
   me = {
     id: info.userId,

@@ -320,7 +320,7 @@ function local(iso) {
  * @param {(data: any) => Record<string, any>} config.pick The values of a record by the names of the fields.
  * @param {(result: any) => any} [config.saved]
  * @param {(data: any) => Promise<string | null> | string | null} [config.editor] Who edited last, if that is known.
- * @param {(name: string, value: any) => string} [config.text] A value as text.
+ * @param {(name: string, value: any) => string | undefined} [config.text] A value as text; undefined for the usual one.
  * @returns {Promise<Form>}
  */
 export async function merging({ read, write, form: config, pick, saved, editor, text }) {

@@ -456,6 +456,12 @@ export interface Menu {
   component: string | null;
   icon: string | null;
   authMark: string | null;
+  hidden: boolean;
+  keepAlive: boolean;
+  redirect: string | null;
+  link: string | null;
+  badge: string | null;
+  meta: Record<string, unknown> | null;
   bitPosition: number | null;
   sort: number;
   enabled: boolean;
@@ -482,6 +488,12 @@ export interface MenuPatch {
   authMark?: string | null;
   sort?: number;
   enabled?: boolean;
+  hidden?: boolean;
+  keepAlive?: boolean;
+  redirect?: string | null;
+  link?: string | null;
+  badge?: string | null;
+  meta?: Record<string, unknown> | null;
   menuType?: MenuType;
   parentId?: number | null;
 }
@@ -496,6 +508,12 @@ export interface MenuReplacement {
   authMark: string | null;
   sort: number;
   enabled: boolean;
+  hidden?: boolean;
+  keepAlive?: boolean;
+  redirect?: string | null;
+  link?: string | null;
+  badge?: string | null;
+  meta?: Record<string, unknown> | null;
   menuType?: MenuType;
   parentId: number | null;
 }
@@ -527,6 +545,12 @@ export interface NewMenu {
   authMark?: string | null;
   sort?: number;
   enabled?: boolean;
+  hidden?: boolean;
+  keepAlive?: boolean;
+  redirect?: string | null;
+  link?: string | null;
+  badge?: string | null;
+  meta?: Record<string, unknown> | null;
   menuType: MenuType;
   parentId?: number | null;
 }
@@ -750,8 +774,21 @@ export interface OwnMenu {
   component: string | null;
   icon: string | null;
   sort: number;
+  hidden: boolean;
+  keepAlive: boolean;
+  redirect: string | null;
+  link: string | null;
+  badge: string | null;
+  meta: Record<string, unknown> | null;
   buttons: string[];
   children: OwnMenu[];
+}
+
+/** What a front end needs for its routes and buttons: the visible Menus, and the codes held. `buttons` are the held codes of the Buttons that stand below no Menu; `permissions` are those of all enabled Buttons, also by a wildcard. */
+export interface OwnMenus {
+  menus: OwnMenu[];
+  buttons: string[];
+  permissions: string[];
 }
 
 /** The operations that the caller may call by this revision of the policy, by method and path. Paths are those of this document. An operation with parameters is there if a request passes whose values no other resource names. */
@@ -1092,6 +1129,12 @@ export interface SavedMenuAnswer {
   component: string | null;
   icon: string | null;
   authMark: string | null;
+  hidden: boolean;
+  keepAlive: boolean;
+  redirect: string | null;
+  link: string | null;
+  badge: string | null;
+  meta: Record<string, unknown> | null;
   bitPosition: number | null;
   sort: number;
   enabled: boolean;
@@ -1664,7 +1707,7 @@ export interface Operations {
     path: {};
     query: {};
     body: undefined;
-    answer: OwnMenu[];
+    answer: OwnMenus;
   };
   "GET /api/menu/list": {
     path: {};

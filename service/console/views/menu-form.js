@@ -1,5 +1,6 @@
 // @ts-check
 /** Creates a Menu or a Button, or edits one. */
+import { h } from "../core/dom.js";
 import { tell } from "../parts/dialog.js";
 import { form, merging } from "../parts/form.js";
 import { Forest, pathOf, readMenus } from "../parts/menus.js";
@@ -57,6 +58,7 @@ async function edit(page, forest) {
       return answer;
     },
     pick,
+    text: (name, value) => (name === "meta" && value ? JSON.stringify(value) : undefined),
     form: (menu) => ({
       fields: [parent(forest, menu.id, menu.parentId), ...fields(menu)],
       cancel: () => page.go(`/menus/${menu.id}`),
@@ -124,6 +126,39 @@ function fields(menu) {
     { name: "path", label: T.path, value: menu.path, help: T.pathHelp },
     { name: "component", label: T.component, value: menu.component, help: T.componentHelp },
     { name: "icon", label: T.icon, value: menu.icon },
+    { name: "badge", label: T.badge, value: menu.badge, help: T.badgeHelp, attributes: { maxlength: 32 } },
+    { name: "redirect", label: T.redirect, value: menu.redirect, help: T.redirectHelp },
+    { name: "link", label: T.link, value: menu.link, help: T.linkHelp },
     ...common,
+    { name: "hidden", label: T.hidden, type: "check", value: menu.hidden, help: T.hiddenHelp },
+    { name: "keepAlive", label: T.keepAlive, type: "check", value: menu.keepAlive, help: T.keepAliveHelp },
+    {
+      name: "meta",
+      label: T.meta,
+      help: T.metaHelp,
+      control: json(menu.meta),
+      check: (value) => (typeof value !== "object" || Array.isArray(value) ? T.metaFault : null),
+    },
   ];
+}
+
+/**
+ * Return a control for a JSON value; a text that is no JSON is its own value, for `check` to refuse.
+ * @param {any} value
+ */
+function json(value) {
+  const area = h("textarea", { name: "meta", rows: "4", spellcheck: "false" });
+  const set = (/** @type {any} */ given) => {
+    area.value = given ? JSON.stringify(given, null, 2) : "";
+  };
+  const get = () => {
+    if (!area.value.trim()) return null;
+    try {
+      return JSON.parse(area.value);
+    } catch {
+      return area.value;
+    }
+  };
+  set(value);
+  return { element: area, get, set };
 }

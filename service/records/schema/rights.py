@@ -21,7 +21,7 @@ from sqlalchemy import (
     text,
     true,
 )
-from sqlalchemy.dialects.postgresql import ARRAY
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
 from service.records.schema.base import CODE_PATTERN, identity, metadata, moment, versioned
 
@@ -168,6 +168,16 @@ menu = Table(
     Column("sort", Integer, nullable=False, server_default=text("0")),
     Column("enabled", Boolean, nullable=False, server_default=true()),
     *versioned(),
+    Column("hidden", Boolean, nullable=False, server_default=false()),
+    Column("keep_alive", Boolean, nullable=False, server_default=false()),
+    Column("redirect", Text),
+    Column("link", Text),
+    Column("badge", Text),
+    Column(
+        "meta",
+        JSONB(none_as_null=True),
+        CheckConstraint("jsonb_typeof(meta) = 'object'", name="meta"),
+    ),
     CheckConstraint("parent_id <> id", name="parent_id"),
     CheckConstraint(
         f"auth_mark ~ '{CODE_PATTERN}' AND char_length(auth_mark) <= 128",

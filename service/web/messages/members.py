@@ -12,20 +12,34 @@ from service.web.messages.schema import schema_of
 
 
 class Members(NamedTuple):
-    """Names of members; ``is_open`` says that there may be others, known only at run time."""
+    """Names of members; ``is_open`` says that there may be others, known only at run time.
+
+    ``has_free_object``: others are in an object that is stored and shown as it is, by a rule for its names
+    (``propertyNames``), such as the ``meta`` of a menu.
+    """
 
     names: frozenset[str] = frozenset()
     is_open: bool = False
+    has_free_object: bool = False
 
     @property
     def sensitive(self) -> bool:
         """True if a member may hold a secret, by its name or because its name is not known."""
+        return self.has_free_object or self.may_be_secret
+
+    @property
+    def may_be_secret(self) -> bool:
+        """True if ``sensitive`` for more than an object that is stored and shown as it is anyway."""
         return self.is_open or any(map(is_sensitive, self.names))
 
     def joined(self, *others: Members) -> Members:
         """Return these members and those of ``others``."""
         names = self.names.union(*(other.names for other in others))
-        return Members(names, self.is_open or any(other.is_open for other in others))
+        return Members(
+            names,
+            any(members.is_open for members in (self, *others)),
+            any(members.has_free_object for members in (self, *others)),
+        )
 
 
 @cache
@@ -36,14 +50,18 @@ def members_of(kind: Any) -> Members:
     """
     schemas, components = msgspec.json.schema_components([kind], schema_hook=schema_of)
     names: set[str] = set()
-    is_open = _read([*schemas, *components.values()], names)
-    return Members(frozenset(names), is_open)
+    free: list[Any] = []
+    is_open = _read([*schemas, *components.values()], names, free)
+    return Members(frozenset(names), is_open, bool(free))
 
 
-def _read(schema: Any, names: set[str]) -> bool:
-    """Add the names in ``schema`` to ``names``; return True if it allows others."""
+def _read(schema: Any, names: set[str], free: list[Any]) -> bool:
+    """Add the names in ``schema`` to ``names``, its free objects to ``free``; True if it allows others."""
     if isinstance(schema, list):
         below, is_open = schema, False
+    elif isinstance(schema, dict) and "propertyNames" in schema:
+        free.append(schema)
+        return False
     elif isinstance(schema, dict):
         properties = schema.get("properties", {})
         names.update(properties)
@@ -54,5 +72,5 @@ def _read(schema: Any, names: set[str]) -> bool:
     else:
         return False
     for each in below:
-        is_open |= _read(each, names)
+        is_open |= _read(each, names, free)
     return is_open

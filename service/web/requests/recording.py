@@ -209,7 +209,7 @@ class SensitiveParts(NamedTuple):
 def sensitive_parts(signature: Signature) -> SensitiveParts:
     """Return which parts of an operation with ``signature`` may hold a secret, by the names of members."""
     _, given, answer = _members_in(signature)
-    return SensitiveParts(given.sensitive, answer.sensitive)
+    return SensitiveParts(given.may_be_secret, answer.may_be_secret)
 
 
 @cache

@@ -1,0 +1,25 @@
+"""What front ends need of menus."""
+
+from __future__ import annotations
+
+from alembic import op
+
+revision = "v0033"
+down_revision = "v0032"
+kind = "expand"
+least_version = "0.2.0"
+
+_STEP = """
+ALTER TABLE sys.menu
+    ADD COLUMN hidden BOOLEAN DEFAULT false NOT NULL,
+    ADD COLUMN keep_alive BOOLEAN DEFAULT false NOT NULL,
+    ADD COLUMN redirect TEXT,
+    ADD COLUMN link TEXT,
+    ADD COLUMN badge TEXT,
+    ADD COLUMN meta JSONB CONSTRAINT menu_meta_check CHECK (jsonb_typeof(meta) = 'object');
+"""
+
+
+def upgrade() -> None:
+    """Take the step."""
+    op.execute(_STEP)

@@ -1,0 +1,69 @@
+"""Which objects may be stored whose members nobody has declared."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any
+
+import pytest
+
+from service.kernel.free_object import MOST_BYTES, MOST_KEYS, MOST_LEVELS, free_object_fault
+
+
+def nested(levels: int) -> dict[str, Any]:
+    return {"a": nested(levels - 1)} if levels > 1 else {}
+
+
+WIDE = {"a": "x" * (MOST_BYTES - 8)}
+KEYED = {f"k{number}": number for number in range(MOST_KEYS)}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {},
+        {"layout": "wide", "tabs": [1, 2.5, -3, True, None], "of-x": {"y.z_1": "two\nlines"}},
+        {"least": 1e-9, "most": 2**53 - 1, "below": -(2**53 - 1)},
+        nested(MOST_LEVELS),
+        WIDE,
+        KEYED,
+    ],
+    ids=str,
+)
+def test_small_objects_with_names_as_keys_are_taken(value: dict[str, Any]) -> None:
+    assert free_object_fault(value) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "part"),
+    [
+        (nested(MOST_LEVELS + 1), "levels"),
+        ({"a": [[[[]]]]}, "levels"),
+        ({"a": WIDE["a"] + "x"}, "bytes"),
+        ({"a": "\u00e4" * (MOST_BYTES // 2)}, "bytes"),
+        ({"a": [0] * MOST_BYTES}, "bytes"),
+        (KEYED | {"more": {"x": 1}}, "keys"),
+        ({"": 1}, "keys"),
+        ({"__proto__": {}}, "keys"),
+        ({"a": [{"constructor": 1}]}, "keys"),
+        ({"prototype": 1}, "keys"),
+        ({"a b": 1}, "keys"),
+        ({"a": {1: 2}}, "keys"),
+        ({"k" * 65: 1}, "keys"),
+        ({"a": 2**53}, "numbers"),
+        ({"a": 1e300}, "numbers"),
+        ({"a": 1e-300}, "numbers"),
+        ({"a": float("inf")}, "numbers"),
+        ({"a": float("nan")}, "numbers"),
+        ({"a": "\0"}, "U+0000"),
+        ({"a": ["left\u202eright"]}, "U+202E"),
+        ({"a": "\ud800"}, "U+D800"),
+        ({"a": date(2026, 11, 23)}, "only"),
+    ],
+    ids=str,
+)
+def test_what_is_too_large_or_means_something_else_is_refused(value: dict[str, Any], part: str) -> None:
+    fault = free_object_fault(value)
+    assert fault is not None
+    assert fault.startswith("must ")
+    assert part in fault

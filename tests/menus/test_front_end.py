@@ -1,0 +1,196 @@
+"""What a front end needs of menus: it makes its routes and buttons of one answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from tests.support.inside import Inside
+from tests.support.members import Member, member, query
+
+pytestmark = pytest.mark.anyio
+
+SHOWN: dict[str, Any] = {
+    "hidden": True,
+    "keepAlive": True,
+    "redirect": "/system/user",
+    "link": "https://example.org/help?x=1#top",
+    "badge": "new",
+    "meta": {"layout": "wide", "tabs": [1, 2.5, None], "of": {"deep": True}},
+}
+BAD_PATHS = [
+    "javascript:alert(1)",
+    "data:text/html,x",
+    "//example.org",
+    "/\\example.org",
+    "\\\\example.org",
+    "/a\tb",
+    "/a\x00b",
+    " /a",
+    "/a\u202eb",
+    "relative",
+    "",
+]
+BAD_LINKS = [
+    *BAD_PATHS,
+    "JavaScript:alert(1)",
+    "ftp://example.org",
+    "https:///example.org",
+    "https://",
+    "https://bank.example@example.org/",
+    "https://example.org\\@other.example",
+]
+
+
+async def created(service: Inside, title: str, parent: int | None = None, **more: Any) -> Any:
+    body = {"menuType": "Menu", "title": title, "parentId": parent} | more
+    return await service.data("POST", "/api/menu", body)
+
+
+@dataclass
+class Router:
+    """The routes, entries and buttons of a front end, made of the answer of ``GET /api/menu/mine`` alone."""
+
+    routes: dict[str, str] = field(default_factory=dict)
+    redirects: dict[str, str] = field(default_factory=dict)
+    entries: list[str] = field(default_factory=list)
+    links: dict[str, str] = field(default_factory=dict)
+    kept: set[str] = field(default_factory=set)
+    buttons: dict[str | None, list[str]] = field(default_factory=dict)
+    badges: dict[str, str] = field(default_factory=dict)
+    layouts: dict[str, str] = field(default_factory=dict)
+
+    def take(self, menus: list[dict[str, Any]], *, hidden: bool = False) -> None:
+        for menu in menus:
+            path, title = menu["path"], menu["title"]
+            if menu["redirect"]:
+                self.redirects[path] = menu["redirect"]
+            elif menu["component"]:
+                self.routes[path] = menu["component"]
+            if menu["link"]:
+                self.links[title] = menu["link"]
+            if menu["keepAlive"]:
+                self.kept.add(path)
+            if menu["badge"]:
+                self.badges[title] = menu["badge"]
+            if menu["meta"]:
+                self.layouts[path] = menu["meta"]["layout"]
+            if not (hidden or menu["hidden"]):
+                self.entries.append(title)
+            self.buttons[title] = menu["buttons"]
+            self.take(menu["children"], hidden=hidden or menu["hidden"])
+
+
+def built(answer: dict[str, Any]) -> Router:
+    router = Router(buttons={None: answer["buttons"]})
+    router.take(answer["menus"])
+    return router
+
+
+async def test_a_router_with_its_buttons_is_built_from_one_answer(house: Inside) -> None:
+    shop = await created(house, "Shop", path="/shop", redirect="/shop/orders", badge="beta")
+    orders = await created(
+        house,
+        "Orders",
+        shop["id"],
+        path="/shop/orders",
+        component="shop/orders",
+        keepAlive=True,
+        meta={"layout": "wide"},
+    )
+    detail = await created(
+        house, "One order", shop["id"], path="/shop/orders/:id", component="shop/order", hidden=True
+    )
+    manual = await created(house, "Manual", shop["id"], link="https://example.org/manual")
+    button: dict[str, Any] = {"menuType": "Button", "sort": 1}
+    codes = {"order:list": orders["id"], "order:delete": orders["id"], "quick:search": None}
+    buttons = [await created(house, code, parent, authMark=code, **button) for code, parent in codes.items()]
+    await created(house, "quick:print", authMark="quick:print", **button)
+    clerk = await member(house, "clerk", "order:list", "quick:search")
+    for menu in (orders, detail, manual):
+        await query(house, "INSERT INTO sys.role_menu VALUES (%s, %s)", clerk.role_id, menu["id"])
+
+    answer = (await clerk.ask("GET", "/api/menu/mine")).json["data"]
+
+    router = built(answer)
+    assert router.routes == {"/shop/orders": "shop/orders", "/shop/orders/:id": "shop/order"}
+    assert router.redirects == {"/shop": "/shop/orders"}
+    assert router.entries == ["Shop", "Orders", "Manual"]
+    assert router.links == {"Manual": "https://example.org/manual"}
+    assert (router.kept, router.layouts) == ({"/shop/orders"}, {"/shop/orders": "wide"})
+    assert router.badges == {"Shop": "beta"}
+    assert router.buttons == {
+        None: ["quick:search"],
+        "Shop": [],
+        "Orders": ["order:list"],
+        "One order": [],
+        "Manual": [],
+    }
+    assert answer["permissions"] == ["order:list", "quick:search"]
+    assert await codes_of(clerk) == answer["permissions"]
+    assert {made["authMark"] for made in buttons} > set(answer["permissions"])
+
+
+async def codes_of(clerk: Member) -> list[str]:
+    """Return what the user holds by another answer."""
+    codes: list[str] = (await clerk.ask("GET", "/api/user/info")).json["data"]["permissions"]
+    return codes
+
+
+async def test_a_wildcard_tells_each_code_that_it_stands_for(house: Inside) -> None:
+    answer = await house.data("GET", "/api/menu/mine")
+    rows = await query(house, "SELECT auth_mark FROM sys.menu WHERE menu_type = 'Button' AND enabled")
+    assert answer["permissions"] == sorted(code for (code,) in rows)
+
+
+async def test_what_is_shown_of_a_page_is_stored_and_kept_by_a_put_without_it(house: Inside) -> None:
+    menu = await created(house, "Help", **SHOWN)
+    assert {name: menu[name] for name in SHOWN} == SHOWN
+    values = ("title", "parentId", "name", "path", "component", "icon", "authMark", "sort", "enabled")
+
+    put = await house.data("PUT", f"/api/menu/{menu['id']}", {name: menu[name] for name in values})
+    cleared = await house.data("PATCH", f"/api/menu/{menu['id']}", {"meta": None, "badge": None})
+
+    assert {name: put[name] for name in SHOWN} == SHOWN
+    assert (cleared["meta"], cleared["badge"], cleared["link"]) == (None, None, SHOWN["link"])
+    (row,) = await query(house, "SELECT meta IS NULL FROM sys.menu WHERE id = %s", menu["id"])
+    assert row[0] is True
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("redirect", path) for path in [*BAD_PATHS, "https://example.org/", "/" + "a" * 256]),
+        *(("link", link) for link in [*BAD_LINKS, "/" + "a" * 1024]),
+        ("badge", "x" * 33),
+        ("badge", "two\nlines"),
+        ("hidden", None),
+        ("keepAlive", "yes"),
+        ("meta", []),
+        ("meta", "text"),
+        ("meta", {"__proto__": {"admin": True}}),
+        ("meta", {"a": {"b": {"c": {"d": {}}}}}),
+        ("meta", {"a": "x" * 4096}),
+    ],
+)
+async def test_what_could_lead_elsewhere_or_is_too_much_is_refused_by_its_field(
+    shared: Inside, name: str, value: Any
+) -> None:
+    body = {"menuType": "Menu", "title": "Page", "parentId": None, name: value}
+    answer = await shared.ask("POST", "/api/menu", body)
+    assert (answer.status, answer.json["code"]) == (422, "validation_failed")
+    assert {fault["field"] for fault in answer.json["errors"]} == {name}
+
+
+@pytest.mark.parametrize("name", sorted(SHOWN))
+async def test_a_button_is_no_page(shared: Inside, name: str) -> None:
+    body = {"menuType": "Button", "title": "B", "authMark": "shown:no", "parentId": None, name: SHOWN[name]}
+    answer = await shared.ask("POST", "/api/menu", body)
+    assert (answer.status, answer.json["errors"][0]["field"]) == (422, name)
+
+
+@pytest.mark.parametrize("link", ["/help", "/", "http://example.org", "https://[::1]:8443/a?b=@c#/d"])
+async def test_links_are_taken_as_they_are(house: Inside, link: str) -> None:
+    assert (await created(house, "Help", link=link))["link"] == link
