@@ -167,12 +167,13 @@ class ApiKeyCallers:
 
         ``key`` is None if a token has proved it. ``address`` is where a wrong key counts, None for nowhere.
         """
+        deadline = asyncio.get_running_loop().time() + self._database.timeout
         for _ in range(_ATTEMPTS):
             known = self._known.get(key_id)
             if known is None or time.monotonic() - known.read_at > MOST_AGE:
                 if address is not None and not (known and key and known.proves(key)):
                     await self._throttle.may_try_key(address)
-                known = await self._read(key_id, known)
+                known = await self._read(key_id, known, deadline)
             if known is None:
                 await self._refuse(address)
             answer = await self._store.check_rights(known.caller.login_id)
@@ -182,9 +183,11 @@ class ApiKeyCallers:
                 known.read_at = float("-inf")
         raise Unavailable("The account is being changed")
 
-    async def _read(self, key_id: int, known: _Known | None) -> _Known | None:
+    async def _read(self, key_id: int, known: _Known | None, deadline: float) -> _Known | None:
         """Read a key from the database; requests at the same moment share one reading.
 
+        Unavailable at ``deadline``, by the clock of the event loop: a silent database must not be waited for
+        in turn. The reading goes on, and says what the database lacks.
         ``_current`` compares epochs after it, so it does not matter that a shared one began before.
         """
         task = self._reading.get(key_id)
@@ -193,7 +196,11 @@ class ApiKeyCallers:
             task = asyncio.get_running_loop().create_task(self._in_turn(key_id, user_id))
             self._reading[key_id] = task
             task.add_done_callback(lambda done: self._has_read(key_id, done))
-        return await asyncio.shield(task)
+        try:
+            async with asyncio.timeout_at(deadline):
+                return await asyncio.shield(task)
+        except TimeoutError:
+            raise Unavailable("The API key can't be looked up in time") from None
 
     async def _in_turn(self, key_id: int, user_id: int | None) -> _Known | None:
         """Load a key when few others are being read; Unavailable if those take too long."""

@@ -18,6 +18,7 @@ class Database:
     """Has no keys; ``most`` is how many statements there were at the same time."""
 
     now = most = 0
+    timeout = 2.0
 
     async def read(self, *_: object) -> list[tuple[Any, ...]]:
         self.now += 1
@@ -41,13 +42,23 @@ async def test_invented_keys_that_come_at_once_are_looked_up_one_after_another()
 class Silent:
     """Never answers a statement; ``asked`` is set once it has one."""
 
-    def __init__(self) -> None:
+    def __init__(self, timeout: float = 2.0) -> None:
+        self.timeout = timeout
         self.asked = asyncio.Event()
 
     async def read(self, *_: object) -> list[tuple[Any, ...]]:
         self.asked.set()
         await asyncio.Event().wait()
         raise AssertionError
+
+
+async def test_a_key_that_waits_for_the_look_up_of_others_is_refused_in_the_time_of_one() -> None:
+    callers = ApiKeyCallers(cast(Any, Silent(0.05)), cast(Any, None), cast(Any, None))
+    keys = [str(ApiKey(number, new_secret())) for number in range(1, 4)]
+    asked = (callers.of_key(key, counted=False) for key in keys)
+    outcomes = await asyncio.gather(*asked, return_exceptions=True)
+    assert [str(outcome) for outcome in outcomes] == ["The API key can't be looked up in time"] * len(keys)
+    await callers.finish()
 
 
 async def test_a_reading_whose_request_has_gone_ends_with_the_worker() -> None:

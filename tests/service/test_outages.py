@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
+from pathlib import Path
 
 import httpx
 import pytest
 
+from service.authn.api_key_form import ApiKey, new_secret
 from service.embedded import EmbeddedStores
 from service.embedded.server import Server
 from tests.service.callers import PASSWORD, log_in
@@ -84,6 +86,36 @@ def test_without_the_database_whatever_needs_it_is_503_until_it_is_back(
         assert parts_that_are_down(client) == ["database", "jobs"]
         assert client.get("/health/live").status_code == 200
     assert recovers(client, token)
+
+
+def test_api_keys_that_were_deleted_or_invented_wait_no_longer_for_a_frozen_database_than_one_login(
+    mortal_stores: EmbeddedStores, tmp_path: Path
+) -> None:
+    variables = variables_for(mortal_stores.database_url, mortal_stores.redis_url)
+    variables["PORTCULLIS_DATABASE__TIMEOUT"] = "0.5"
+    with running(tmp_path, "--workers", "1", **variables) as service, service.client() as client:
+        token = log_in(client)
+        account = {"userName": "robot", "nickName": "Robot", "kind": "service"}
+        keys = f"/api/user/{client.post('/api/user', json=account, headers=token).json()['data']['id']}/keys"
+        made = client.post(keys, json={"name": "deleted"}, headers=token).json()["data"]
+        deleted = {"Authorization": f"Bearer {made['key']}"}
+        assert client.get("/api/user/info", headers=deleted).status_code == 200
+        assert client.delete(f"{keys}/{made['id']}", headers=token).status_code == 200
+        assert client.get("/api/user/info", headers=deleted).status_code == 401
+        invented = [
+            {"Authorization": f"Bearer {ApiKey(10**6 + number, new_secret())}"} for number in range(4)
+        ]
+        with frozen(mortal_stores.postgres), ThreadPoolExecutor(5) as threads:
+            asked = [
+                threads.submit(client.get, "/api/user/info", headers=headers)
+                for headers in (*invented, deleted)
+            ]
+            # One after another: twice the time that one of them may take.
+            for _ in range(2):
+                assert client.post("/api/auth/login", json=CREDENTIALS).status_code == 503
+            assert [answer.done() for answer in asked] == [True] * len(asked)
+            assert {answer.result().status_code for answer in asked} == {503}
+        assert eventually(lambda: client.get("/api/user/info", headers=deleted).status_code == 401)
 
 
 @pytest.mark.parametrize("gone", [stopped, frozen])

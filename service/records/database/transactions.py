@@ -95,7 +95,8 @@ class Database:
         transaction is a span of its own in the traces of requests. ``before_commit`` is the last step of each
         transaction that is to be committed.
         """
-        self._timeout = timeout
+        self.timeout: Final = timeout
+        """Seconds after which a silent server is given up."""
         self._before_commit = before_commit
         self._causes = CauseLog()
         self.emptied = False
@@ -212,7 +213,7 @@ class Database:
         self._check_content()
         begun = perf_counter()
         try:
-            async with asyncio.timeout(self._timeout):
+            async with asyncio.timeout(self.timeout):
                 with (
                     traced_statement(statement),
                     out_of_reach(self._causes.tell, writes=False, migrated=True),
@@ -221,7 +222,7 @@ class Database:
         except OSError as error:  # TimeoutError is one
             if is_late := isinstance(error, TimeoutError):
                 await self._doubt()
-            self._causes.tell(f"no answer within {round(self._timeout)} s" if is_late else words_of(error))
+            self._causes.tell(f"no answer within {round(self.timeout)} s" if is_late else words_of(error))
             raise Unavailable(OUT_OF_REACH) from error
         self._reads.observe(perf_counter() - begun)
         return rows
@@ -253,10 +254,10 @@ class Database:
     async def _limited(
         self, options: _Options, within: float | None, span: Span | None
     ) -> AsyncIterator[AsyncConnection]:
-        bound = within or self._timeout
+        bound = within or self.timeout
         begun, begun_exactly = asyncio.get_running_loop().time(), perf_counter()
         # A server that does not answer at first is down, however long the work may take.
-        deadline = asyncio.timeout_at(begun + min(bound, self._timeout))
+        deadline = asyncio.timeout_at(begun + min(bound, self.timeout))
         writes = options is not _SNAPSHOT
         connected = False
         try:
