@@ -22,6 +22,7 @@ from service.endpoints import (
     access_metadata,
     access_search,
     account_state,
+    activity,
     api_keys,
     bindings,
     files,
@@ -241,6 +242,7 @@ def _add_system(routes: Routes, container: Container) -> None:
     routes.add("/api/jobs/{name}/paused", jobs.PausedJob(*asked))
     latest = LatestFindings(container.settings, partial(_known, routes), container.policy.live)
     routes.add("/api/system/findings", findings.SystemFindingList(latest))
+    routes.add("/api/system/activity", activity.SystemActivity(container.stores.sessions.log))
 
 
 def _add_own_account(routes: Routes, container: Container) -> None:

@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 import structlog
 
+from service.audit.activity import activity_of
 from service.audit.chain.writer import Writing
 from service.audit.collector import Counts
 from service.errors import Unavailable
@@ -133,7 +134,8 @@ class Writer:
             refused = await self._writing.write(log, [line for _, line in lines])
             for number, (place, _) in enumerate(lines):
                 (aside if number in refused else written)[place] += 1
-        return [Done(*outcome) for outcome in zip(batches, written, aside, strict=True)]
+        activity = [activity_of(content.operations, content.logins) for content in contents]
+        return [Done(*outcome) for outcome in zip(batches, written, aside, activity, strict=True)]
 
     def count(self, done: Iterable[Done]) -> None:
         """Add the outcome of batches to this worker's counts."""

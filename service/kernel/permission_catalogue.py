@@ -267,6 +267,12 @@ CATALOGUE: Final = (
         "stethoscope",
         ("read", "Read what is wrong with the installation", "GET /api/system/findings"),
     ),
+    _page(
+        "activity",
+        "Activity",
+        "activity",
+        ("list", "Read sign-ins and refusals by hour", "GET /api/system/activity"),
+    ),
 )
 """All pages, in the order of the menu."""
 

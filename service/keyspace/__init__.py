@@ -26,6 +26,7 @@ key                                     content
 ``auth:log:stream``                     batches of log entries on their way into the database
 ``auth:log:heads``                      a hash: how far each chain of the logs is known to have come
 ``auth:log:counts``                     a hash: entries accepted, written, dropped, set aside, under way
+``auth:log:activity:{hour}``            a hash: logins and decisions of that hour, for seven days
 ``auth:log:sent:{worker}``              number of the last batch that a worker put into the stream
 ``auth:probe``                          written by readiness checks
 ``policy:revision``                     text ``{revision}:{announcement}``, the newest that was announced
@@ -45,7 +46,16 @@ from service.keyspace.checks import Answer
 from service.keyspace.clock_watch import ClockWatch
 from service.keyspace.counters import Counters
 from service.keyspace.keys import BANNED
-from service.keyspace.log_stream import Batch, Done, KeptHead, LogCounts, LogQueue, LogStream
+from service.keyspace.log_stream import (
+    ACTIVITY_HOURS,
+    Batch,
+    Done,
+    HourCounts,
+    KeptHead,
+    LogCounts,
+    LogQueue,
+    LogStream,
+)
 from service.keyspace.revision_key import Announcement, RevisionCheckpoint, RevisionKey, revision_in
 from service.keyspace.store import SessionStore, session_keys
 from service.keyspace.synchronized import MOST_BEHIND, SynchronizedClock
@@ -62,6 +72,7 @@ from service.keyspace.values import (
 )
 
 __all__ = [
+    "ACTIVITY_HOURS",
     "BANNED",
     "MOST_BEHIND",
     "Announcement",
@@ -73,6 +84,7 @@ __all__ = [
     "Counters",
     "DeviceSession",
     "Done",
+    "HourCounts",
     "KeptHead",
     "Lease",
     "LogCounts",

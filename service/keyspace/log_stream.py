@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
+from typing import Final
 
 from service.keyspace.scripts import Scripts
+
+ACTIVITY_HOURS: Final = 168
+"""Hours of which counts are kept: seven days; ``scripts/log_common.lua`` has the same number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,13 +20,28 @@ class Batch:
     content: bytes
 
 
+@dataclass(slots=True)
+class HourCounts:
+    """What happened in an ``hour``, in hours since the epoch (UTC), as the entries of the logs tell.
+
+    ``allowed`` counts logged operations that the policy let pass, ``refused`` all requests it refused.
+    """
+
+    hour: int = 0
+    logins: int = 0
+    login_failures: int = 0
+    allowed: int = 0
+    refused: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A finished batch, and how many of its entries were written and set aside."""
+    """A finished batch, how many of its entries were written and set aside, and what they tell by hour."""
 
     batch: Batch
     written: int
     set_aside: int
+    activity: tuple[HourCounts, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +118,23 @@ class LogStream:
             words += [head.place, head.before, head.before_hash, head.number, head.hash]
         for finished in batches:
             words += [finished.batch.id, len(finished.batch.content), finished.written, finished.set_aside]
+            words.append(len(finished.activity))
+            for hour in finished.activity:
+                words += astuple(hour)
         return int(await self._scripts.run("log_done", *words))
 
     async def heads(self) -> dict[str, str]:
         """Return number and hash of each kept head, by place; `` lost`` ends the place of a broken chain."""
         texts = [text.decode() for text in await self._scripts.run("log_heads")]
         return dict(zip(texts[::2], texts[1::2], strict=True))
+
+    async def activity(self, first: int, last: int) -> list[HourCounts]:
+        """Return the counts of the hours ``first`` to ``last``, in order; zeros where nothing is kept.
+
+        Hours that began more than ``ACTIVITY_HOURS`` ago are forgotten.
+        """
+        rows = await self._scripts.run("log_activity", first, last)
+        return [HourCounts(first + place, *row) for place, row in enumerate(rows)]
 
     async def counts(self) -> LogCounts:
         """Return the counts of all entries."""

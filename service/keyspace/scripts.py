@@ -32,6 +32,7 @@ Name = Literal[
     "log_add",
     "log_take",
     "log_done",
+    "log_activity",
     "log_heads",
     "log_counts",
     "log_queue",

@@ -28,6 +28,7 @@ ACTIONS = {
     "file": "upload list download delete share",
     "job": "list run update",
     "doctor": "read",
+    "activity": "list",
 }
 CODES = {f"system:{page}:{action}" for page, actions in ACTIONS.items() for action in actions.split()}
 # What each seeded route asks of its caller by its own declaration; the empty set is "a login".

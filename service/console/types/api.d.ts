@@ -25,6 +25,22 @@ export interface AccessTotals {
   callers: number;
 }
 
+/** What happened from `from` to `to`, by hour, the oldest first; the last hour has not ended. */
+export interface Activity {
+  from: string;
+  to: string;
+  hours: ActivityHour[];
+}
+
+/** What happened in the hour that begins at `hour`. `logins` and `loginFailures` are those of the login log. `allowed` counts logged operations that the policy let pass, and `refused` every request that it refused. */
+export interface ActivityHour {
+  hour: string;
+  logins: number;
+  loginFailures: number;
+  allowed: number;
+  refused: number;
+}
+
 /** The object that a layer decides about, all its lines, and the codes any one of which would do. */
 export interface AskedLayer {
   object: string;
@@ -1886,6 +1902,12 @@ export interface Operations {
     query: {};
     body: undefined;
     answer: SystemFindings;
+  };
+  "GET /api/system/activity": {
+    path: {};
+    query: { hours?: number };
+    body: undefined;
+    answer: Activity;
   };
   "GET /api/user/info": {
     path: {};

@@ -2,6 +2,8 @@
 
 local LOG_STREAM, LOG_GROUP, LOG_COUNTS = 'auth:log:stream', 'writers', 'auth:log:counts'
 local LOG_HEADS = 'auth:log:heads'
+local ACTIVITY, ACTIVITY_HOURS = 'auth:log:activity:', 168
+local ACTIVITY_COUNTS = { 'logins', 'login_failures', 'allowed', 'refused' }
 
 local function log_count(name)
   return tonumber(redis.call('HGET', LOG_COUNTS, name) or '0')

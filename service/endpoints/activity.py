@@ -1,0 +1,79 @@
+"""Sign-ins and refusals by hour: ``/api/system/activity``."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Annotated
+
+from msgspec import Meta, field
+
+from service.audit.activity import hour_of
+from service.errors import Unavailable
+from service.kernel.clock import from_seconds, now
+from service.keyspace import ACTIVITY_HOURS, LogStream
+from service.web.messages.context import RequestContext
+from service.web.messages.operation_metadata import named, needs, refuses
+from service.web.messages.schema import Moment, Schema, moment
+
+_SECONDS = timedelta(hours=1).total_seconds()
+
+
+class ActivityHour(Schema):
+    """What happened in the hour that begins at `hour`.
+
+    `logins` and `loginFailures` are those of the login log. `allowed` counts logged operations that the
+    policy let pass, and `refused` every request that it refused.
+    """
+
+    hour: Moment
+    logins: int
+    login_failures: int
+    allowed: int
+    refused: int
+
+
+class Activity(Schema):
+    """What happened from `from` to `to`, by hour, the oldest first; the last hour has not ended."""
+
+    from_: Moment = field(name="from")
+    to: Moment
+    hours: list[ActivityHour]
+
+
+class ActivityQuery(Schema):
+    """How far back to look."""
+
+    hours: Annotated[
+        int, Meta(ge=1, le=ACTIVITY_HOURS, description="Number of hours, with the one that has begun.")
+    ] = 24
+
+
+class SystemActivity:
+    """``/api/system/activity``."""
+
+    def __init__(self, log: LogStream) -> None:
+        self._log = log
+
+    @needs("system:activity:list")
+    @refuses(Unavailable)
+    @named("listActivity")
+    async def on_get(self, context: RequestContext, query: ActivityQuery) -> Activity:
+        """Count sign-ins, logged operations and refusals of all nodes by hour, for up to seven days.
+
+        An entry is counted once it is in its log, a moment after the answer. Hours begin in UTC.
+        """
+        to = now()
+        last = hour_of(to)
+        hours = await self._log.activity(last - query.hours + 1, last)
+        return Activity(
+            from_=_begin(hours[0].hour),
+            to=moment(to),
+            hours=[
+                ActivityHour(_begin(each.hour), each.logins, each.login_failures, each.allowed, each.refused)
+                for each in hours
+            ],
+        )
+
+
+def _begin(hour: int) -> Moment:
+    return moment(from_seconds(hour * _SECONDS))
