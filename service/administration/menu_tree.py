@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from typing import Any, Final
+from dataclasses import asdict, dataclass, field
+from typing import Final
 
 from service.records.menus import Menu
 
@@ -42,29 +42,12 @@ def _height(parents: Mapping[int, int | None], menu_id: int | None) -> int:
     return height
 
 
-@dataclass(slots=True)
-class SeenMenu:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenMenu(Menu):
     """A Menu visible to a user; ``buttons`` are the held codes of the Buttons directly below."""
 
-    id: int
-    parent_id: int | None
-    title: str
-    name: str | None
-    path: str | None
-    component: str | None
-    icon: str | None
-    sort: int
-    hidden: bool
-    keep_alive: bool
-    redirect: str | None
-    link: str | None
-    badge: str | None
-    meta: dict[str, Any] | None
     buttons: list[str] = field(default_factory=list)
     children: list[SeenMenu] = field(default_factory=list)
-
-
-_SHOWN: Final = [field.name for field in fields(SeenMenu) if field.name not in ("buttons", "children")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +73,7 @@ def seen(menus: Sequence[Menu], given: Iterable[int], holds: Callable[[str], boo
     known = {menu.id: menu for menu in menus}
     menu_ids = _with_ancestors(known, given)
     shown = {
-        menu.id: SeenMenu(**{name: getattr(menu, name) for name in _SHOWN})
+        menu.id: SeenMenu(**asdict(menu))
         for menu in menus
         if menu.id in menu_ids and menu.menu_type == "Menu" and menu.enabled
     }

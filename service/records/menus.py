@@ -69,29 +69,11 @@ class MenuValues:
     ] = None
     sort: Annotated[int, Field(SORT), Meta(description="Smaller values come first.")] = 0
     enabled: Annotated[bool, Field(ITS_TYPE)] = True
-    hidden: Annotated[
-        bool,
-        Field(ITS_TYPE, late=True),
-        Meta(description="Not shown in navigation; its path still leads to it."),
-    ] = False
-    keep_alive: Annotated[
-        bool, Field(ITS_TYPE, late=True), Meta(description="The page keeps its state while another is shown.")
-    ] = False
-    redirect: Annotated[
-        str | None,
-        Field(OWN_PATH, late=True),
-        Meta(examples=["/system/user"], description="The path that is shown in place of its own."),
-    ] = None
-    link: Annotated[
-        str | None,
-        Field(LINK, late=True),
-        Meta(examples=["https://example.org/help"], description="Where the entry leads, in place of a page."),
-    ] = None
-    badge: Annotated[
-        str | None,
-        Field(BADGE, late=True),
-        Meta(examples=["new"], description="A short text beside the title."),
-    ] = None
+    hidden: Annotated[bool, Field(ITS_TYPE, late=True), Meta(description="Not shown in navigation.")] = False
+    keep_alive: Annotated[bool, Field(ITS_TYPE, late=True), Meta(description="Keeps its state.")] = False
+    redirect: Annotated[str | None, Field(OWN_PATH, late=True), Meta(examples=["/system/user"])] = None
+    link: Annotated[str | None, Field(LINK, late=True), Meta(examples=["https://example.org"])] = None
+    badge: Annotated[str | None, Field(BADGE, late=True), Meta(examples=["new"])] = None
     meta: Annotated[
         dict[str, Any] | None,
         Field(free_object_fault, late=True),
@@ -99,7 +81,7 @@ class MenuValues:
             extra_json_schema={"propertyNames": {"pattern": KEY}},
             examples=[{"layout": "wide"}],
             description=f"A free object for the front end: at most {MOST_BYTES} bytes as JSON, {MOST_LEVELS} "
-            f"levels and {MOST_KEYS} keys. `PATCH` replaces it as a whole.",
+            f"levels, and {MOST_KEYS} keys in each object. `PATCH` replaces it as a whole.",
         ),
     ] = None
 

@@ -1318,6 +1318,7 @@ export interface User {
   service: string | null;
   roles: RoleOfUser[];
   ban: BanOfUser | null;
+  lastLoginTime: string | null;
   version: number;
   createTime: string;
   updateTime: string;
@@ -1386,7 +1387,7 @@ export interface UserReplacement {
   roleIds: number[];
 }
 
-export type UserSort = "id" | "-id" | "userName" | "-userName" | "nickName" | "-nickName" | "email" | "-email" | "status" | "-status" | "createTime" | "-createTime" | "updateTime" | "-updateTime";
+export type UserSort = "id" | "-id" | "userName" | "-userName" | "nickName" | "-nickName" | "email" | "-email" | "status" | "-status" | "createTime" | "-createTime" | "updateTime" | "-updateTime" | "lastLoginTime" | "-lastLoginTime";
 
 export type UserStatus = "disabled" | "enabled";
 
@@ -1941,7 +1942,7 @@ export interface Operations {
   };
   "GET /api/user/list": {
     path: {};
-    query: { page?: number; size?: number; userName?: string; nickName?: string; email?: string; phone?: string; status?: UserStatus[]; kind?: UserKind[]; banned?: boolean; roleCode?: string; roleId?: number; createTimeFrom?: string; createTimeTo?: string; sort?: UserSort };
+    query: { page?: number; size?: number; keyword?: string; userName?: string; nickName?: string; email?: string; phone?: string; status?: UserStatus[]; kind?: UserKind[]; banned?: boolean; roleCode?: string; roleId?: number; createTimeFrom?: string; createTimeTo?: string; sort?: UserSort };
     body: undefined;
     answer: UserPage;
   };
