@@ -49,6 +49,9 @@ class User(Schema):
     ]
     roles: list[RoleOfUser]
     ban: BanOfUser | None
+    last_login_time: Annotated[
+        Moment | None, Meta(description="The last login with success; null for none. No edit of the user.")
+    ]
     version: Annotated[int, Meta(ge=1, examples=[3])]
     create_time: Moment
     update_time: Moment
@@ -94,7 +97,7 @@ class UserPatch(MergePatch):
 
 @filters_of(user_list.UserFilter)
 class UserQuery(PageQuery):
-    """Filters and order of users; names, email and phone match by parts, in any case."""
+    """Filters and order of users; keyword, names, email and phone match by parts, in any case."""
 
     sort: Annotated[str, sort_keys("UserSort", user_list.SORTS)] = "id"
 
@@ -134,7 +137,7 @@ class OneUser(RecordEndpoint[Accounts]):
     on_get = USER.reads(
         """Read a user.
 
-        Never 304: a ban, and an edit of a role, leave the `ETag` of the user as it is.
+        Never 304: a ban, a login, and an edit of a role leave the `ETag` of the user as it is.
         """,
         "system:user:detail",
         shows_more=True,

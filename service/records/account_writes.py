@@ -20,7 +20,7 @@ from service.errors import Conflict
 from service.kernel.names import name_key
 from service.kernel.target import NewAccount, Target
 from service.records.database.row_mapper import RowWriter
-from service.records.schema import role, user, user_role
+from service.records.schema import role, user, user_login, user_role
 from service.records.user_list import UserValues
 
 TAKEN = "The user name is taken"
@@ -100,6 +100,7 @@ async def update(connection: AsyncConnection, target: Target, values: Mapping[st
 async def delete(connection: AsyncConnection, target: Target) -> None:
     """Delete a user; the user's files stay without an owner, and log entries stay."""
     await connection.execute(delete_from(user).where(user.c.id == target.user_id))
+    await connection.execute(delete_from(user_login).where(user_login.c.user_id == target.user_id))
 
 
 async def unknown_roles(connection: AsyncConnection, role_ids: Iterable[int]) -> set[int]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from service.kernel.clock import rfc3339
 from tests.log_capture.conftest import PASSWORD, Logged, Person, Row
 from tests.web.driver import Answer
 
@@ -50,6 +51,36 @@ async def test_a_login_is_entered_with_device_browser_system_and_address(logged:
     assert facts(row) == ("login", "success", None, person.id, person.name, "web")
     assert (row["browser"], row["os"], row["user_agent"]) == ("Firefox 115", "Linux", AGENT[1])
     assert row["login_ip"] == ip_address("192.0.2.7")
+
+
+KINDS = ("web", "ios")
+
+
+async def last_login(logged: Logged, person: Person) -> Any:
+    answer = await logged.ask("GET", f"/api/user/{person.id}")
+    return answer.json["data"]["lastLoginTime"]
+
+
+async def test_the_last_login_of_a_user_is_that_of_the_newest_entry_with_success(logged: Logged) -> None:
+    person = await logged.person()
+    assert await last_login(logged, person) is None
+    await only(logged, await log_in(logged, credentials(person, password="wrong")))
+    assert await last_login(logged, person) is None
+
+    rows = [await only(logged, await log_in(logged, credentials(person, device=kind))) for kind in KINDS]
+    await only(logged, await log_in(logged, credentials(person, password="wrong")))
+
+    assert await last_login(logged, person) == rfc3339(rows[1]["create_time"])
+    assert rows[0]["create_time"] < rows[1]["create_time"]
+
+
+async def test_a_login_changes_neither_the_version_of_a_user_nor_who_edited_last(logged: Logged) -> None:
+    person = await logged.person()
+    before = (await logged.ask("GET", f"/api/user/{person.id}")).json["data"]
+    await only(logged, await log_in(logged, credentials(person)))
+    after = (await logged.ask("GET", f"/api/user/{person.id}")).json["data"]
+    assert after.pop("lastLoginTime") != before.pop("lastLoginTime")
+    assert after == before
 
 
 async def test_a_wrong_password_is_entered_with_the_name_as_its_user_has_it(logged: Logged) -> None:

@@ -111,6 +111,31 @@ def test_patches_are_guarded_by_what_guards_the_puts_of_the_same_records(empty_d
         ]
 
 
+LOGINS = """
+INSERT INTO sys."user" (user_name, user_name_key, nick_name, password_hash)
+    SELECT name, name, name, 'x' FROM unnest(ARRAY['ada', 'bob', 'eve']) name;
+INSERT INTO sys.login_log (create_time, event_id, event, outcome, user_id)
+    SELECT now() - age, gen_random_uuid(), event, outcome, coalesce(u.id, 4711)
+    FROM (VALUES ('ada', interval '2 days', 'login', 'success'), ('ada', '9 days', 'login', 'success'),
+        ('ada', '1 day', 'login', 'failure'), ('ada', '1 day', 'refresh', 'success'),
+        ('bob', '40 days', 'login', 'success'), ('gone', '1 day', 'login', 'success'))
+        AS entry (name, age, event, outcome)
+    LEFT JOIN sys."user" u ON u.user_name = entry.name;
+"""
+
+
+def test_the_last_logins_of_the_month_before_are_brought_from_the_log(empty_database_url: str) -> None:
+    migrate(empty_database_url)
+    with engine(empty_database_url).begin() as connection:
+        connection.exec_driver_sql(LOGINS)
+        connection.exec_driver_sql(import_module(f"{versions.__name__}.v0034_last_logins").LOGINS)
+        rows = connection.exec_driver_sql(
+            "SELECT user_name, last_login_time = now() - interval '2 days' FROM sys.user_login"
+            ' LEFT JOIN sys."user" ON id = user_id'
+        )
+        assert [tuple(row) for row in rows] == [("ada", True)]
+
+
 def test_the_names_of_the_files_tell_the_revisions_and_the_newest_one() -> None:
     steps = ScriptDirectory(_SCRIPTS)
     assert known_schemas() == tuple(reversed([step.revision for step in steps.walk_revisions()]))

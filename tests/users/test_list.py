@@ -46,6 +46,11 @@ async def _aviary(stores: EmbeddedStores, published_template: str) -> AsyncItera
                 "INSERT INTO sys.user_role SELECT u.id, r.id FROM sys.user u, sys.role r"
                 " WHERE user_name LIKE 'bird%5' AND role_code IN ('auditor', 'user')",
             )
+            execute(
+                running,
+                "INSERT INTO sys.user_login SELECT id, timestamptz '2026-03-01Z' - id * interval '1 hour'"
+                " FROM sys.user WHERE user_name LIKE 'bird%7'",
+            )
             yield running
 
 
@@ -80,6 +85,13 @@ def birds(*numbers: int) -> list[str]:
         ({"email": "bird2@example"}, birds(2)),
         ({"email": "2@EXAMPLE", "userName": "4"}, birds(42)),
         ({"phone": "30 6"}, birds(6, 60)),
+        ({"keyword": "BIRD59"}, birds(59)),
+        ({"keyword": "odd"}, [ODD]),
+        ({"keyword": "bird2@EXAMPLE"}, birds(2)),
+        ({"keyword": "49 30 7"}, birds(7)),
+        ({"keyword": "crow", "userName": "bird3"}, birds(3, 30, 33, 36, 39)),
+        ({"keyword": "%"}, [ODD]),
+        ({"keyword": "nowhere"}, []),
         ({"status": "disabled"}, birds(10, 20, 30, 40, 50, 60)),
         ({"email": "bird2@example", "status": "disabled,enabled", "kind": "person,service"}, birds(2)),
         ({"roleCode": "auditor"}, birds(5, 15, 25, 35, 45, 55)),
@@ -125,9 +137,20 @@ async def test_the_pages_of_each_sort_hold_every_user_once_and_in_order(aviary: 
     assert {page["total"] for page in pages} == {whole["total"]}
     field = sort.removeprefix("-")
     values = [user[field] for user in whole["items"] if user[field] is not None]
-    if field != "id":
+    if field not in ("id", "lastLoginTime"):
         values = [value.lower() for value in values]
     assert values == sorted(values, reverse=sort.startswith("-"))
+
+
+async def test_the_latest_login_is_first_and_who_has_never_logged_in_is_the_farthest_from_it(
+    aviary: Inside,
+) -> None:
+    latest = await listed(aviary, sort="-lastLoginTime", keyword="bird")
+    users = [user["userName"] for user in latest["items"]]
+    assert users[:6] == birds(7, 17, 27, 37, 47, 57)
+    assert {user["lastLoginTime"] for user in latest["items"][6:]} == {None}
+    oldest = await listed(aviary, sort="lastLoginTime", keyword="bird")
+    assert [user["userName"] for user in oldest["items"]] == users[::-1]
 
 
 async def test_a_page_beyond_the_last_is_empty_and_still_counts(aviary: Inside) -> None:
@@ -156,6 +179,7 @@ async def test_a_page_beyond_the_last_is_empty_and_still_counts(aviary: Inside) 
         "size=201",
         "page=0",
         f"userName={'x' * 65}",
+        f"keyword={'x' * 65}",
     ],
 )
 async def test_a_list_that_can_not_be_is_refused(aviary: Inside, query: str) -> None:

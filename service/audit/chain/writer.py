@@ -19,7 +19,7 @@ from service.kernel.restore_epoch import FIRST
 from service.keyspace import KeptHead
 from service.records import restore_epochs
 from service.records.database.transactions import Connection, Database
-from service.records.logs import inserts, intents
+from service.records.logs import inserts, intents, last_logins
 from service.records.logs.inserts import AlreadyWritten, Log, Refused
 from service.records.logs.login_events import LoginEvent
 from service.records.logs.operation_events import OperationEvent
@@ -88,7 +88,7 @@ class Writing:
             async with self._database.transaction() as connection:
                 restore_epoch = await restore_epochs.current(connection)
                 grown = await append(connection, self._chain, log, new)
-                await _settle(connection, log, new)
+                await _settle(connection, log, new, written=True)
             self._note(restore_epoch, grown)
         except AlreadyWritten:
             await self._insert_missing(log, new)
@@ -105,7 +105,7 @@ class Writing:
                     grown = await append(connection, self._chain, log, list(missing.values()))
                 except AlreadyWritten:  # its id is in the log with another time
                     raise Refused("its id was written before with another time") from None
-            await _settle(connection, log, new)
+            await _settle(connection, log, new, written=True)
         self._note(restore_epoch, grown)
 
     def _note(self, restore_epoch: str | None, grown: Iterable[Grown]) -> None:
@@ -137,7 +137,9 @@ class Writing:
         _log.error("an entry was set aside", log=log, digest=digest.hex())
 
 
-async def _settle(connection: Connection, log: Log, rows: Collection[Row]) -> None:
-    """Delete the intents of entries that the transaction writes or sets aside."""
+async def _settle(connection: Connection, log: Log, rows: Collection[Row], *, written: bool = False) -> None:
+    """Delete the intents of entries that are written or set aside; note the logins that are written."""
     if rows and log == "operation_log":
         await intents.settle(connection, [row.event_id for row in rows])
+    elif written and log == "login_log":
+        await last_logins.note(connection, [_EVENTS[log].decode(row.line) for row in rows])

@@ -2,6 +2,7 @@
 /** What the views of users share. */
 import { badge, badges } from "../core/dom.js";
 import { USERS as T } from "../strings/users.js";
+import { time } from "./time.js";
 
 const MOST_OPTIONS = 200;
 
@@ -14,6 +15,11 @@ export function stateOf({ status, ban, kind }) {
     ban && badge(T.bannedBadge, "bad"),
     kind === "service" && badge(T.kinds.service, "info"),
   );
+}
+
+/** Return when a user has signed in last, or that this has never been. @param {User} user */
+export function lastLogin({ lastLoginTime }) {
+  return lastLoginTime ? time(lastLoginTime) : T.never;
 }
 
 /**

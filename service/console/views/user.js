@@ -7,7 +7,7 @@ import { attempt, remove, setEnabled } from "../parts/preview.js";
 import { entries, related, what } from "../parts/related.js";
 import { table } from "../parts/rows.js";
 import { edited, time } from "../parts/time.js";
-import { stateOf } from "../parts/users.js";
+import { lastLogin, stateOf } from "../parts/users.js";
 import { ACTION, RELATED } from "../strings/common.js";
 import { USERS as T } from "../strings/users.js";
 
@@ -84,6 +84,7 @@ function facts(page, user) {
     [T.avatar, user.avatar],
     [T.kind, T.kinds[user.kind]],
     [T.service, user.service],
+    [T.lastLogin, user.kind === "person" && lastLogin(user)],
     [
       T.roles,
       user.roles.length

@@ -4,7 +4,7 @@ import { badge, badges, linkButton } from "../core/dom.js";
 import { exporting } from "../parts/transfer.js";
 import { listing } from "../parts/table.js";
 import { time } from "../parts/time.js";
-import { roleOptions, stateOf } from "../parts/users.js";
+import { lastLogin, roleOptions, stateOf } from "../parts/users.js";
 import { TABLE } from "../strings/table.js";
 import { TRANSFER } from "../strings/transfer.js";
 import { USERS as T } from "../strings/users.js";
@@ -22,8 +22,9 @@ export async function show(page) {
     listing(page, {
       caption: T.caption,
       filters: [
-        { name: "userName", label: T.userName, type: "text" },
-        { name: "nickName", label: T.nickName, type: "text" },
+        { name: "keyword", label: T.keyword, type: "text" },
+        { name: "userName", label: T.userName, type: "text", more: true },
+        { name: "nickName", label: T.nickName, type: "text", more: true },
         { name: "email", label: T.email, type: "text", more: true },
         { name: "phone", label: T.phone, type: "text", more: true },
         { name: "status", label: T.status, type: "select", options: options(T.statuses) },
@@ -50,6 +51,7 @@ export async function show(page) {
           cell: (user) => badges(user.roles.map((/** @type {any} */ role) => badge(role.roleName))),
         },
         { title: T.status, sort: "status", cell: stateOf },
+        { title: T.lastLogin, sort: "lastLoginTime", cell: lastLogin },
         { title: T.created, sort: "createTime", cell: (user) => time(user.createTime) },
       ],
       row: (user) => (page.may("GET /api/user/{id}") ? `/users/${user.id}` : null),

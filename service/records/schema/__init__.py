@@ -26,6 +26,7 @@ from service.records.schema.rights import (
     token_life,
     user,
     user_ban,
+    user_login,
     user_role,
 )
 from service.records.schema.row_history import (
@@ -80,5 +81,6 @@ __all__ = [
     "token_life",
     "user",
     "user_ban",
+    "user_login",
     "user_role",
 ]

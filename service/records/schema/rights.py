@@ -123,6 +123,14 @@ user_ban = Table(
     moment("create_time"),
 )
 
+user_login = Table(
+    "user_login",
+    metadata,
+    # No foreign key: it would make a login wait for an edit of the user. Ids are never reused.
+    Column("user_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("last_login_time", DateTime(timezone=True), nullable=False),
+)
+
 api_key = Table(
     "api_key",
     metadata,
