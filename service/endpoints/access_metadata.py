@@ -8,7 +8,7 @@ from service.web.messages.operation_metadata import named, refuses
 from service.web.messages.schema import ProtocolSchema
 
 
-class Configuration(ProtocolSchema):
+class DecisionPointMetadata(ProtocolSchema):
     """The metadata of the decision point."""
 
     policy_decision_point: str
@@ -28,7 +28,7 @@ class AccessConfiguration:
 
     @refuses(NotFound)
     @named("getAuthzenConfiguration")
-    async def on_get(self, _context: RequestContext) -> Configuration:
+    async def on_get(self, _context: RequestContext) -> DecisionPointMetadata:
         """Read where the decision point of OpenID AuthZEN 1.0 answers.
 
         404 unless the setting `server.public_url` says how clients reach it: the `Host` of a request is
@@ -37,7 +37,7 @@ class AccessConfiguration:
         base = self._base
         if not base:
             raise NotFound("The setting server.public_url does not say how clients reach this service")
-        return Configuration(
+        return DecisionPointMetadata(
             policy_decision_point=base,
             access_evaluation_endpoint=f"{base}/access/v1/evaluation",
             access_evaluations_endpoint=f"{base}/access/v1/evaluations",

@@ -43,7 +43,7 @@ from service.web.messages.schema import Id, Moment, Page, PageQuery, Schema, pag
 FIELD: Final = "file"
 
 
-class File(Schema):
+class StoredFile(Schema):
     """An uploaded file. Its content never changes; `sha256` in quotes is its `ETag`."""
 
     id: Id
@@ -72,12 +72,12 @@ class FileList:
 
     @needs("system:file:list")
     @named("listFiles")
-    async def on_get(self, context: RequestContext, query: FileQuery) -> Page[File]:
+    async def on_get(self, context: RequestContext, query: FileQuery) -> Page[StoredFile]:
         """List files."""
         criteria = query.filter(files.FileFilter)
         async with self._database.snapshot() as connection:
             listed = await files.page(connection, criteria, page=query.page, size=query.size, sort=query.sort)
-        return page_answer(query, listed, File)
+        return page_answer(query, listed, StoredFile)
 
 
 class Files:
@@ -95,7 +95,7 @@ class Files:
     @tagged
     @named("uploadFile")
     @refuses_keys("its body is stored while it arrives, and is not kept to compare")
-    async def on_post(self, context: RequestContext) -> File:
+    async def on_post(self, context: RequestContext) -> StoredFile:
         """Upload a file.
 
         The type is detected from the content, which must fit the extension of the name. The type that the
@@ -111,7 +111,7 @@ class Files:
         finally:
             await body.close()
         answer_tag(context, file_tag(stored))
-        return File.of(stored)
+        return StoredFile.of(stored)
 
 
 class OneFile:

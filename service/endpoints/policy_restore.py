@@ -5,15 +5,16 @@ from __future__ import annotations
 from service.administration.policy_restore import PolicyRestore
 from service.errors import Conflict, NotFound, PreconditionFailed, RateLimited, RevisionUntrusted
 from service.web.messages.context import RequestContext
-from service.web.messages.dry_run import Edited, MadeEdit
+from service.web.messages.dry_run import MadeEdit
 from service.web.messages.operation_metadata import dry_run, logged, named, needs, publishes, refuses
 from service.web.messages.preconditions import require_match, version_tag
-from service.web.messages.schema import Id, Revision
+from service.web.messages.schema import Id, Revision, Schema
 
 
-class RestoredRevision(Edited, kw_only=True):
+class RestoredRevision(Schema):
     """The edits that were made, and the revision from which they are in force."""
 
+    edits: list[MadeEdit]
     policy_revision: Revision
 
 

@@ -71,14 +71,14 @@ async def test_a_role_change_decides_the_next_request_in_every_way(
             assert set((await statuses(ways, alice)).values()) == {403}
             assert await reviewed(service, alice) == (False, False, False)
 
-            impact = await service.data("PUT", f"{role}?dryRun=true", {"menuIds": ids})
+            impact = await service.preview("PUT", role, {"menuIds": ids})
             assert impact["gains"] == [{"roleCode": "alice", "users": 1, "access": [OBJECT]}]
             await service.data("PUT", role, {"menuIds": ids})
             await alice.log_in()
             assert set((await statuses(ways, alice)).values()) == {200}
             assert await reviewed(service, alice) == (True, True, True)
 
-            impact = await service.data("PUT", f"{role}?dryRun=true", {"menuIds": []})
+            impact = await service.preview("PUT", role, {"menuIds": []})
             assert impact["loses"] == [{"roleCode": "alice", "users": 1, "access": [OBJECT]}]
             assert set((await statuses(ways, alice)).values()) == {200}
             await service.data("PUT", role, {"menuIds": []})

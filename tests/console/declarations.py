@@ -35,7 +35,7 @@ def declarations(document: dict[str, Any]) -> str:
     """Return the declarations: an interface or type for each schema that operations below /api use.
 
     ``Operations`` has the types of path, query, body and answer of each by method and path. The answer is the
-    ``data`` of a success, ``Blob`` for files; what a dry run answers is ``dry``.
+    ``data`` of a success, ``Blob`` for files.
     """
     operations = {
         f"{method.upper()} {path}": methods[method]
@@ -46,7 +46,8 @@ def declarations(document: dict[str, Any]) -> str:
     }
     schemas = document["components"]["schemas"]
     texts = {name: _operation(operation, schemas) for name, operation in operations.items()}
-    used = _used("\n".join(texts.values()), schemas)
+    # No operation answers a preview as its data: it is beside that of a dry run.
+    used = _used("\n".join(["Preview", *texts.values()]), schemas)
     lines = [f"  {json.dumps(name)}: {{\n{text}  }};" for name, text in texts.items()]
     declared = [_declaration(name, schemas[name]) for name in sorted(used)]
     return "\n".join([_HEAD, *declared, "export interface Operations {", *lines, "}", ""])
@@ -55,13 +56,11 @@ def declarations(document: dict[str, Any]) -> str:
 def _operation(operation: Schema, schemas: dict[str, Schema]) -> str:
     parameters = operation.get("parameters", ())
     body = operation.get("requestBody", {}).get("content", {})
-    answer, dry = _answers(operation["responses"], schemas)
     members = {
         "path": _parameters(parameters, "path"),
         "query": _parameters(parameters, "query"),
         "body": _body(body),
-        "answer": answer,
-        **({"dry": dry} if dry else {}),
+        "answer": _answer(operation["responses"], schemas),
     }
     return "".join(f"    {name}: {text};\n" for name, text in members.items())
 
@@ -81,8 +80,8 @@ def _body(content: dict[str, Any]) -> str:
     return "FormData" if content else "undefined"
 
 
-def _answers(responses: dict[str, Any], schemas: dict[str, Schema]) -> tuple[str, str]:
-    """Return the types of the data of a success, and of that of a dry run, "" if there is none."""
+def _answer(responses: dict[str, Any], schemas: dict[str, Schema]) -> str:
+    """Return the type of the data of a success."""
     answers: list[str] = []
     for status in ("200", "201"):
         content = responses.get(status, {}).get("content", {})
@@ -90,9 +89,8 @@ def _answers(responses: dict[str, Any], schemas: dict[str, Schema]) -> tuple[str
         if schema is None:
             answers += ["Blob"] if content else []
             continue
-        answers += [_data(alternative, schemas) for alternative in schema.get("anyOf", [schema])]
-    usual = [answer for answer in answers if answer != "DryRunAnswer"]
-    return " | ".join(dict.fromkeys(usual)) or "null", "DryRunAnswer" if usual != answers else ""
+        answers.append(_data(schema, schemas))
+    return " | ".join(dict.fromkeys(answers)) or "null"
 
 
 def _data(schema: Schema, schemas: dict[str, Schema]) -> str:

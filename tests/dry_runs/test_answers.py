@@ -78,7 +78,7 @@ async def test_who_loses_what_is_told_by_role_without_those_who_keep_it(
     await house.log_in("one", PASSWORD)
     before = await stored(connection)
 
-    impact = await house.data("PUT", f"/api/role/{listing}/permissions{DRY}", {"menuIds": []})
+    impact = await house.preview("PUT", f"/api/role/{listing}/permissions", {"menuIds": []})
 
     lost = {
         "GET /api/role/list",
@@ -100,36 +100,35 @@ async def test_users_who_may_not_log_in_are_named_and_not_counted(house: Inside)
     for name in ("disabled", "covered"):
         await house.data("PUT", f"/api/user/{ids[name]}/status", {"status": "disabled"})
     await house.data("POST", f"/api/online/{ids['banned']}/ban", {"seconds": 3600})
-    change: tuple[str, str, Any] = ("PUT", f"/api/role/{listing}/permissions{DRY}", {"menuIds": []})
 
-    impact = await house.data(*change)
+    impact = await house.preview("PUT", f"/api/role/{listing}/permissions", {"menuIds": []})
 
     assert [(loss["roleCode"], loss["users"]) for loss in impact["loses"]] == [("listing", 1)]
     assert impact["keptOut"] == {"users": 2, "userNames": ["banned", "disabled"]}
 
     # One whose own roles change, and who would gain by it.
-    impact = await house.data("PATCH", f"/api/user/{ids['disabled']}{DRY}", {"roleIds": [other]})
+    impact = await house.preview("PATCH", f"/api/user/{ids['disabled']}", {"roleIds": [other]})
     assert (impact["gains"], impact["loses"]) == ([], [])
     assert impact["keptOut"] == {"users": 1, "userNames": ["disabled"]}
     # Who is disabled by the change loses; who is enabled by it gains.
-    impact = await house.data("PUT", f"/api/user/{ids['active']}/status{DRY}", {"status": "disabled"})
+    impact = await house.preview("PUT", f"/api/user/{ids['active']}/status", {"status": "disabled"})
     assert impact["keptOut"] == {"users": 0, "userNames": []}
     assert [loss["users"] for loss in impact["loses"]] == [1]
-    impact = await house.data("PUT", f"/api/user/{ids['disabled']}/status{DRY}", {"status": "enabled"})
+    impact = await house.preview("PUT", f"/api/user/{ids['disabled']}/status", {"status": "enabled"})
     assert impact["keptOut"] == {"users": 0, "userNames": []}
     assert [gain["users"] for gain in impact["gains"]] == [1]
     # What needs no role is neither lost nor gained.
     own = ("GET /api/role/list", "GET /api/role/{id}", "GET /api/role/{id}/permissions")
     assert impact["gains"][0]["access"] == list(own)
     nobody = await user(house, "nobody")
-    impact = await house.data("PUT", f"/api/user/{nobody}/status{DRY}", {"status": "disabled"})
+    impact = await house.preview("PUT", f"/api/user/{nobody}/status", {"status": "disabled"})
     assert (impact["gains"], impact["loses"]) == ([], [])
 
     # Names are for those who may list users.
     deputy = await member(house, "deputy", "system:role:list", "system:role:permission")
-    answer = await deputy.ask(*change)
+    answer = await deputy.ask("PUT", f"/api/role/{listing}/permissions{DRY}", {"menuIds": []})
     assert answer.status == 200, answer.body
-    assert answer.json["data"]["keptOut"] == {"users": 2, "userNames": []}
+    assert answer.json["preview"]["keptOut"] == {"users": 2, "userNames": []}
 
 
 BUTTON: dict[str, Any] = {
@@ -208,8 +207,8 @@ async def test_no_dry_run_saves_anything_or_touches_a_session(house: Inside, con
         answer = await house.ask(method, path.format(**ids) + DRY, body)
 
         assert answer.status == 200, (method, path, answer.body)
-        edits = {"edits"} if path.endswith("/restore") else set()
-        assert set(answer.json["data"]) == {"gains", "loses", "keptOut", "sessions", "warnings"} | edits
+        assert set(answer.json) == {"data", "preview"}
+        assert set(answer.json["preview"]) == {"gains", "loses", "keptOut", "sessions", "warnings"}
         assert answer.header("etag") is None
         assert answer.header("x-policy-in-force") is None
         assert await stored(connection) == before, (method, path)
@@ -294,9 +293,9 @@ async def test_an_unbound_resource_gives_its_requests_to_nobody_whom_the_endpoin
 ) -> None:
     listing = await resource(house, "GET", "/api/file/list")
 
-    impact = await house.data(
+    impact = await house.preview(
         "PUT",
-        f"/api/resource/{listing}/buttons{DRY}",
+        f"/api/resource/{listing}/buttons",
         {"menuIds": [await button(house, "system:file:upload")]},
     )
 
@@ -311,11 +310,11 @@ async def test_users_without_any_role_are_told_as_no_role(house: Inside) -> None
     await user(house, "nobody")
     info = (await house.data("GET", "/api/resource/list?path=/api/user/info"))["items"][0]["id"]
 
-    impact = await house.data("PUT", f"/api/resource/{info}/enabled{DRY}", {"enabled": False})
+    impact = await house.preview("PUT", f"/api/resource/{info}/enabled", {"enabled": False})
     # Its requests would be decided by GET /api/user/{id}, which auditors may use.
     assert {loss["roleCode"]: loss["users"] for loss in impact["loses"]} == {None: 1, "user": 0}
-    impact = await house.data(
-        "PUT", f"/api/resource/{info}/buttons{DRY}", {"menuIds": [await button(house, "system:file:share")]}
+    impact = await house.preview(
+        "PUT", f"/api/resource/{info}/buttons", {"menuIds": [await button(house, "system:file:share")]}
     )
 
     lost = {loss["roleCode"]: (loss["users"], loss["access"]) for loss in impact["loses"]}
@@ -333,7 +332,7 @@ async def test_users_who_get_a_role_gain_what_it_gives_and_no_session_of_others_
     wanda = await user(house, "wanda")
     await house.log_in("wanda", PASSWORD)
 
-    impact = await house.data("PATCH", f"/api/user/{wanda}{DRY}", {"roleIds": [reading]})
+    impact = await house.preview("PATCH", f"/api/user/{wanda}", {"roleIds": [reading]})
 
     assert impact["gains"] == [{"roleCode": "reading", "users": 1, "access": ["GET /api/file/list"]}]
     assert (impact["loses"], impact["sessions"]) == ([], 1)
@@ -346,9 +345,9 @@ async def test_callers_are_warned_of_what_they_would_lose_and_of_what_has_no_eff
     updating = await button(house, "system:menu:update")
 
     body = {"title": "U", "authMark": "system:menu:update", "parentId": None, "enabled": False}
-    impact = (await house.ask("PATCH", f"/api/menu/{updating}{DRY}", body, token=token)).json["data"]
+    impact = (await house.ask("PATCH", f"/api/menu/{updating}{DRY}", body, token=token)).json["preview"]
     strange = {"resourceName": "S", "resourceCode": "s", "method": "GET", "path": "/api/strange/{id}"}
-    stray = await house.data("POST", f"/api/resource{DRY}", strange)
+    stray = await house.preview("POST", "/api/resource", strange)
 
     assert impact["warnings"] == [
         "You would lose what may be needed to undo this: PATCH /api/menu/{id}, PUT /api/menu/{id}",

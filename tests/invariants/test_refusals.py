@@ -162,7 +162,7 @@ async def test_a_dry_run_warns_and_tells_what_would_change(service: Inside) -> N
     answer = await give(service, guard, "system:user:delete", query="?dryRun=true")
 
     assert answer.status == 200
-    impact: Any = answer.json["data"]
+    impact: Any = answer.json["preview"]
     assert [(gain["roleCode"], gain["access"]) for gain in impact["gains"]] == [
         ("guard", ["DELETE /api/user/{id}"])
     ]
@@ -192,7 +192,7 @@ async def test_a_binding_is_refused_that_breaks_anew_what_another_had_mended(ser
     reading, listing = await buttons(service, "system:policy:read", "system:menu:list")
 
     mended = await service.ask("PUT", target, {"menuIds": [reading]})
-    dry = await service.data("PUT", f"{target}?dryRun=true", {"menuIds": [listing]})
+    dry = await service.preview("PUT", f"{target}", {"menuIds": [listing]})
     answer = await service.ask("PUT", target, {"menuIds": [reading, listing]})
 
     assert broken(mended) == []

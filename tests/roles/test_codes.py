@@ -113,5 +113,5 @@ async def test_users_whose_rights_change_by_a_patch_must_refresh(house: Inside) 
     await house.data("PATCH", f"/api/role/{clerk.role_id}", {"permissions": CODES[:1]})
 
     assert (await clerk.ask("GET", "/api/role/list")).code == "refresh_required"
-    impact = await house.data("PATCH", f"/api/role/{clerk.role_id}?dryRun=true", {"permissions": []})
+    impact = await house.preview("PATCH", f"/api/role/{clerk.role_id}", {"permissions": []})
     assert [loss["roleCode"] for loss in impact["loses"]] == ["clerk"]

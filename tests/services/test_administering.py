@@ -109,7 +109,7 @@ async def test_questions_of_reviewers_answer_about_other_services(house: Inside)
     await house.data("PUT", f"/api/role/{role['id']}/permissions", {"menuIds": [code]})
 
     bind = f"/api/resource/{made['id']}/buttons"
-    dry = await house.data("PUT", f"{bind}?dryRun=true", {"menuIds": [code]})
+    dry = await house.preview("PUT", f"{bind}", {"menuIds": [code]})
     gains = {gain["roleCode"]: gain["access"] for gain in dry["gains"]}
     assert gains["clerk"] == ["orders GET /orders/{id}"]
     bound = await house.data("PUT", bind, {"menuIds": [code]})

@@ -72,6 +72,12 @@ class Inside:
         assert answer.status in (200, 201), answer.body
         return answer.json["data"]
 
+    async def preview(self, method: str, target: str, body: Any = None, *headers: tuple[str, str]) -> Any:
+        """Send the dry run of a request, which must succeed, and return what it says would change."""
+        answer = await self.ask(method, f"{target}?dryRun=true", body, *headers)
+        assert answer.status == 200, answer.body
+        return answer.json["preview"]
+
     async def log_in(self, user_name: str = ADMINISTRATOR, password: str = ADMINISTRATOR_PASSWORD) -> str:
         """Return an access token of a user."""
         answer = await ask(

@@ -76,7 +76,11 @@ async def test_a_post_tells_where_the_new_record_is(shared: Inside, noun: str) -
     assert reply.header("etag") == answer.header("etag")
     await shared.data("DELETE", where)
     dry = await shared.ask("POST", f"/api/{noun}?dryRun=true", other)
-    assert (dry.status, dry.header("location")) == (200, None)
+    assert (dry.status, dry.header("location"), dry.header("etag")) == (200, None, None)
+    same = values_of(answer.json["data"]).keys() - {"id", "bitPosition", "createTime"}
+    assert {name: dry.json["data"][name] for name in same} == {
+        name: answer.json["data"][name] for name in same
+    }
 
 
 async def test_a_put_of_what_was_read_changes_nothing_and_one_without_a_member_is_refused(
@@ -96,7 +100,8 @@ async def test_a_patch_is_the_put_of_the_members_that_it_has(shared: Inside, nou
     before = await shared.data("GET", path)
 
     dry = await shared.ask("PATCH", f"{path}?dryRun=true", PATCH[noun])
-    assert (dry.status, "gains" in dry.json["data"]) == (200, True)
+    assert (dry.status, values_of(dry.json["data"])) == (200, values_of(before) | PATCH[noun])
+    assert "gains" in dry.json["preview"]
     assert await shared.data("GET", path) == before
     after = await shared.data("PATCH", path, PATCH[noun])
 

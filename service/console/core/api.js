@@ -50,7 +50,14 @@ export class Problem extends Error {
  * @property {(sent: number, all: number) => void} [progress] Is told how many bytes of the body have been sent.
  * @property {Record<string, string>} [headers]
  */
-/** @typedef {{data: any, etag: string | null, status: number, headers: Headers}} Answer */
+/**
+ * @typedef {object} Answer
+ * @property {any} data
+ * @property {any} preview What a dry run says would change, as `Preview`.
+ * @property {string | null} etag
+ * @property {number} status
+ * @property {Headers} headers
+ */
 
 /**
  * Send one request, and return its answer; throws `Problem`, and the reason of `signal` when it is aborted.
@@ -90,9 +97,10 @@ export async function send(method, template, options = {}) {
   if (!response.ok) throw await problemOf(response);
   const { status } = response;
   const etag = response.headers.get("ETag");
-  if (options.raw) return { data: response, etag, status, headers: response.headers };
+  if (options.raw) return { data: response, preview: undefined, etag, status, headers: response.headers };
   const text = await response.text();
-  return { data: text === "" ? null : JSON.parse(text).data, etag, status, headers: response.headers };
+  const { data = null, preview } = text === "" ? {} : JSON.parse(text);
+  return { data, preview, etag, status, headers: response.headers };
 }
 
 /**

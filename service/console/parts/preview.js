@@ -20,14 +20,14 @@ const MOST = 200;
  * @param {string} change.title
  * @param {string} change.confirm What the button that saves says.
  * @param {import("../core/dom.js").Child} [change.text] What to say before what is gained and lost.
- * @param {(answer: import("../types/api").DryRunAnswer) => import("../core/dom.js").Child} [change.more]
- *   What else to show of the dry run's answer.
+ * @param {(data: any) => import("../core/dom.js").Child} [change.more]
+ *   What else to show of the dry run: `data` is what the write would answer.
  * @param {boolean} [change.danger]
  * @param {(dryRun: boolean) => Promise<any>} change.write Sends the request, or its dry run.
  * @returns {Promise<any>} The answer of the write; false if the reader did not agree.
  */
 export async function previewed({ title, confirm, text, more, danger, write }) {
-  const { data } = await write(true);
+  const { data, preview } = await write(true);
   /** @type {any} */ let answer = false;
   /** @type {unknown} */ let changed = null;
   const act = async () => {
@@ -40,7 +40,7 @@ export async function previewed({ title, confirm, text, more, danger, write }) {
   };
   await ask({
     title,
-    text: h("div", null, text && h("p", null, text), more?.(data), impact(data)),
+    text: h("div", null, text && h("p", null, text), more?.(data), impact(preview)),
     confirm,
     danger,
     act,
@@ -122,7 +122,7 @@ export function setEnabled(page, { on, name, texts, etag, write }) {
   });
 }
 
-/** Return what a dry run has answered, for people. @param {import("../types/api").DryRunAnswer} answer */
+/** Return what a dry run has answered, for people. @param {import("../types/api").Preview} preview */
 export function impact({ gains, loses, keptOut, sessions, warnings }) {
   return h(
     "div",

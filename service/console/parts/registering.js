@@ -152,10 +152,10 @@ export function registering(page, candidates, { disabled = false } = {}) {
 
   /** @param {Row} row */
   async function check(row) {
-    const { data } = await page.call("POST", "/api/resource", { body: body(row), dryRun: true });
+    const { preview } = await page.call("POST", "/api/resource", { body: body(row), dryRun: true });
     mark(row, "fits", [
-      data.warnings.map((/** @type {string} */ warning) => h("p", null, warning)),
-      T.gainsLoses(data.gains.length, data.loses.length),
+      preview.warnings.map((warning) => h("p", null, warning)),
+      T.gainsLoses(preview.gains.length, preview.loses.length),
     ]);
   }
 

@@ -145,16 +145,6 @@ export interface DifferingRequest {
   loses: DiffCaller | null;
 }
 
-/** What a change would do; nothing was saved. `edits` is there where the write itself answers them. */
-export interface DryRunAnswer {
-  gains: AccessChange[];
-  loses: AccessChange[];
-  keptOut: KeptOutUsers;
-  sessions: number;
-  warnings: string[];
-  edits?: MadeEdit[];
-}
-
 /** The number of sessions ended. */
 export interface Ended {
   ended: number;
@@ -202,27 +192,6 @@ export interface FieldEdit {
   field: string;
   before: string | boolean | string[] | null;
   after: string | boolean | string[] | null;
-}
-
-/** An uploaded file. Its content never changes; `sha256` in quotes is its `ETag`. */
-export interface File {
-  id: number;
-  name: string;
-  size: number;
-  contentType: string;
-  sha256: string;
-  ownerId: number | null;
-  ownerName: string | null;
-  linkExpireTime: string | null;
-  createTime: string;
-}
-
-/** One page of a list; `total` counts the items of all pages. */
-export interface FilePage {
-  items: File[];
-  page: number;
-  size: number;
-  total: number;
 }
 
 export type FileSort = "id" | "-id" | "name" | "-name" | "size" | "-size" | "contentType" | "-contentType" | "createTime" | "-createTime";
@@ -912,6 +881,15 @@ export interface PolicyInForce {
 
 export type PolicyLayer = "account" | "endpoint" | "grant" | "permission" | "resource" | "service";
 
+/** What a change would do; nothing was saved. */
+export interface Preview {
+  gains: AccessChange[];
+  loses: AccessChange[];
+  keptOut: KeptOutUsers;
+  sessions: number;
+  warnings: string[];
+}
+
 /** An edit of the caller's profile: omitted fields are unchanged, null clears a field. */
 export interface ProfileEdit {
   nickName?: string;
@@ -1290,6 +1268,27 @@ export interface StatusOrder {
   status: UserStatus;
 }
 
+/** An uploaded file. Its content never changes; `sha256` in quotes is its `ETag`. */
+export interface StoredFile {
+  id: number;
+  name: string;
+  size: number;
+  contentType: string;
+  sha256: string;
+  ownerId: number | null;
+  ownerName: string | null;
+  linkExpireTime: string | null;
+  createTime: string;
+}
+
+/** One page of a list; `total` counts the items of all pages. */
+export interface StoredFilePage {
+  items: StoredFile[];
+  page: number;
+  size: number;
+  total: number;
+}
+
 /** The findings of all checks, made at `checkedTime`; `status` is the worst state of them. */
 export interface SystemFindings {
   status: FindingState;
@@ -1453,7 +1452,7 @@ export interface Operations {
     path: {};
     query: {};
     body: undefined;
-    answer: null;
+    answer: Record<string, unknown> | null;
   };
   "POST /api/auth/logout/all": {
     path: {};
@@ -1471,7 +1470,7 @@ export interface Operations {
     path: { device: string };
     query: {};
     body: undefined;
-    answer: null;
+    answer: Record<string, unknown> | null;
   };
   "GET /api/online/list": {
     path: {};
@@ -1495,13 +1494,13 @@ export interface Operations {
     path: { loginId: number };
     query: {};
     body: undefined;
-    answer: null;
+    answer: Record<string, unknown> | null;
   };
   "DELETE /api/online/{loginId}/{device}": {
     path: { loginId: number; device: string };
     query: {};
     body: undefined;
-    answer: null;
+    answer: Record<string, unknown> | null;
   };
   "GET /api/policy": {
     path: {};
@@ -1544,7 +1543,6 @@ export interface Operations {
     query: { dryRun?: boolean };
     body: undefined;
     answer: RestoredRevision;
-    dry: DryRunAnswer;
   };
   "GET /api/policy/diff": {
     path: {};
@@ -1605,7 +1603,6 @@ export interface Operations {
     query: { dryRun?: boolean };
     body: NewResource;
     answer: SavedResource;
-    dry: DryRunAnswer;
   };
   "GET /api/resource/{id}": {
     path: { id: number };
@@ -1618,28 +1615,24 @@ export interface Operations {
     query: { dryRun?: boolean };
     body: ResourceReplacement;
     answer: SavedResource;
-    dry: DryRunAnswer;
   };
   "PATCH /api/resource/{id}": {
     path: { id: number };
     query: { dryRun?: boolean };
     body: ResourcePatch;
     answer: SavedResource;
-    dry: DryRunAnswer;
   };
   "DELETE /api/resource/{id}": {
     path: { id: number };
     query: { dryRun?: boolean };
     body: undefined;
     answer: Published;
-    dry: DryRunAnswer;
   };
   "PUT /api/resource/{id}/enabled": {
     path: { id: number };
     query: { dryRun?: boolean };
     body: State;
     answer: SavedResource;
-    dry: DryRunAnswer;
   };
   "GET /api/resource/{id}/buttons": {
     path: { id: number };
@@ -1652,7 +1645,6 @@ export interface Operations {
     query: { dryRun?: boolean };
     body: ButtonIds;
     answer: SavedButtons;
-    dry: DryRunAnswer;
   };
   "GET /api/service/list": {
     path: {};
@@ -1665,7 +1657,6 @@ export interface Operations {
     query: { dryRun?: boolean };
     body: NewService;
     answer: SavedService;
-    dry: DryRunAnswer;
   };
   "GET /api/service/{id}": {
     path: { id: number };
@@ -1678,21 +1669,18 @@ export interface Operations {
     query: { dryRun?: boolean };
     body: ServiceReplacement;
     answer: SavedService;
-    dry: DryRunAnswer;
   };
   "PATCH /api/service/{id}": {
     path: { id: number };
     query: { dryRun?: boolean };
     body: ServicePatch;
     answer: SavedService;
-    dry: DryRunAnswer;
   };
   "DELETE /api/service/{id}": {
     path: { id: number };
     query: { dryRun?: boolean };
     body: undefined;
     answer: Published;
-    dry: DryRunAnswer;
   };
   "GET /api/opening/list": {
     path: {};
@@ -1705,7 +1693,6 @@ export interface Operations {
     query: { dryRun?: boolean };
     body: OpeningBody;
     answer: SavedServiceOpening;
-    dry: DryRunAnswer;
   };
   "GET /api/opening/{id}": {
     path: { id: number };
@@ -1718,7 +1705,6 @@ export interface Operations {
     query: { dryRun?: boolean };
     body: undefined;
     answer: Published;
-    dry: DryRunAnswer;
   };
   "GET /api/menu/mine": {
     path: {};
@@ -1737,7 +1723,6 @@ export interface Operations {
     query: { dryRun?: boolean };
     body: NewMenu;
     answer: SavedMenuAnswer;
-    dry: DryRunAnswer;
   };
   "GET /api/menu/{id}": {
     path: { id: number };
@@ -1750,21 +1735,18 @@ export interface Operations {
     query: { dryRun?: boolean };
     body: MenuReplacement;
     answer: SavedMenuAnswer;
-    dry: DryRunAnswer;
   };
   "PATCH /api/menu/{id}": {
     path: { id: number };
     query: { dryRun?: boolean };
     body: MenuPatch;
     answer: SavedMenuAnswer;
-    dry: DryRunAnswer;
   };
   "DELETE /api/menu/{id}": {
     path: { id: number };
     query: { dryRun?: boolean };
     body: undefined;
     answer: Published;
-    dry: DryRunAnswer;
   };
   "GET /api/menu/{id}/resources": {
     path: { id: number };
@@ -1777,7 +1759,6 @@ export interface Operations {
     query: { dryRun?: boolean };
     body: ResourceIds;
     answer: SavedResources;
-    dry: DryRunAnswer;
   };
   "GET /api/role/list": {
     path: {};
@@ -1790,7 +1771,6 @@ export interface Operations {
     query: { dryRun?: boolean };
     body: NewRole;
     answer: Role;
-    dry: DryRunAnswer;
   };
   "GET /api/role/export": {
     path: {};
@@ -1815,21 +1795,18 @@ export interface Operations {
     query: { dryRun?: boolean };
     body: RoleReplacement;
     answer: Role;
-    dry: DryRunAnswer;
   };
   "PATCH /api/role/{id}": {
     path: { id: number };
     query: { dryRun?: boolean };
     body: RolePatch;
     answer: Role;
-    dry: DryRunAnswer;
   };
   "DELETE /api/role/{id}": {
     path: { id: number };
     query: { dryRun?: boolean };
     body: undefined;
-    answer: null;
-    dry: DryRunAnswer;
+    answer: Record<string, unknown> | null;
   };
   "GET /api/role/{id}/permissions": {
     path: { id: number };
@@ -1842,7 +1819,6 @@ export interface Operations {
     query: { dryRun?: boolean };
     body: RoleMenusEdit;
     answer: RoleMenus;
-    dry: DryRunAnswer;
   };
   "GET /api/operation-log/list": {
     path: {};
@@ -1938,7 +1914,7 @@ export interface Operations {
     path: {};
     query: {};
     body: PasswordChangeOrder;
-    answer: null;
+    answer: Record<string, unknown> | null;
   };
   "GET /api/user/list": {
     path: {};
@@ -1951,7 +1927,6 @@ export interface Operations {
     query: { dryRun?: boolean };
     body: UserBody;
     answer: User;
-    dry: DryRunAnswer;
   };
   "GET /api/user/export": {
     path: {};
@@ -1976,34 +1951,30 @@ export interface Operations {
     query: { dryRun?: boolean };
     body: UserReplacement;
     answer: User;
-    dry: DryRunAnswer;
   };
   "PATCH /api/user/{id}": {
     path: { id: number };
     query: { dryRun?: boolean };
     body: UserPatch;
     answer: User;
-    dry: DryRunAnswer;
   };
   "DELETE /api/user/{id}": {
     path: { id: number };
     query: { dryRun?: boolean };
     body: undefined;
-    answer: null;
-    dry: DryRunAnswer;
+    answer: Record<string, unknown> | null;
   };
   "PUT /api/user/{id}/password": {
     path: { id: number };
     query: {};
     body: PasswordResetOrder;
-    answer: null;
+    answer: Record<string, unknown> | null;
   };
   "PUT /api/user/{id}/status": {
     path: { id: number };
     query: { dryRun?: boolean };
     body: StatusOrder;
-    answer: null;
-    dry: DryRunAnswer;
+    answer: Record<string, unknown> | null;
   };
   "GET /api/user/{id}/keys": {
     path: { id: number };
@@ -2021,19 +1992,19 @@ export interface Operations {
     path: { id: number; keyId: number };
     query: {};
     body: undefined;
-    answer: null;
+    answer: Record<string, unknown> | null;
   };
   "GET /api/file/list": {
     path: {};
     query: { page?: number; size?: number; name?: string; contentType?: string; ownerId?: number; sort?: FileSort };
     body: undefined;
-    answer: FilePage;
+    answer: StoredFilePage;
   };
   "POST /api/file": {
     path: {};
     query: {};
     body: FormData;
-    answer: File;
+    answer: StoredFile;
   };
   "GET /api/file/{id}": {
     path: { id: number };
@@ -2045,7 +2016,7 @@ export interface Operations {
     path: { id: number };
     query: {};
     body: undefined;
-    answer: null;
+    answer: Record<string, unknown> | null;
   };
   "POST /api/file/{id}/public-link": {
     path: { id: number };
@@ -2057,7 +2028,7 @@ export interface Operations {
     path: { id: number };
     query: {};
     body: undefined;
-    answer: null;
+    answer: Record<string, unknown> | null;
   };
   "GET /api/public/file/{token}": {
     path: { token: string };

@@ -1,5 +1,5 @@
 // What a request of the console takes and answers, by the types of its operation.
-import type { Operations } from "./api";
+import type { Operations, Preview } from "./api";
 import type { Answer, Options } from "../core/api.js";
 
 /** The types of an operation: unknown ones where method or template is no literal, never where there is none. */
@@ -10,7 +10,7 @@ type Operation<M extends string, T extends string> = `${M} ${T}` extends keyof O
     : string extends T
       ? Loose
       : never;
-type Loose = { path: any; query: any; body: any; answer: any; dry: any };
+type Loose = { path: any; query: any; body: any; answer: any };
 
 /** A template that belongs to the method. */
 type Template<M extends string, T extends string> = T &
@@ -35,7 +35,7 @@ export interface Call {
     method: M,
     template: Template<M, T>,
     options: Asked<Operation<M, T>> & { dryRun: true },
-  ): Promise<Omit<Answer, "data"> & { data: Of<Operation<M, T>, "dry"> }>;
+  ): Promise<Omit<Answer, "data" | "preview"> & { data: Of<Operation<M, T>, "answer">; preview: Preview }>;
   <M extends string, T extends string>(
     method: M,
     template: Template<M, T>,

@@ -137,7 +137,7 @@ export async function show(page) {
     }
   }
 
-  /** @param {import("../types/api").File} file */
+  /** @param {import("../types/api").StoredFile} file */
   async function download(file) {
     const path = { id: file.id };
     try {
@@ -155,7 +155,7 @@ export async function show(page) {
 
   /**
    * Offer a link that lasts a minute: where the object store sends files, no script may fetch them, but a new tab can.
-   * @param {import("../types/api").File} file
+   * @param {import("../types/api").StoredFile} file
    */
   async function downloadByLink({ id, name, linkExpireTime }) {
     /** @type {import("../types/api").Link | undefined} */ let made;
@@ -192,7 +192,7 @@ export async function show(page) {
     await list.reload();
   }
 
-  /** @param {import("../types/api").File} file */
+  /** @param {import("../types/api").StoredFile} file */
   async function share({ id, name }) {
     /** @type {import("../types/api").Link | undefined} */ let made;
     const asked = await ask({
@@ -212,7 +212,7 @@ export async function show(page) {
     await list.reload();
   }
 
-  /** @param {import("../types/api").File} file */
+  /** @param {import("../types/api").StoredFile} file */
   async function unshare({ id, name }) {
     const path = { id };
     if (
@@ -229,7 +229,7 @@ export async function show(page) {
     }
   }
 
-  /** @param {import("../types/api").File} file */
+  /** @param {import("../types/api").StoredFile} file */
   async function remove({ id, name }) {
     const path = { id };
     if (

@@ -1,11 +1,11 @@
-"""``?dryRun=true``: what a write would change, in place of the write."""
+"""``?dryRun=true``: what a write would change, beside what it would answer."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Any
 
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from service.administration.impact import Impact
 from service.errors import ValidationFailed
@@ -97,14 +97,8 @@ class MadeEdit(Schema):
     changes: list[FieldEdit]
 
 
-class Edited(Schema):
-    """The base of answers to requests that consist of several edits."""
-
-    edits: list[MadeEdit]
-
-
-class DryRunAnswer(Schema):
-    """What a change would do; nothing was saved. `edits` is there where the write itself answers them."""
+class Preview(Schema):
+    """What a change would do; nothing was saved."""
 
     gains: list[AccessChange]
     loses: list[AccessChange]
@@ -113,7 +107,13 @@ class DryRunAnswer(Schema):
         int, Meta(ge=0, examples=[2], description="Sessions that would have to refresh, or would end.")
     ]
     warnings: Annotated[list[str], Meta(examples=[[]])]
-    edits: list[MadeEdit] | UnsetType = UNSET
+
+
+class Previewed(Struct):
+    """The answer of a dry run: ``data`` is what the write would answer, with the type that it has there."""
+
+    data: Any
+    preview: Preview
 
 
 async def dry_answer(
@@ -121,24 +121,22 @@ async def dry_answer(
     context: RequestContext,
     write: Callable[..., Awaitable[Any]],
     arguments: dict[str, Any],
-) -> DryRunAnswer:
-    """Return what ``write`` would change; raise what it raises.
+) -> Previewed:
+    """Return what ``write`` would answer, and what it would change; raise what it raises.
 
-    What it says of the record and the policy that it would have saved is not sent; its edits are.
+    The headers that it adds are not sent: no record has that tag, and no policy in force that revision.
     """
     policy, headers = context.policy, list(context.headers)
-    done: list[Any] = []
+    data: Any = None
 
     async def written(dry: Write) -> None:
+        nonlocal data
         context.dry_run = dry.dry_run
-        done.append(await write(context, **arguments))
+        data = await write(context, **arguments)
 
     try:
         impact = await impact_of(context.user, written)
     finally:
         context.policy, context.headers = policy, headers
         context.dry_run = None
-    answer = DryRunAnswer.of(impact)
-    if isinstance(done[0], Edited):
-        answer.edits = done[0].edits
-    return answer
+    return Previewed(data, Preview.of(impact))

@@ -16,7 +16,7 @@ from service.web.content.tables import CSV, Table, header_of
 from service.web.messages.bodies import is_optional, media_types
 from service.web.messages.cookies import CSRF_HEADER
 from service.web.messages.description import GROUPS, Operation
-from service.web.messages.dry_run import DryRunAnswer
+from service.web.messages.dry_run import Preview
 from service.web.messages.original import PROXY_KEY
 from service.web.messages.schema import Document, is_protocol
 from service.web.openapi.headers import HEADERS, header_parameters, response_headers
@@ -244,13 +244,11 @@ def _successes(operation: Operation, schemas: Schemas) -> dict[str, Any]:
         return {str(OK): done, "304": {"description": "The client has the answer, by `If-None-Match`"}}
     if not operation.metadata.dry_run:
         return {str(operation.status): done}
-    dry = envelope_of(schemas.of(DryRunAnswer))
     if operation.status != OK:
-        preview = {"description": "Nothing was saved: `dryRun`", "content": {JSON: {"schema": dry}}}
-        return {str(OK): preview, str(operation.status): done}
-    media = done["content"][JSON]
-    # Clients take the first that fits, and null may fit anything.
-    media["schema"] = {"anyOf": [dry, media["schema"]]}
+        return {
+            str(OK): {**done, "description": "Nothing was saved: `dryRun`"},
+            str(operation.status): done,
+        }
     return {str(OK): {**done, "description": "Done, or, with `dryRun`, what would be"}}
 
 
@@ -262,7 +260,11 @@ def _success(operation: Operation, schemas: Schemas) -> dict[str, Any]:
     if form := operation.metadata.form:
         return {"description": "Done", "content": {JSON: {"schema": schemas.of(form.answers)}}}
     data = schemas.of(operation.signature.answer)
-    schema = data if is_protocol(operation.signature.answer) else envelope_of(data)
+    if is_protocol(operation.signature.answer):
+        schema = data
+    else:
+        preview = schemas.of(Preview) if operation.metadata.dry_run else None
+        schema = envelope_of(data, preview)
     return {"description": "Done", "content": {JSON: {"schema": schema}}}
 
 

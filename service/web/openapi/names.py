@@ -45,6 +45,9 @@ _ENUMERATIONS: Final = {
     }.items()
 }
 """The names of enumerations that have no title, by their values."""
+_NULL: Final = {"type": "null"}
+# Of null alone openapi-generator makes no type: it ends with an error, or imports a file that is missing.
+_NOTHING: Final = {"type": ["object", "null"]}
 _EXAMPLES: Final = ("example", "examples")
 
 
@@ -97,10 +100,15 @@ def page_name(name: str) -> str:
     return f"{page[1]}Page" if (page := _PAGE.fullmatch(name)) else name
 
 
-def envelope_of(data: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of the answer with ``data``, with a title if ``data`` has a name of its own."""
-    title = {"title": f"{name}Envelope"} if (name := _name_of(data)) else {}
-    return {**title, "type": "object", "properties": {"data": data}, "required": ["data"]}
+def envelope_of(data: dict[str, Any], preview: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Return the schema of the answer with ``data``, with a title if ``data`` has a name of its own.
+
+    ``preview`` is the schema of what only a dry run says: one type for both, so that ``data`` has one too.
+    """
+    kind = "Envelope" if preview is None else "WriteEnvelope"
+    title = {"title": f"{name}{kind}"} if (name := _name_of(data)) else {}
+    members = {"data": _NOTHING if data == _NULL else data, **({"preview": preview} if preview else {})}
+    return {**title, "type": "object", "properties": members, "required": ["data"]}
 
 
 def _name_of(data: dict[str, Any]) -> str:
@@ -108,4 +116,4 @@ def _name_of(data: dict[str, Any]) -> str:
         return page_name(data["$ref"].removeprefix(SCHEMAS))
     if data.get("type") == "array" and (item := _name_of(data["items"])):
         return f"{item}List"
-    return "Empty" if data == {"type": "null"} else ""
+    return "Empty" if data == _NULL else ""

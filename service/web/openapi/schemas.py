@@ -12,7 +12,7 @@ from msgspec import NODEFAULT, UNSET
 from service.kernel.fields import camel
 from service.kernel.value_rules import MAX_ID
 from service.web.messages.description import Operation
-from service.web.messages.dry_run import DryRunAnswer
+from service.web.messages.dry_run import Preview
 from service.web.messages.schema import schema_of
 
 JSON: Final = "application/json"
@@ -35,7 +35,7 @@ class Schemas:
         for operation in operations:
             signature = operation.signature
             kinds += [] if operation.metadata.media or operation.metadata.form else [signature.answer]
-            kinds += [DryRunAnswer] if operation.metadata.dry_run else []
+            kinds += [Preview] if operation.metadata.dry_run else []
             kinds += [operation.metadata.sent] if operation.metadata.sent else []
             kinds += [form.takes, form.answers, form.refuses] if (form := operation.metadata.form) else []
             kinds += signature.path.values()

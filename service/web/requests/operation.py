@@ -18,7 +18,7 @@ from service.web.content.tables import Table, TableBody
 from service.web.messages.bodies import MAX_BODY, MAX_PUBLIC_BODY, JsonBody, ProtocolBody
 from service.web.messages.context import RequestContext
 from service.web.messages.description import Operation
-from service.web.messages.dry_run import DryRunAnswer, ImpactOf, dry_answer
+from service.web.messages.dry_run import ImpactOf, Previewed, dry_answer
 from service.web.messages.operation_metadata import MetadataError
 from service.web.messages.preconditions import answer_tag, content_tag
 from service.web.messages.queries import no_query, path_reader, query_of
@@ -92,7 +92,7 @@ def responder_of(
         if read_body is not None:
             arguments["body"] = await read_body(context.request)
         result, status = await run(context, arguments)
-        if tell is not None and context.policy is not None and not isinstance(result, DryRunAnswer):
+        if tell is not None and context.policy is not None and not isinstance(result, Previewed):
             context.respond_header(IN_FORCE, "{}/{}".format(*await tell(context.policy.revision)))
         if streams:
             return await _streamed(context, result)
@@ -168,7 +168,7 @@ def _data_unless_known(context: RequestContext, result: object, status: int) -> 
 
 
 def _data(_context: RequestContext, result: object, status: int) -> Answer:
-    return Answer(status, envelope(result))
+    return Answer(status, json_text(result) if isinstance(result, Previewed) else envelope(result))
 
 
 def _bare(_context: RequestContext, result: object, status: int) -> Answer:
