@@ -100,7 +100,10 @@ class Routes:
         self.operations += self._add(template, endpoint, self._guard, public)
 
     def add_outside(self, template: str, endpoint: object) -> None:
-        """Serve ``template``, outside the groups, by ``endpoint``, to everybody without the guard."""
+        """Serve ``template``, outside the groups, by ``endpoint``, to everybody without the guard.
+
+        ``HEAD`` is answered by what answers ``GET``, without the body (RFC 9110 §9.3.2).
+        """
         if template.startswith(GROUPS):
             raise RoutesError([f"{template} is in {' or '.join(GROUPS)}: use add"])
         self.outside += self._add(template, endpoint, None, ())
@@ -175,6 +178,8 @@ class Routes:
             )
             for operation in operations
         }
+        if guard is None and "GET" in responders:
+            responders["HEAD"] = responders["GET"]
         self._app.add_route(template, self._methods(template, operations, responders))
         self._templates.add(template)
         return operations

@@ -23,6 +23,7 @@ from service.web.openapi.document import BEARER, NO_TAGS, openapi
 from service.web.requests.problems import ERRORS_PAGE, refusals, type_of
 from service.web.requests.routes import Routes
 from service.web.sites.sites import CSS, HTML, SCRIPT
+from service.web.sites.static_content import Content
 
 # Swagger UI uses inline styles and icons in data: URLs. Scripts come from this service only.
 CONTENT_SECURITY_POLICY: Final = (
@@ -42,16 +43,15 @@ class Shown:
     def __init__(self, make: Callable[[], bytes], media_type: str) -> None:
         self._make = make
         self._media_type = media_type
-        self._document: Document | None = None
+        self._content: Content | None = None
         self._making = asyncio.Lock()
 
     async def on_get(self, context: RequestContext) -> Document:
         """Read the document."""
-        context.respond_header("Content-Security-Policy", CONTENT_SECURITY_POLICY)
         async with self._making:
-            if self._document is None:
-                self._document = Document(await asyncio.to_thread(self._make), self._media_type)
-        return self._document
+            if self._content is None:
+                self._content = await asyncio.to_thread(lambda: Content.of(self._make(), self._media_type))
+        return self._content.answer(context, {"Content-Security-Policy": CONTENT_SECURITY_POLICY})
 
 
 def add_docs(

@@ -19,7 +19,8 @@ from service.errors import NotFound
 from service.web.messages.context import RequestContext
 from service.web.messages.schema import Document
 from service.web.requests.routes import Routes
-from service.web.sites.sites import HTML, Content, Folder, add_site
+from service.web.sites.sites import HTML, Folder, add_site
+from service.web.sites.static_content import Content
 
 CONSOLE: Final = "/console"
 FILES: Final = Path(service.__file__).parent / "console"
@@ -68,7 +69,7 @@ class Console:
         async with self._reading:
             if self._release is None:
                 contents = {path: await self._files.content(path) for path in self._files.paths}
-                manifest = "".join(f"{path}\0{content.tag}\n" for path, content in contents.items())
+                manifest = "".join(f"{path}\0{content.digest}\n" for path, content in contents.items())
                 release = hashlib.sha256(manifest.encode()).hexdigest()[:16]
                 self._page = Content.of(self._referring(contents[_INDEX].data, release), HTML)
                 self._release = release

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Final, Protocol
 
 from service.errors import NotFound
-from service.web.content.ranges import is_known
 from service.web.messages.context import RequestContext
 from service.web.messages.schema import Document
 from service.web.requests.routes import Routes
+from service.web.sites.static_content import Content
 
 HTML: Final = "text/html; charset=utf-8"
 CSS: Final = "text/css; charset=utf-8"
@@ -30,37 +27,6 @@ TYPES: Final = {
     ".webp": "image/webp",
 }
 """The media types of the files of a site, by the ends of their names."""
-
-CHECKED: Final = "no-cache"
-"""A browser keeps the file, and asks each time whether it is still the same (RFC 9111 §5.2.2.4)."""
-
-_NOT_MODIFIED: Final = 304
-
-
-@dataclass(frozen=True, slots=True)
-class Content:
-    """The bytes of a static file, with their media type and entity tag."""
-
-    data: bytes
-    media_type: str
-    tag: str
-
-    @classmethod
-    def of(cls, data: bytes, media_type: str) -> Content:
-        """Return ``data`` with the strong entity tag of its bytes."""
-        return cls(data, media_type, f'"{hashlib.sha256(data).hexdigest()[:32]}"')
-
-    def answer(
-        self, context: RequestContext, headers: Mapping[str, str], cache_control: str = CHECKED
-    ) -> Document:
-        """Return the file with ``headers``, or 304 if the client has it (RFC 9110 §13.1.2)."""
-        context.respond_header("ETag", self.tag)
-        for name, value in headers.items():
-            context.respond_header(name, value)
-        context.cache_control = cache_control.encode("ascii")
-        if is_known(context, self.tag):
-            return Document(b"", self.media_type, _NOT_MODIFIED)
-        return Document(self.data, self.media_type)
 
 
 class Folder:
@@ -95,7 +61,7 @@ class Folder:
             raise NotFound
         if path not in self._read:
             file, media_type = self._files[path]
-            self._read[path] = Content.of(await asyncio.to_thread(file.read_bytes), media_type)
+            self._read[path] = await asyncio.to_thread(lambda: Content.of(file.read_bytes(), media_type))
         return self._read[path]
 
 
