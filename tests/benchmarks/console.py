@@ -88,7 +88,7 @@ def pressed(name: str) -> Callable[[Page], Any]:
 
 
 ACTS: Final = (
-    Act("users are searched", "/users", typed("User name", "abc")),
+    Act("users are searched", "/users", typed("Name, email or phone", "abc")),
     Act("the next users", "/users", pressed("Next")),
     Act("users are sorted", "/users", pressed("Sort by Name")),
     Act("the tree of a role is searched", "/roles/{role}", typed("Search by title or code", "do")),

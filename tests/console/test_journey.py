@@ -119,7 +119,7 @@ def test_a_role_is_given_and_the_log_tells_who_was_refused_and_then_allowed(
 
         hands.follow("Users")
         headed(page, "Users")
-        hands.fill("User name", f"{name}-")
+        hands.fill("Name, email or phone", f"{name}-")
         expect(page.get_by_role("table").get_by_role("row")).to_have_count(2)
         hands.follow(f"{name}-user")
         headed(page, f"{name}-user")
