@@ -21,7 +21,7 @@ from service.web.messages.operation_metadata import (
     refuses,
     refuses_keys,
 )
-from service.web.messages.schema import Id, Moment, Schema
+from service.web.messages.schema import Id, Moment, Schema, moment
 
 _YEAR = 31_536_000
 Scope = Annotated[str, Meta(min_length=1, max_length=MAX_CODE_LENGTH, examples=["system:user:*"])]
@@ -136,8 +136,8 @@ def _shown(key: StoredKey) -> dict[str, Any]:
         "name": key.key_name,
         "prefix": shown_prefix(key.id, key.hint),
         "scopes": None if key.scopes is None else list(key.scopes),
-        "expire_time": key.expire_time,
-        "last_use_time": key.last_use_time,
+        "expire_time": None if key.expire_time is None else moment(key.expire_time),
+        "last_use_time": None if key.last_use_time is None else moment(key.last_use_time),
         "created_by": key.created_by,
-        "create_time": key.create_time,
+        "create_time": moment(key.create_time),
     }

@@ -89,6 +89,20 @@ async def test_a_key_is_shown_once_works_and_is_listed_without_its_secret(worker
     assert listed["expireTime"] is not None
 
 
+async def test_the_times_of_a_key_have_milliseconds(workers: Workers) -> None:
+    account = await workers.account(LIST)
+    made = await made_key(workers, account.id, expiresIn=600)
+    at = "2031-02-03T04:05:06.123456Z"
+    times = "create_time = %s, last_use_time = %s, expire_time = %s"
+    await query(
+        workers.first, f"UPDATE sys.api_key SET {times} WHERE id = %s RETURNING id", at, at, at, made["id"]
+    )
+    (listed,) = (await workers.second.data("GET", f"/api/user/{account.id}/keys"))["items"]
+    names = ("createTime", "lastUseTime", "expireTime")
+    assert {listed[name] for name in names} == {"2031-02-03T04:05:06.123Z"}
+    assert all(len(made[name]) == len("2031-02-03T04:05:06.123Z") for name in ("createTime", "expireTime"))
+
+
 async def test_a_deleted_key_is_refused_from_the_next_request_on_and_the_others_work(
     workers: Workers,
 ) -> None:
