@@ -29,7 +29,7 @@ _POLICY_VIOLATION = 1008  # RFC 6455 §7.4.1
 
 
 class GuardASGI:
-    """Lets requests and WebSocket handshakes pass that their token allows.
+    """Lets requests and WebSocket handshakes pass that their token or API key allows.
 
     The application finds the ``User`` in ``scope["portcullis.user"]``, and no header of the client whose name
     begins with ``X-Portcullis-``.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 UNAVAILABLE: Final = "unavailable"
 """The reason of a decision where Portcullis gave no clean answer."""
@@ -32,7 +33,7 @@ class Subject:
 
     @classmethod
     def token(cls, token: str) -> Subject:
-        """Return the holder of an access token, which Portcullis verifies."""
+        """Return the holder of an access token or an API key, which Portcullis verifies."""
         return cls("token", token)
 
 
@@ -72,13 +73,17 @@ class Decision:
     """The answer to a question; true if and only if it is allowed.
 
     ``reason`` is that of the answer, or ``unavailable`` or ``not_asked``. ``decision_id`` is empty and
-    ``revision`` is None where the enforcer was not asked.
+    ``revision`` is None where the enforcer was not asked. ``required`` are the permission codes any one of
+    which would have done, as far as Portcullis tells. ``subject`` has ``id``, ``name`` and ``roles`` of the
+    account of an API key that is allowed; None for all others.
     """
 
     allowed: bool
     reason: str
     decision_id: str = ""
     revision: int | None = None
+    required: tuple[str, ...] = ()
+    subject: Mapping[str, Any] | None = field(default=None, hash=False)
 
     def __bool__(self) -> bool:
         return self.allowed

@@ -147,12 +147,15 @@ def _decision(evaluation: object) -> Decision | None:
     if not isinstance(allowed, bool):
         return None
     context = _member(evaluation, "context")
-    revision = _member(context, "revision")
+    revision, required = _member(context, "revision"), _member(context, "required")
+    subject = _member(context, "subject")
     return Decision(
         allowed,
         _text(_member(context, "reason")),
         _text(_member(context, "decisionId")),
         revision if isinstance(revision, int) else None,
+        tuple(map(_text, required)) if isinstance(required, list) else (),
+        subject if isinstance(subject, dict) else None,
     )
 
 

@@ -12,13 +12,14 @@ from .asking import AsyncPortcullis
 from .entities import Resource, Subject, User
 from .gate import NOT_LOGGED_IN, Refusal, outcome, token_of
 
-_SHOWN = HTTPBearer(auto_error=False, description="An access token of Portcullis.")
+_SHOWN = HTTPBearer(auto_error=False, description="An access token or API key of Portcullis.")
 
 
 def needs(portcullis: AsyncPortcullis, code: str) -> Callable[..., Awaitable[User]]:
     """Return a dependency: the ``User``, if the token of the request may do what ``code`` stands for.
 
-    Other requests are answered 401, 403, or 503 if Portcullis gives no answer.
+    So may an API key. Other requests are answered 401, 403, or 503 if Portcullis gives no answer; ``detail``
+    of a 403 is a problem document that names ``code`` as ``required``.
     """
 
     async def user(request: Request, _document: Annotated[Any, Security(_SHOWN)]) -> User:
@@ -26,7 +27,7 @@ def needs(portcullis: AsyncPortcullis, code: str) -> Callable[..., Awaitable[Use
         if token is None:
             raise _refused(NOT_LOGGED_IN)
         decision = await portcullis.evaluate(Subject.token(token), "use", Resource.permission(code))
-        judged = outcome(decision, token)
+        judged = outcome(decision, token, (code,))
         if isinstance(judged, Refusal):
             raise _refused(judged)
         return judged
@@ -38,4 +39,4 @@ def _refused(refusal: Refusal) -> HTTPException:
     headers = {"Cache-Control": "no-store"}
     if refusal is NOT_LOGGED_IN:
         headers["WWW-Authenticate"] = "Bearer"
-    return HTTPException(refusal.status, refusal.title, headers)
+    return HTTPException(refusal.status, refusal.problem if refusal.required else refusal.title, headers)

@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Any, Final, Literal
 from urllib.parse import unquote_to_bytes
 
 from .entities import NOT_ACTIVE, UNAVAILABLE, Decision, Question, Resource, Subject, User
@@ -40,9 +40,13 @@ _TITLES: Final = {400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 503
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a request goes no further: nobody is logged in, no permission, no answer, or a faulty request."""
+    """Why a request goes no further: nobody is logged in, no permission, no answer, or a faulty request.
+
+    ``required`` are the permission codes any one of which would have let it pass, as far as they are known.
+    """
 
     status: Literal[400, 401, 403, 503]
+    required: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
@@ -60,14 +64,20 @@ class Refusal:
         return [*shown, ("WWW-Authenticate", "Bearer")] if self.status == 401 else shown  # noqa: PLR2004
 
     @property
+    def problem(self) -> dict[str, Any]:
+        """The members of the problem document; those of a lacking permission as Portcullis names them."""
+        common = {"type": "about:blank", "title": self.title, "status": self.status}
+        lacking = {"code": "permission_denied", "required": list(self.required), "needed": "any"}
+        return common | lacking if self.required else common
+
+    @property
     def body(self) -> bytes:
         """A problem document (RFC 9457)."""
-        return json.dumps({"type": "about:blank", "title": self.title, "status": self.status}).encode()
+        return json.dumps(self.problem).encode()
 
 
 FAULTY: Final = Refusal(400)
 NOT_LOGGED_IN: Final = Refusal(401)
-DENIED: Final = Refusal(403)
 NO_ANSWER: Final = Refusal(503)
 
 
@@ -133,18 +143,29 @@ def question_about(method: str, path: str | None, authorization: Sequence[str]) 
     return Question(Subject.token(token), method, Resource.route(path))
 
 
-def outcome(decision: Decision, token: str) -> User | Refusal:
-    """Return the user whose ``token`` the decision was about, or why the request is refused."""
+def outcome(decision: Decision, token: str, required: tuple[str, ...] = ()) -> User | Refusal:
+    """Return the user whose token or API key the decision was about, or why the request is refused.
+
+    ``required`` is what was asked about, where the answer does not repeat it.
+    """
     if decision.allowed:
-        return _user(token, decision.decision_id) or NOT_LOGGED_IN
-    return {UNAVAILABLE: NO_ANSWER, NOT_ACTIVE: NOT_LOGGED_IN}.get(decision.reason, DENIED)
+        return _user(token, decision) or NOT_LOGGED_IN
+    denied = Refusal(403, decision.required or required)
+    return {UNAVAILABLE: NO_ANSWER, NOT_ACTIVE: NOT_LOGGED_IN}.get(decision.reason, denied)
 
 
-def _user(token: str, decision_id: str) -> User | None:
-    """Return the user of a token that Portcullis has verified just now: an allowed one always is."""
+def _user(token: str, decision: Decision) -> User | None:
+    """Return the user of a token that Portcullis has verified just now: an allowed one always is.
+
+    An API key says nothing of its account: the answer does.
+    """
     try:
-        part = token.split(".")[1]
-        claims = json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
+        if decision.subject is None:
+            part = token.split(".")[1]
+            claims = json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
+        else:
+            claims = {"sub": decision.subject["id"], "user_name": decision.subject["name"]}
+            claims["roles"] = decision.subject["roles"]
         user_id = claims["sub"]
         name = claims.get("user_name", "")
         roles = claims.get("roles", [])
@@ -152,4 +173,4 @@ def _user(token: str, decision_id: str) -> User | None:
         return None
     if not (isinstance(user_id, str) and isinstance(name, str) and isinstance(roles, list)):
         return None
-    return User(user_id, name, tuple(map(str, roles)), decision_id)
+    return User(user_id, name, tuple(map(str, roles)), decision.decision_id)

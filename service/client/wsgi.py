@@ -70,7 +70,10 @@ class _Middleware(ABC):
 
 
 class GuardWSGI(_Middleware):
-    """Lets requests pass that their token allows; ``environ["portcullis.user"]`` is the ``User``."""
+    """Lets requests pass that their token or API key allows.
+
+    ``environ["portcullis.user"]`` is the ``User``.
+    """
 
     def __init__(
         self,

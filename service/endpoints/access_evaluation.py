@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Final
 
 from msgspec import UNSET
 
 from service.authz.engine.policy import Policy
-from service.authz.engine.rules import PERMISSION
+from service.authz.engine.rules import ACCOUNT, LAYERS, PERMISSION, RESOURCE
 from service.endpoints.access_wire import (
+    AccountOfKey,
     DecisionContext,
     Decisions,
     Evaluation,
@@ -22,7 +23,9 @@ from service.errors import BadRequest, Unavailable
 from service.evaluation.answers import Answer
 from service.evaluation.entities import Asked
 from service.evaluation.evaluator import Evaluator
+from service.kernel.account_acts import BY_PERSON, where
 from service.kernel.identity import Caller
+from service.kernel.services import PORTCULLIS
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import asks, example_body, named, needs
 
@@ -67,21 +70,37 @@ class _Asking:
             note=None if note is None else lambda *arguments: note(context, *arguments),
             all_rights=context.all_rights,
         )
-        tells = policy.judge(PERMISSION, TELLS_CODES, context.user.held).allowed
-        return [_decision(answer, policy, tells_codes=tells) for answer in answers]
+        shown_layers = _layers_shown(policy, context.user)
+        return [_decision(answer, policy, shown_layers) for answer in answers]
 
 
-def _decision(answer: Answer, policy: Policy, *, tells_codes: bool) -> EvaluationDecision:
+def _layers_shown(policy: Policy, asking: Caller) -> Collection[str]:
+    """Return the layers of which ``asking`` is told what a denied question needs.
+
+    Those of routes are told to who may ask as a proxy: to proxies, a 403 names them.
+    """
+    if policy.judge(PERMISSION, TELLS_CODES, asking.held).allowed:
+        return LAYERS
+    by_person = asking.kind == "person"
+    name = BY_PERSON if by_person else f"forward {where(asking.service, asking.service or PORTCULLIS)}"
+    return (RESOURCE,) if policy.decide(ACCOUNT, name, asking).allowed else ()
+
+
+def _decision(answer: Answer, policy: Policy, shown_layers: Collection[str]) -> EvaluationDecision:
     decision = answer.decision
     if decision is None:
         return EvaluationDecision(answer.allowed, DecisionContext(answer.reason, policy.revision))
-    shows_codes = tells_codes and not answer.allowed
+    shows_codes = decision.layer in shown_layers and not answer.allowed
+    account = answer.subject
     context = DecisionContext(
         reason=answer.reason,
         revision=decision.revision,
         layer=decision.layer,
         decision_id=decision.id,
         required=list(decision.required) if shows_codes else UNSET,
+        subject=UNSET
+        if account is None
+        else AccountOfKey(account.login_id, account.user_name, list(account.roles)),
     )
     return EvaluationDecision(answer.allowed, context)
 

@@ -104,11 +104,20 @@ class Question(Struct):
     resource: ResourceEntity | UnsetType = UNSET
 
 
+class AccountOfKey(ProtocolSchema):
+    """Whose an API key is: the login id, the user name, and the codes of the roles."""
+
+    id: Annotated[str, Meta(examples=["7"])]
+    name: Annotated[str, Meta(examples=["nightly-job"])]
+    roles: list[str]
+
+
 class DecisionContext(ProtocolSchema, omit_defaults=True):
     """Why a decision is as it is.
 
-    `required` are the permission codes any one of which would have done; only callers with
-    `system:policy:read` are told.
+    `required` are the permission codes any one of which would have done. Callers with `system:policy:read`
+    are told, and service accounts about routes, as proxies are. `subject` is the account of an API key that
+    was allowed.
     """
 
     reason: Annotated[str, Meta(examples=["not_held"])]
@@ -118,6 +127,7 @@ class DecisionContext(ProtocolSchema, omit_defaults=True):
         default=UNSET, name="decisionId"
     )
     required: list[str] | UnsetType = UNSET
+    subject: AccountOfKey | UnsetType = UNSET
 
 
 class EvaluationDecision(ProtocolSchema):

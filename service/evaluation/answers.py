@@ -30,11 +30,15 @@ the requests of a template meet more resources than are looked at (``templates.M
 
 
 class Answer(Struct, frozen=True):
-    """The answer to one question; ``decision`` is the deciding one, None if the enforcer was not asked."""
+    """The answer to one question; ``decision`` is the deciding one, None if the enforcer was not asked.
+
+    ``subject`` is the account of an API key that may pass: nobody can read from the key whose it is.
+    """
 
     allowed: bool
     reason: Why
     decision: Decision | None = None
+    subject: Caller | None = None
 
 
 class Answers:

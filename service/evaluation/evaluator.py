@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
+from msgspec.structs import replace
+
+from service.authn.api_key_form import is_api_key
 from service.authz.engine.policy import Policy
 from service.evaluation.answers import Answer, Answers, question_by
-from service.evaluation.entities import Asked
+from service.evaluation.entities import TOKEN, Asked
 from service.evaluation.subjects import Subjects
 from service.kernel.cooperative_yield import CooperativeYield
 from service.kernel.identity import Caller, codes_asked
@@ -50,6 +53,8 @@ class Evaluator:
             if question is not None:
                 caller = callers.get(question.subject)
                 answer = self.answer(policy, asking, question, caller)
+                if answer.allowed and question.subject.type == TOKEN and is_api_key(question.subject.id):
+                    answer = replace(answer, subject=caller)
                 if note is not None:
                     note(question, caller, answer)
             answers.append(answer)

@@ -6,7 +6,6 @@ import re
 from collections.abc import Collection
 from typing import Final
 
-from service.authn.api_key_form import is_api_key
 from service.authn.authenticate import Authenticator
 from service.authn.current_rights import CurrentRights, Who
 from service.errors import AccountBanned, RefreshRequired, TokenExpired, TokenInvalid
@@ -40,8 +39,9 @@ class Subjects:
         """Return the caller of each subject that may log in at this moment.
 
         Subjects that are unknown, disabled or banned, tokens that are not valid or were revoked, and subjects
-        of other types have none. A token has the rights that it carries, decoded by ``permission_map``. An
-        API key is no subject. ``all_rights`` as for ``CurrentRights``. Raises ``Unavailable``.
+        of other types have none. A token has the rights that it carries, decoded by ``permission_map``, an
+        API key those of its account within its scopes. ``all_rights`` as for ``CurrentRights``. Raises
+        ``Unavailable``.
         """
         users = {subject: who for subject in subjects if (who := _user(subject)) is not None}
         known = await self._current.of(set(users.values()), all_rights) if users else {}
@@ -55,8 +55,6 @@ class Subjects:
         return known_callers
 
     async def _of_token(self, token: str, permission_map: PermissionMap) -> Caller | None:
-        if is_api_key(token):
-            return None
         try:
             return (await self._authenticator.checked(token, permission_map)).caller
         except _REFUSED:

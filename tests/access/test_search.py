@@ -109,6 +109,16 @@ async def bound(access: Access, service: str, *codes: str) -> str:
     return str(ApiKey(key_id, secret))
 
 
+async def test_a_service_account_is_told_what_a_route_needs_as_its_proxy_would_be(access: Access) -> None:
+    key = await bound(access, "portcullis", "system:policy:evaluate")
+    contexts = {}
+    for kind, name in (("route", "/api/role/list"), ("permission", "portcullis:x:y")):
+        body = {"subject": user("alice"), "action": {"name": "GET"}, "resource": {"type": kind, "id": name}}
+        contexts[kind] = (await access.service.ask("POST", EVALUATION, body, token=key)).json["context"]
+    assert "system:role:list" in contexts["route"]["required"]
+    assert "required" not in contexts["permission"]
+
+
 async def test_an_account_that_is_bound_to_a_service_asks_about_that_service_only(access: Access) -> None:
     key = await bound(access, "record", "system:policy:evaluate", "system:policy:read")
 

@@ -61,6 +61,30 @@ async def test_a_subject_that_is_not_active_may_do_nothing(access: Access, kind:
     assert set(answer["context"]) == {"reason", "revision"}
 
 
+async def test_an_api_key_has_the_rights_of_its_account_within_its_scopes_until_it_is_deleted(
+    access: Access,
+) -> None:
+    service = access.service
+    role = {"roleCode": "robot", "roleName": "Robot", "permissions": [READ]}
+    role_id = (await service.data("POST", "/api/role", role))["id"]
+    account = {"userName": "robot", "nickName": "Robot", "kind": "service", "roleIds": [role_id]}
+    user_id = (await service.data("POST", "/api/user", account))["id"]
+    keys = f"/api/user/{user_id}/keys"
+    whole = await service.data("POST", keys, {"name": "whole"})
+    narrow = await service.data("POST", keys, {"name": "narrow", "scopes": ["record:record-2:*"]})
+
+    allowed = await access.decision({"type": "token", "id": whole["key"]}, "read", FIRST)
+    denied = await access.decision({"type": "token", "id": narrow["key"]}, "read", FIRST)
+    await service.data("DELETE", f"{keys}/{whole['id']}")
+    gone = await access.decision({"type": "token", "id": whole["key"]}, "read", FIRST)
+
+    assert allowed["decision"] is True
+    assert allowed["context"]["subject"] == {"id": str(user_id), "name": "robot", "roles": ["robot"]}
+    assert (denied["decision"], denied["context"]["reason"]) == (False, "not_held")
+    assert "subject" not in denied["context"]
+    assert (gone["decision"], gone["context"]["reason"]) == (False, "subject_not_active")
+
+
 async def test_rights_are_those_of_the_moment_of_the_question(access: Access) -> None:
     service, who = access.service, await member(access.service, "carol")
     (button,) = await ids_of(service, READ)

@@ -26,8 +26,9 @@ def token_of(name: str) -> str:
 ALICE = token_of("alice")
 
 
-def decided(allowed: object, reason: str = "opened") -> httpx.Response:
-    return httpx.Response(200, json={"decision": allowed, "context": {"reason": reason, "revision": 3}})
+def decided(allowed: object, reason: str = "opened", **more: Any) -> httpx.Response:
+    context = {"reason": reason, "revision": 3, **more}
+    return httpx.Response(200, json={"decision": allowed, "context": context})
 
 
 @dataclass

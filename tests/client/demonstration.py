@@ -102,6 +102,8 @@ def by_request(url: str) -> Way:
             answer = await client.get(url + PATH, headers=headers)
         if answer.status_code == 200:
             assert answer.json() == {"id": "7", "seenBy": user.name}
+        if answer.status_code == 403:
+            assert '"required":["orders:order:read"]' in answer.text.replace(" ", "")
         return answer.status_code
 
     return ask

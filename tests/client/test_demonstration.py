@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from service.authn.api_key_form import ApiKey, new_secret
 from tests.authn.keys import settings_for
 from tests.client.demonstration import Way, guarded_orders
-from tests.forward.test_whole_service import set_up
+from tests.forward.test_whole_service import key_of, set_up
 from tests.support.inside import Inside, inside_published
 from tests.support.members import Member, ids_of, member
 from tests.web.served import strictly_served
@@ -77,6 +78,12 @@ async def test_a_role_change_decides_the_next_request_in_every_way(
             await alice.log_in()
             assert set((await statuses(ways, alice)).values()) == {200}
             assert await reviewed(service, alice) == (True, True, True)
+            robot = Member(service, 0, 0, "robot", await key_of(service, "robot", CODE))
+            assert set((await statuses(ways, robot)).values()) == {200}
+            other = Member(service, 0, 0, "other", await key_of(service, "other"))
+            assert set((await statuses(ways, other)).values()) == {403}
+            gone = Member(service, 0, 0, "other", str(ApiKey(10**6, new_secret())))
+            assert closed_by(await statuses(ways, gone)) == {401}
 
             impact = await service.preview("PUT", role, {"menuIds": []})
             assert impact["loses"] == [{"roleCode": "alice", "users": 1, "access": [OBJECT]}]

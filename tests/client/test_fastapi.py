@@ -54,6 +54,8 @@ async def test_everything_else_is_refused_before_the_operation(browser: httpx.As
         assert response.status_code == status
         assert response.headers["cache-control"] == "no-store"
         assert ("www-authenticate" in response.headers) == (status == 401)
+        detail = response.json()["detail"]
+        assert (status == 403) == (isinstance(detail, dict) and detail["required"] == ["orders:order:read"])
 
 
 async def test_without_one_token_nobody_is_asked(browser: httpx.AsyncClient) -> None:

@@ -155,6 +155,42 @@ async def test_what_is_not_allowed_is_not_served(guarded: Any, status: int) -> N
     assert ("www-authenticate" in response.headers) == (status == 401)
 
 
+@both
+async def test_a_refusal_names_the_permissions_any_one_of_which_is_lacking(guarded: Any) -> None:
+    codes = ["orders:order:list", "orders:order:read"]
+    point = DecisionPoint(lambda _: decided(False, "not_held", required=codes))
+    response = await guarded(point, "GET /orders/7", BEARER)
+    assert json.loads(response.body) == {
+        "type": "about:blank",
+        "title": "Forbidden",
+        "status": 403,
+        "code": "permission_denied",
+        "required": codes,
+        "needed": "any",
+    }
+
+
+ROBOT = ("Authorization", "Bearer pck_7_secret")
+
+
+@both
+async def test_an_api_key_is_served_as_the_account_that_the_answer_names(guarded: Any) -> None:
+    account = {"id": "9", "name": "robot", "roles": ["job"]}
+    point = DecisionPoint(lambda _: decided(True, subject=account, decisionId="r3-1"))
+    response = await guarded(point, "GET /orders/7", ROBOT)
+    assert response.seen["portcullis.user"] == User("9", "robot", ("job",), "r3-1")
+    assert point.asked[0][1]["subject"] == {"type": "token", "id": "pck_7_secret"}
+
+
+@both
+@pytest.mark.parametrize("account", [None, "robot", {}, {"id": 9, "name": "robot", "roles": []}])
+async def test_an_api_key_of_which_the_answer_does_not_say_whose_it_is_is_not_served(
+    guarded: Any, account: Any
+) -> None:
+    response = await guarded(DecisionPoint(lambda _: decided(True, subject=account)), "GET /orders/7", ROBOT)
+    assert (response.status, response.seen) == (401, None)
+
+
 NO_TOKEN = [
     (),
     (("Authorization", ""),),
