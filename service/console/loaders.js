@@ -99,6 +99,12 @@ export const VIEWS = [
     operation: "GET /api/system/findings",
     menu: "doctor",
   },
+  {
+    pattern: "/activity",
+    load: () => import("./views/activity.js"),
+    operation: "GET /api/system/activity",
+    menu: "activity",
+  },
   { pattern: "/jobs", load: () => import("./views/jobs.js"), operation: "GET /api/jobs", menu: "job" },
   {
     pattern: "/resources",

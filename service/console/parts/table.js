@@ -4,6 +4,7 @@ import { button, empty, h, icon, link, pieces } from "../core/dom.js";
 import { ACTION } from "../strings/common.js";
 import { FRAME } from "../strings/frame.js";
 import { TABLE } from "../strings/table.js";
+import { scrolling } from "./scroll.js";
 import { trouble } from "./trouble.js";
 
 /**
@@ -93,12 +94,7 @@ export function listing(page, config) {
     h("thead", null, head),
     body,
   );
-  const place = h("div", { class: "scroll", role: "region", "aria-label": caption }, table);
-  new ResizeObserver(() => {
-    // what scrolls can be scrolled by the keyboard
-    if (place.scrollWidth > place.clientWidth) place.tabIndex = 0;
-    else place.removeAttribute("tabindex");
-  }).observe(place);
+  const place = scrolling(caption, table);
   const pager = h("nav", { class: "pager", "aria-label": TABLE.pages });
   const status = h("p", { class: "hidden", role: "status" });
 

@@ -2,6 +2,7 @@
 /** All routes with what guards them, and the registration of those that have no resource. */
 import { badge, badges, button, card, h, icon, link, linkButton } from "../core/dom.js";
 import { local } from "../parts/local.js";
+import { share } from "../pictures/share.js";
 import { bindingOf, glance } from "../parts/resources.js";
 import { table } from "../parts/rows.js";
 import { listing } from "../parts/table.js";
@@ -29,7 +30,7 @@ export async function show(page) {
   if (page.query.get("show") === "lost")
     return page.put(card("", glance(data)), card(T.lost, h("p", null, T.lostText), lost(page)));
   page.put(
-    card("", h("p", null, T.coverageText), glance(data)),
+    card("", h("p", null, T.coverageText), glance(data), shares(data)),
     listing(page, {
       caption: T.coverageCaption,
       filters: [
@@ -109,6 +110,33 @@ export async function show(page) {
         data.unroutedTotal > FIRST && link("/resources/coverage?show=lost", T.allLost(data.unroutedTotal)),
       ),
   );
+}
+
+/** Return how many routes are guarded in which way. @param {import("../types/api").Coverage} coverage */
+function shares({ routes }) {
+  const shown = (
+    /** @type {string} */ title,
+    /** @type {Record<string, string>} */ words,
+    /** @type {Record<string, string>} */ kinds,
+    /** @type {(route: RouteGuard) => string} */ key,
+  ) =>
+    share(
+      title,
+      Object.entries(words).map(([value, text]) => ({
+        text,
+        count: routes.filter((route) => key(route) === value).length,
+        kind: kinds[value] ?? "",
+      })),
+    );
+  return [
+    shown(
+      T.endpointLayer,
+      T.guards,
+      { permission: "good", login: "info", public: "warn" },
+      (route) => route.guard,
+    ),
+    shown(T.resourceLayer, T.bindings, { bound: "good", closed: "bad" }, bindingOf),
+  ];
 }
 
 /** Return all resources without a route, page by page. @param {import("../core/page.js").Page} page */

@@ -5,6 +5,7 @@ import { badge, card, h } from "../core/dom.js";
 import { layerStep, refusalOf, subjectStep } from "../parts/explained.js";
 import { form } from "../parts/form.js";
 import { SPELLED, answering, asking, codesIn, requestFields, showing, tabs } from "../parts/policy.js";
+import { accessPath } from "../pictures/access.js";
 import { OWN, serviceOptions } from "../parts/resources.js";
 import { FORM } from "../strings/form.js";
 import { POLICY as T } from "../strings/policy.js";
@@ -184,6 +185,11 @@ function path(page, explained) {
         explained.decisionMatches ? T.matches : explained.refusal ? T.heldOthers : T.matchesNot,
       ),
     explained.keptOut && h("p", { class: "note bad" }, T.keptOut),
+    accessPath(
+      explained,
+      { user: query.get("userName") ?? explained.refusal?.userName, role: query.get("roleCode") },
+      requested(query, explained),
+    ),
     explained.public && h("p", { class: "note" }, T.public),
     h(
       "ol",
@@ -197,4 +203,14 @@ function path(page, explained) {
       h("li", { class: allowed ? "good" : "bad" }, h("h3", null, allowed ? T.allowed : T.denied)),
     ),
   );
+}
+
+/** Return in words what is asked about. @param {URLSearchParams} query @param {Explained} explained */
+function requested(query, explained) {
+  const { refusal } = explained;
+  const method = query.get("method") ?? refusal?.method;
+  const path = query.get("path") ?? refusal?.path;
+  if (method && path) return `${method} ${path}`;
+  const asked = explained.asked ?? explained.grant ?? explained.permission ?? explained.endpoint;
+  return asked?.object ?? explained.resource?.object ?? "";
 }

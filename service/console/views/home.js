@@ -7,6 +7,7 @@ import { trouble } from "../parts/trouble.js";
 import { DOCTOR } from "../strings/doctor.js";
 import { FRAME } from "../strings/frame.js";
 import { HOME } from "../strings/home.js";
+import { ACTIVITY } from "../strings/pictures.js";
 
 /** @param {import("../core/page.js").Page} page */
 export async function show(page) {
@@ -14,6 +15,7 @@ export async function show(page) {
   const findings = page.may("GET /api/system/findings")
     ? h("div", null, card(DOCTOR.attention, h("p", { class: "loading", role: "status" }, FRAME.loading)))
     : null;
+  const happened = page.may("GET /api/system/activity") ? card(ACTIVITY.card) : null;
   page.title(HOME.title(me.nickName || me.name));
   page.put(
     findings,
@@ -27,7 +29,9 @@ export async function show(page) {
       ]),
     ),
     card(HOME.may, rights(page)),
+    happened,
   );
+  if (happened) page.during(recent(page, happened));
   if (findings) page.during(attention(page, findings));
 }
 
@@ -68,6 +72,12 @@ function word(code) {
   const action = code.split(":").at(-1) ?? code;
   if (action === "*") return HOME.all(code.split(":").slice(0, -1).join(" "));
   return HOME.actions[action] ?? action.replaceAll("-", " ");
+}
+
+/** @param {import("../core/page.js").Page} page @param {HTMLElement} place */
+async function recent(page, place) {
+  const { activity } = await import("../pictures/activity.js");
+  place.append(activity(page), h("p", { class: "help" }, link("/activity?hours=168", ACTIVITY.all)));
 }
 
 /** @param {import("../core/page.js").Page} page @param {HTMLElement} place */

@@ -1,0 +1,66 @@
+// @ts-check
+/** Events on one axis of time: a row for each kind, with a mark of its own form. */
+import { link } from "../core/dom.js";
+import { PICTURES as T } from "../strings/pictures.js";
+import { time, timeText } from "../parts/time.js";
+import { label, picture, shape } from "./svg.js";
+
+const [WIDTH, ROW, EDGE, SIZE] = [720, 52, 10, 6];
+const NAMED = 4;
+
+/** @typedef {{at: string, text: string, href?: string | null}} Event `at` is RFC 3339. */
+
+/**
+ * Return the events of several kinds, from the first to the last of them; the table has the newest first.
+ * @param {string} name
+ * @param {{title: string, kind: string, events: Event[]}[]} kinds
+ */
+export function axis(name, kinds) {
+  const instant = (/** @type {Event} */ { at }) => new Date(at).getTime();
+  const instants = kinds.flatMap(({ events }) => events.map(instant));
+  const [first, last] = [Math.min(...instants), Math.max(...instants)];
+  const long = Math.max(1, last - first);
+  const x = (/** @type {number} */ at) => EDGE + ((WIDTH - 2 * EDGE) * (at - first)) / long;
+  const shapes = kinds.flatMap(({ title, kind, events }, row) => {
+    const y = row * ROW + 36;
+    return [
+      label(`${title}: ${events.length.toLocaleString()}`, { x: 1, y: y - 16, class: "name" }),
+      shape("line", { x1: 1, x2: WIDTH - 1, y1: y, y2: y, class: "axis" }),
+      ...events.map((event) => mark(row, x(instant(event)), y, kind, `${timeText(event.at)}: ${event.text}`)),
+    ];
+  });
+  const height = kinds.length * ROW + 26;
+  const names = Array.from({ length: long > 1 ? NAMED : 1 }, (_, at) => {
+    const then = first + (long * at) / (NAMED - 1);
+    const anchor = at === 0 ? "start" : at === NAMED - 1 ? "end" : "middle";
+    return label(timeText(new Date(then).toISOString()), {
+      x: at === 0 ? 1 : at === NAMED - 1 ? WIDTH - 1 : x(then),
+      y: height - 6,
+      class: "soft",
+      "text-anchor": anchor,
+    });
+  });
+  const all = kinds.flatMap(({ title, events }) => events.map((event) => ({ title, event })));
+  return picture({
+    name,
+    width: WIDTH,
+    height,
+    shapes: [...shapes, ...names],
+    titles: [T.time, T.kind, T.what],
+    rows: all
+      .sort((a, b) => instant(b.event) - instant(a.event))
+      .map(({ title, event }) => [
+        time(event.at),
+        title,
+        event.href ? link(event.href, event.text) : event.text,
+      ]),
+  });
+}
+
+/** @param {number} row @param {number} x @param {number} y @param {string} kind @param {string} text */
+function mark(row, x, y, kind, text) {
+  const hint = shape("title", {}, text);
+  if (row % 2 === 0) return shape("circle", { cx: x, cy: y, r: SIZE, class: kind }, hint);
+  const points = `${x},${y - SIZE} ${x + SIZE},${y} ${x},${y + SIZE} ${x - SIZE},${y}`;
+  return shape("polygon", { points, class: kind }, hint);
+}

@@ -1,0 +1,52 @@
+// @ts-check
+/** Makes pictures in SVG: shapes by attributes and classes, a name for each picture, and a table that says the same. */
+import { h } from "../core/dom.js";
+import { PICTURES as T } from "../strings/pictures.js";
+import { table } from "../parts/rows.js";
+import { scrolling } from "../parts/scroll.js";
+
+const SPACE = "http://www.w3.org/2000/svg";
+
+/**
+ * Return a shape; attributes without a value are left out, and text becomes text nodes.
+ * @param {string} tag
+ * @param {Record<string, string | number | null | undefined>} attributes
+ * @param {...(Node | string)} children
+ */
+export function shape(tag, attributes, ...children) {
+  const element = document.createElementNS(SPACE, tag);
+  for (const [name, value] of Object.entries(attributes))
+    if (value !== null && value !== undefined) element.setAttribute(name, String(value));
+  element.append(...children);
+  return element;
+}
+
+/** Return text at a place, cut to so many characters; all of it shows on hover.
+ * @param {string} text
+ * @param {{x: number, y: number, class?: string, "text-anchor"?: string}} attributes
+ * @param {number} [most]
+ */
+export function label(text, attributes, most = Infinity) {
+  if (text.length <= most) return shape("text", attributes, text);
+  return shape("text", attributes, `${text.slice(0, most - 1)}…`, shape("title", {}, text));
+}
+
+/**
+ * Return a picture, and below it, folded, a table with the same.
+ * @param {object} config
+ * @param {string} config.name What it shows, in a sentence: all that screen readers tell of the shapes.
+ * @param {number} config.width
+ * @param {number} config.height
+ * @param {Node[]} config.shapes
+ * @param {string[]} config.titles Those of the table.
+ * @param {import("../core/dom.js").Child[][]} config.rows
+ */
+export function picture({ name, width, height, shapes, titles, rows }) {
+  const size = { width, height, viewBox: `0 0 ${width} ${height}` };
+  return h(
+    "div",
+    { class: "picture" },
+    scrolling(name, shape("svg", { ...size, role: "img", "aria-label": name, class: "drawing" }, ...shapes)),
+    h("details", null, h("summary", null, T.asTable), table(T.tableOf(name), titles, rows)),
+  );
+}
