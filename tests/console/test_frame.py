@@ -8,7 +8,7 @@ from playwright.sync_api import Response, expect
 
 from tests.console.visits import CONSOLE, Visit
 
-REQUESTS = 12
+REQUESTS = 17
 BYTES = 200_000
 TRIED = """async () => {
   const tried = [];
