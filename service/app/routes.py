@@ -66,7 +66,7 @@ from service.web.requests.application import Application
 from service.web.requests.routes import Routes
 from service.web.sites.api_pages import add_docs
 from service.web.sites.console import add_console
-from service.web.sites.guide import add_guide, is_built
+from service.web.sites.guide import GUIDE, add_guide, is_built
 from service.web.sites.start import StartPage
 
 INFO: Final = {
@@ -321,7 +321,8 @@ def _add_pages(routes: Routes, container: Container, extensions: Sequence[Extens
         server=container.settings.server.public_url or "/",
     )
     add_guide(routes)
-    add_console(routes, enabled=console, token=token)
+    about = {"version": __version__} | ({"guide": GUIDE} if is_built() else {})
+    add_console(routes, enabled=console, token=token, about=about)
 
 
 def _known(routes: Routes, _shipped: Shipped) -> list[KnownRoute]:

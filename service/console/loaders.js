@@ -14,7 +14,6 @@ export const VIEWS = [
     pattern: "/users",
     load: () => import("./views/users.js"),
     operation: "GET /api/user/list",
-    menu: "user",
   },
   { pattern: "/users/new", load: () => import("./views/user-form.js"), operation: "POST /api/user" },
   {
@@ -32,7 +31,6 @@ export const VIEWS = [
     pattern: "/roles",
     load: () => import("./views/roles.js"),
     operation: "GET /api/role/list",
-    menu: "role",
   },
   { pattern: "/roles/new", load: () => import("./views/role-form.js"), operation: "POST /api/role" },
   {
@@ -50,7 +48,6 @@ export const VIEWS = [
     pattern: "/menus",
     load: () => import("./views/menus.js"),
     operation: "GET /api/menu/list",
-    menu: "menu",
   },
   { pattern: "/menus/new", load: () => import("./views/menu-form.js"), operation: "POST /api/menu" },
   { pattern: "/menus/{id}", load: () => import("./views/menus.js"), operation: "GET /api/menu/{id}" },
@@ -63,13 +60,11 @@ export const VIEWS = [
     pattern: "/files",
     load: () => import("./views/files.js"),
     operation: "GET /api/file/list",
-    menu: "file",
   },
   {
     pattern: "/online",
     load: () => import("./views/online.js"),
     operation: "GET /api/online/list",
-    menu: "online",
   },
   {
     pattern: "/users/{id}/keys",
@@ -78,7 +73,6 @@ export const VIEWS = [
   },
   {
     pattern: "/logs/operations",
-    menu: "operation-log",
     operation: "GET /api/operation-log/list",
     load: () => import("./views/operations.js"),
   },
@@ -89,7 +83,6 @@ export const VIEWS = [
   },
   {
     pattern: "/logs/logins",
-    menu: "login-log",
     operation: "GET /api/login-log/list",
     load: () => import("./views/login-log.js"),
   },
@@ -97,20 +90,17 @@ export const VIEWS = [
     pattern: "/doctor",
     load: () => import("./views/doctor.js"),
     operation: "GET /api/system/findings",
-    menu: "doctor",
   },
   {
     pattern: "/activity",
     load: () => import("./views/activity.js"),
     operation: "GET /api/system/activity",
-    menu: "activity",
   },
-  { pattern: "/jobs", load: () => import("./views/jobs.js"), operation: "GET /api/jobs", menu: "job" },
+  { pattern: "/jobs", load: () => import("./views/jobs.js"), operation: "GET /api/jobs" },
   {
     pattern: "/resources",
     load: () => import("./views/resources.js"),
     operation: "GET /api/resource/list",
-    menu: "resource",
   },
   {
     pattern: "/resources/new",
@@ -146,7 +136,6 @@ export const VIEWS = [
     pattern: "/services",
     load: () => import("./views/services.js"),
     operation: "GET /api/service/list",
-    menu: "service",
   },
   { pattern: "/services/new", load: () => import("./views/service-form.js"), operation: "POST /api/service" },
   { pattern: "/services/{id}", load: () => import("./views/service.js"), operation: "GET /api/service/{id}" },
@@ -156,15 +145,9 @@ export const VIEWS = [
     operation: "PATCH /api/service/{id}",
   },
   {
-    pattern: "/policy/findings",
-    load: () => import("./views/findings.js"),
-    operation: "GET /api/system/findings",
-  },
-  {
     pattern: "/policy",
     load: () => import("./views/policy.js"),
     operation: "GET /api/policy",
-    menu: "policy",
   },
   {
     pattern: "/policy/explain",

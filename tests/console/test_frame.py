@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from playwright.sync_api import Response, expect
 
+import service
+from tests.console.house import House
 from tests.console.visits import CONSOLE, Visit
 
 REQUESTS = 17
@@ -80,6 +83,35 @@ def test_signing_in_shows_the_address_that_was_asked_for(visit: Visit) -> None:
     visit.sign_in_by_hand(address="/?from=here")
     assert visit.page.url.endswith("#/?from=here")
     visit.axe()
+
+
+def test_the_navigation_is_the_consoles_own_and_shows_what_the_caller_may_see(
+    visit: Visit, house: House
+) -> None:
+    # Menus that lead nowhere in the console, and hide nothing of it.
+    body = {"menuType": "Menu", "title": "Elsewhere", "path": "/users", "name": "user"}
+    menu = house.api.post("/api/menu", json=body).json()["data"]["id"]
+    house.member("steward", "system:role:list", "system:resource:list", "system:doctor:read")
+    page = visit.page
+    visit.sign_in("steward")
+    navigation = page.get_by_role("navigation", name="Main navigation")
+    assert navigation.get_by_role("list", name="Access").get_by_role("link").all_inner_texts() == ["Roles"]
+    endpoints = navigation.get_by_role("list", name="Endpoints").get_by_role("link")
+    assert endpoints.all_inner_texts() == ["Resources"]
+    expect(navigation.get_by_role("list", name="Activity")).to_have_count(0)
+    findings = house.api.get("/api/system/findings").json()["data"]["items"]
+    count = sum(finding["state"] != "ok" for finding in findings)
+    health = navigation.get_by_role("link", name=re.compile("^Health"))
+    expect(health).to_have_accessible_name(f"Health {count} finding{'' if count == 1 else 's'}")
+    health.focus()
+    health.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Health")
+    expect(health).to_have_attribute("aria-current", "page")
+    expect(page.get_by_role("contentinfo")).to_contain_text(f"Version {service.__version__}")
+    api = page.get_by_role("contentinfo").get_by_role("link", name="API")
+    assert house.api.get(api.get_attribute("href") or "").status_code == 200
+    visit.axe()
+    assert house.api.delete(f"/api/menu/{menu}").status_code == 200
 
 
 MODULES: Final = """

@@ -165,7 +165,7 @@ def test_findings_are_shown_to_those_who_may_see_them_and_a_job_is_run_and_pause
     expect(checks).to_be_visible()
     visit.picture("home")
     checks.click()
-    expect(page.get_by_role("heading", name="Checks of the installation")).to_be_visible()
+    expect(page.get_by_role("heading", name="Health")).to_be_visible()
     expect(page.get_by_role("listitem").filter(has_text="session store")).not_to_have_count(0)
     visit.axe()
     visit.picture("doctor")

@@ -107,13 +107,13 @@ def test_a_user_and_a_role_lead_to_what_they_may_do_and_to_their_log_entries(
     links = page.get_by_role("navigation", name="More about this record").get_by_role("link")
     expect(links).to_have_text(["What may this user do"])  # the caller may not see logs
     links.click()
-    headed(page, "What may …")
+    headed(page, "What can")
     expect(page.get_by_role("table")).to_contain_text("GET /api/user/{id}")
 
     visit.go(f"/users/{number}")
     page.get_by_role("link", name="gadwall", exact=True).click()
     links.filter(has_text="What does it allow").click()
-    headed(page, "What may …")
+    headed(page, "What can")
     expect(page.get_by_role("table")).to_contain_text("GET /api/role/list")
 
 
@@ -123,7 +123,7 @@ def test_a_record_leads_to_the_log_entries_about_it(visit: Visit, house: House) 
     page = visit.page
     visit.sign_in(address=f"/users/{number}")
     page.get_by_role("link", name="Log entries about it").click()
-    headed(page, "Operation log")
+    headed(page, "Audit log")
     expect(page.get_by_role("searchbox", name="Record")).to_have_value("user:smew")
     page.get_by_role("button", name="Follow").click()  # the entry may be on its way
     expect(page.get_by_role("table")).to_contain_text("POST /api/user")

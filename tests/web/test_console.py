@@ -16,7 +16,7 @@ from tests.web.example_service import OpenGate
 
 pytestmark = pytest.mark.anyio
 
-TOLD = 'data-token-name="X-Token" data-token-prefix="&quot;" '
+TOLD = 'data-token-name="X-Token" data-token-prefix="&quot;" data-version="1.&lt;2" '
 SCRIPT = '<script type="module" src="main.js"></script>'
 PAGE = f'<html lang="en">{SCRIPT}\n<link rel="icon" href="data:,"><a href="#/users">'
 
@@ -24,7 +24,7 @@ PAGE = f'<html lang="en">{SCRIPT}\n<link rel="icon" href="data:,"><a href="#/use
 def served(folder: Path = FILES, *, enabled: bool = True) -> RequestMiddleware:
     app = Application()
     routes = Routes(app, OpenGate())
-    add_console(routes, enabled=enabled, token=("X-Token", '"'), folder=folder)
+    add_console(routes, enabled=enabled, token=("X-Token", '"'), about={"version": "1.<2"}, folder=folder)
     return RequestMiddleware(app, folders=routes.folders)
 
 

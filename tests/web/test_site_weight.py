@@ -40,7 +40,7 @@ LATER = re.compile(r'import\("([^"]+)"\)')
 def served(site: Path) -> RequestMiddleware:
     app = Application()
     routes = Routes(app, OpenGate())
-    add_console(routes, enabled=True, token=("Authorization", "Bearer "))
+    add_console(routes, enabled=True, about={}, token=("Authorization", "Bearer "))
     add_guide(routes, site)
     add_docs(routes, info={"title": "Example", "version": "1.0"})
     return RequestMiddleware(app, folders=routes.folders)

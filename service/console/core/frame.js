@@ -1,10 +1,12 @@
 // @ts-check
-/** What stands around every view: the navigation from the caller's menus, the account, messages, the keyboard. */
+/** What stands around every view: the navigation, the account, messages, the keyboard. */
+import { HEALTH, NAVIGATION } from "../navigation.js";
 import { FRAME, PRODUCT, SHORTCUTS } from "../strings/frame.js";
 import { trouble } from "../parts/trouble.js";
 import { button, h, icon, link, mark } from "./dom.js";
 import { keepFocus, leaveFocus } from "./focus.js";
-import { match, page, reconsider, start, stop, useViews, viewOf } from "./router.js";
+import * as health from "./health.js";
+import { match, page, reconsider, start, stop, useViews } from "./router.js";
 import * as session from "./session.js";
 
 /** @type {[string, string, string][]} */
@@ -15,6 +17,8 @@ const OWN = [
 ];
 /** @type {HTMLElement} */ let list;
 /** @type {HTMLElement} */ let account;
+/** How many findings there are, beside the entry that leads to them. */
+const alarm = h("span", { class: "badge warn", hidden: true });
 /**
  * Shows the navigation over the view, or takes it away, where the screen is narrow.
  * @type {(on: boolean) => void}
@@ -48,6 +52,7 @@ export async function open(views) {
     ),
     h("nav", { "aria-label": FRAME.navigation }, list),
     account,
+    foot(),
   );
   const shade = h("div", { class: "shade", onclick: () => toggle(false) });
   toggle = (on) => {
@@ -82,6 +87,10 @@ export async function open(views) {
   session.hooks.changed = () => {
     refresh().catch(() => {});
   };
+  health.hooks.counted = (count) => {
+    alarm.hidden = count === 0;
+    alarm.replaceChildren(String(count), h("span", { class: "hidden" }, FRAME.findings(count)));
+  };
   await refresh();
   await start(
     outlet,
@@ -115,16 +124,17 @@ export function refresh() {
 async function refreshed() {
   const before = session.me;
   await session.identify();
-  const { me, menus, operations } = session;
+  const { me, operations } = session;
   if (!me) return;
   if (before && before.id !== me.id) await session.restart(); // another tab has signed in as somebody else
-  const rights = JSON.stringify([me.roles, me.permissions, menus, [...operations]]);
+  if (session.may("GET /api/system/findings")) health.read().catch(() => {}); // the views of them say what is wrong
+  const rights = JSON.stringify([me.roles, me.permissions, [...operations]]);
   const changed = held !== "" && rights !== held;
   held = rights;
   const all = JSON.stringify([me, rights]);
   if (all === drawn) return;
   drawn = all;
-  list.replaceChildren(entry("/", FRAME.home, "home"), ...items(menus));
+  list.replaceChildren(entry("/", FRAME.home, "home"), ...groups());
   account.replaceChildren(
     h(
       "details",
@@ -174,34 +184,41 @@ function returned() {
   refresh().catch(() => {});
 }
 
-/**
- * Return the entries of menus that are not hidden: those that lead to a view which the caller may see, and the
- * groups that hold some.
- * @param {import("./session.js").Menu[]} menus
- * @returns {HTMLElement[]}
- */
-function items(menus) {
-  return menus.flatMap((menu) => {
-    if (menu.hidden) return [];
-    const view = viewOf(menu);
-    const own =
-      view && session.may(view.operation) ? [entry(view.pattern, menu.title, menu.icon ?? "file")] : [];
-    const below = items(menu.children);
-    if (own.length > 0 || below.length === 0) return [...own, ...below];
-    return [
+/** Return the groups of the navigation, with the entries whose views the caller may see. */
+function groups() {
+  return NAVIGATION.flatMap(([title, entries]) => {
+    const offered = entries.filter(([path]) => session.may(match(path)?.view.operation));
+    if (offered.length === 0) return [];
+    return h(
+      "li",
+      { class: "group" },
+      h("span", { "aria-hidden": "true" }, title),
       h(
-        "li",
-        { class: "group" },
-        h("span", { id: `menu-${menu.id}` }, menu.title),
-        h("ul", { "aria-labelledby": `menu-${menu.id}` }, below),
+        "ul",
+        { "aria-label": title },
+        offered.map(([path, text, shown]) => entry(path, text, shown, path === HEALTH && alarm)),
       ),
-    ];
+    );
   });
 }
 
-/** @param {string} path @param {string} text @param {string} shown */
-function entry(path, text, shown) {
-  return h("li", null, link(path, icon(shown), text));
+/** Return the way to the documentation, and the version. */
+function foot() {
+  const { guide, version } = document.documentElement.dataset;
+  const elsewhere = (/** @type {string} */ address, /** @type {string} */ text) =>
+    h("a", { href: address, target: "_blank", rel: "noopener" }, text);
+  return h(
+    "footer",
+    { class: "foot" },
+    guide && elsewhere(guide, FRAME.guide),
+    elsewhere("/docs", FRAME.api),
+    version && h("span", null, FRAME.version(version)),
+  );
+}
+
+/** @param {string} path @param {string} text @param {string} shown @param {HTMLElement | false} [more] */
+function entry(path, text, shown, more) {
+  return h("li", null, link(path, icon(shown), h("span", null, text), more));
 }
 
 /** Mark the entry under which a view is. @param {string} path */

@@ -5,13 +5,11 @@ import { h, link } from "./dom.js";
 import * as session from "./session.js";
 
 /**
- * One is offered when the caller may call its operation; `menu` is the name of the Menu of the service's catalogue
- * under which the navigation shows it.
+ * One is offered when the caller may call its operation.
  * @typedef {object} View
  * @property {string} pattern
  * @property {() => Promise<{show: (page: Page) => Promise<(() => void) | void>}>} load
  * @property {string} [operation] Such as `GET /api/user/list`; without one, every user may see the view.
- * @property {string} [menu]
  */
 
 /**

@@ -51,7 +51,7 @@ const ROUTER = {
   shown: () => shown,
 };
 
-/** Take the views among which addresses and menus choose. @param {View[]} all */
+/** Take the views among which addresses choose. @param {View[]} all */
 export function useViews(all) {
   views = all;
 }
@@ -80,18 +80,6 @@ export function match(path) {
     if (fits) return { view, params };
   }
   return null;
-}
-
-/**
- * Return the view to which a menu of the caller leads: by the name that the service has given it, or by its path.
- * @param {import("./session.js").Menu} menu
- */
-export function viewOf({ name, path }) {
-  return views.find(
-    (view) =>
-      view.menu &&
-      [name, path].some((text) => text && [view.menu, `/system/${view.menu}`, view.pattern].includes(text)),
-  );
 }
 
 /**

@@ -10,7 +10,6 @@ import { Problem, newKey, send } from "./api.js";
  * both tokens are empty. `user` is whose it is, once that is known.
  * @typedef {{access: string, refresh: string, until: number, since: number, user?: number | undefined}} Proof
  */
-/** @typedef {import("../types/api").OwnMenu} Menu */
 /**
  * @typedef {object} Me
  * @property {number} id
@@ -35,7 +34,6 @@ const channel = new BroadcastChannel("portcullis");
 /** What the caller may send, such as `GET /api/user/{id}`. @type {Set<string>} */ export let operations =
   new Set();
 /** @type {Me | null} */ export let me = null;
-/** @type {Menu[]} */ export let menus = [];
 
 /**
  * What the session asks of the page: to sign in again over what is shown (rejects when the reader gives up), to show
@@ -126,15 +124,13 @@ export const call = async (
   }
 };
 
-/** Read who the caller is, what they may call, and their menus. */
+/** Read who the caller is, what they may call. */
 export async function identify() {
   const used = proof;
-  const [{ data: info }, { data: own }, { data: tree }] = await Promise.all([
+  const [{ data: info }, { data: own }] = await Promise.all([
     call("GET", "/api/user/info"),
     call("GET", "/api/user/operations"),
-    call("GET", "/api/menu/mine"),
   ]);
-  menus = tree.menus;
   operations = new Set(own.operations);
   me = {
     id: info.userId,

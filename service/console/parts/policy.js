@@ -1,39 +1,13 @@
 // @ts-check
-/** What the views of the policy share: the way from one to another, lines, requests and codes. */
+/** What the views of the policy share: lines, requests and codes. */
 import { Problem } from "../core/api.js";
 import { badges, h, link, pieces } from "../core/dom.js";
-import { match } from "../core/router.js";
 import { FRAME } from "../strings/frame.js";
 import { POLICY as T } from "../strings/policy.js";
 import { OWN } from "./resources.js";
 import { trouble } from "./trouble.js";
 
-const TABS = /** @type {[string, keyof typeof T.tab][]} */ ([
-  ["/policy", "model"],
-  ["/policy/explain", "explain"],
-  ["/policy/who", "who"],
-  ["/policy/what", "what"],
-  ["/policy/matrix", "matrix"],
-  ["/policy/openings", "openings"],
-  ["/policy/revisions", "revisions"],
-  ["/policy/findings", "findings"],
-]);
-
 /** @typedef {import("../core/page.js").Page} Page */
-
-/** Return the way to the views of the policy that the caller may see. @param {Page} page @param {string} [current] */
-export function tabs(page, current = page.path) {
-  const offered = TABS.filter(([path]) => page.may(match(path)?.view.operation ?? ""));
-  return h(
-    "nav",
-    { class: "tabs", "aria-label": T.tabs },
-    offered.map(([path, name]) => {
-      const tab = link(path, T.tab[name]);
-      if (path === current) tab.setAttribute("aria-current", "page");
-      return tab;
-    }),
-  );
-}
 
 /**
  * Return the words of a line: layer, object and code.

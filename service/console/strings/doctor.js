@@ -2,7 +2,7 @@
 /** The texts of the checks of the installation, in English. Functions take what varies. */
 
 export const DOCTOR = {
-  title: "Checks of the installation",
+  title: "Health",
   attention: "What needs attention",
   asItShould: "What is as it should be",
   fine: "Nothing needs attention.",

@@ -17,6 +17,10 @@ export const FRAME = {
   themes: { auto: "As the system", light: "Light", dark: "Dark" },
   shortcuts: "Keyboard shortcuts",
   signedInAs: (/** @type {string} */ name) => `Signed in as ${name}`,
+  guide: "Guide",
+  api: "API",
+  version: (/** @type {string} */ version) => `Version ${version}`,
+  findings: (/** @type {number} */ n) => (n === 1 ? " finding" : " findings"),
   loading: "Loading…",
   nothingHere: "There is no such page",
   nothingHereText: "The address leads to no view of this console.",
@@ -29,6 +33,36 @@ export const FRAME = {
   leaveText: "What you have typed on this page has not been saved.",
   leaveConfirm: "Leave",
   changes: "Your permissions have changed. The navigation shows what you may do now.",
+};
+
+export const GROUPS = {
+  access: "Access",
+  policy: "Policy",
+  endpoints: "Endpoints",
+  activity: "Activity",
+  system: "System",
+};
+
+export const ENTRIES = {
+  users: "Users",
+  roles: "Roles",
+  permissions: "Permissions",
+  explain: "Explain",
+  who: "Who can",
+  what: "What can",
+  matrix: "Matrix",
+  revisions: "Revisions",
+  openings: "Public access",
+  resources: "Resources",
+  services: "Services",
+  coverage: "Coverage",
+  activity: "By hour",
+  auditLog: "Audit log",
+  signIns: "Sign-ins",
+  sessions: "Sessions",
+  files: "Files",
+  jobs: "Jobs",
+  health: "Health",
 };
 
 export const SHORTCUTS = {

@@ -3,7 +3,7 @@
 import { count } from "./words.js";
 
 export const MENUS = {
-  title: "Menus and Buttons",
+  title: "Permissions",
   tree: "Menus and Buttons",
   search: "Search by title or code",
   none: "There are no menus.",

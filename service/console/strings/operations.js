@@ -3,9 +3,9 @@
 import { count } from "./words.js";
 
 export const OPERATIONS = {
-  title: "Operation log",
+  title: "Audit log",
   caption: "Calls of the service, the latest first",
-  logins: "Login log",
+  logins: "Sign-ins",
   time: "Time",
   user: "User",
   nobody: "Nobody signed in",

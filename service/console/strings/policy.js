@@ -4,16 +4,14 @@ import { count } from "./words.js";
 
 export const POLICY = {
   title: "Policy",
-  tabs: "Policy",
   tab: {
     model: "In force",
     explain: "Explain",
-    who: "Who may …",
-    what: "What may …",
+    who: "Who can",
+    what: "What can",
     matrix: "Matrix",
     openings: "Public access",
     revisions: "Revisions",
-    findings: "Findings",
   },
   allowed: "Allowed",
   denied: "Refused",
@@ -268,5 +266,4 @@ export const POLICY = {
   following: "After it",
   compareNow: "Compare with now",
   empty: "empty",
-  findingsText: "What the checks of the service say about the policy.",
 };

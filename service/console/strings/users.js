@@ -147,7 +147,7 @@ export const KEYS = {
 };
 
 export const ONLINE = {
-  title: "Online users",
+  title: "Sessions",
   caption: "Who is signed in, and on which device",
   user: "User",
   device: "Device",

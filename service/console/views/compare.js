@@ -4,13 +4,14 @@ import { button, card, h } from "../core/dom.js";
 import { trouble } from "../parts/trouble.js";
 import { form } from "../parts/form.js";
 import { FIRST, access, lines } from "../parts/lines.js";
-import { answering, asking, tabs } from "../parts/policy.js";
+import { answering, asking } from "../parts/policy.js";
 import { POLICY as T } from "../strings/policy.js";
 
 /** @param {import("../core/page.js").Page} page */
 export async function show(page) {
   const { query } = page;
   const [from, to] = [Number(query.get("from")), Number(query.get("to"))];
+  page.crumbs(["/policy/revisions", T.tab.revisions]);
   page.crumbs(["/policy/revisions", T.tab.revisions]);
   page.title(from && to ? T.compareTitle(from, to) : T.compare);
   const shown = form({
@@ -38,7 +39,7 @@ export async function show(page) {
   });
   shown.classList.add("question");
   const answer = h("div", { class: "body" });
-  page.put(tabs(page, "/policy/revisions"), card("", shown), answer);
+  page.put(card("", shown), answer);
   if (!from || !to) return;
   answering(page, shown, answer, () => difference(page, from, to));
 }

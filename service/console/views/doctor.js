@@ -1,6 +1,7 @@
 // @ts-check
 /** All checks of the installation. */
 import { button, card, h } from "../core/dom.js";
+import * as health from "../core/health.js";
 import { findingList } from "../parts/findings.js";
 import { time } from "../parts/time.js";
 import { ACTION } from "../strings/common.js";
@@ -12,8 +13,8 @@ export async function show(page) {
     DOCTOR.title,
     button(ACTION.reload, () => page.reload(), { icon: "refresh" }),
   );
-  const { data } = await page.call("GET", "/api/system/findings");
-  const wrong = data.items.filter(({ state }) => state !== "ok");
+  const data = await health.read();
+  const wrong = health.wrong(data);
   page.put(
     h("p", { class: "help" }, DOCTOR.checkedAt, " ", time(data.checkedTime)),
     card(DOCTOR.attention, wrong.length > 0 ? findingList(wrong) : h("p", null, DOCTOR.fine)),

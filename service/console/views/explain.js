@@ -4,7 +4,7 @@ import { Problem } from "../core/api.js";
 import { badge, card, h } from "../core/dom.js";
 import { layerStep, refusalOf, subjectStep } from "../parts/explained.js";
 import { form } from "../parts/form.js";
-import { SPELLED, answering, asking, codesIn, requestFields, showing, tabs } from "../parts/policy.js";
+import { SPELLED, answering, asking, codesIn, requestFields, showing } from "../parts/policy.js";
 import { accessPath } from "../pictures/access.js";
 import { OWN, serviceOptions } from "../parts/resources.js";
 import { FORM } from "../strings/form.js";
@@ -41,7 +41,7 @@ export async function show(page) {
   page.title(T.tab.explain);
   const shown = question(page, await serviceOptions(page));
   const answer = h("div", { "aria-live": "polite" });
-  page.put(tabs(page), h("p", null, T.explainText), card("", shown), answer);
+  page.put(h("p", null, T.explainText), card("", shown), answer);
   if (asked)
     answering(page, shown, answer, async () =>
       path(page, (await page.call("POST", "/api/policy/explain", { body: bodyOf(query) })).data),

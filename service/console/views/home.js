@@ -1,17 +1,22 @@
 // @ts-check
 /** The first view: who the caller is, what they may do in words, and what needs attention. */
 import { badge, badges, card, definition, h, icon, link } from "../core/dom.js";
-import { viewOf } from "../core/router.js";
-import { menus } from "../core/session.js";
+import * as health from "../core/health.js";
+import { HEALTH } from "../navigation.js";
 import { trouble } from "../parts/trouble.js";
 import { DOCTOR } from "../strings/doctor.js";
 import { FRAME } from "../strings/frame.js";
 import { HOME } from "../strings/home.js";
 import { ACTIVITY } from "../strings/pictures.js";
 
+/** @typedef {import("../types/api").OwnMenu} Menu */
+
 /** @param {import("../core/page.js").Page} page */
 export async function show(page) {
   const { me } = page;
+  const {
+    data: { menus },
+  } = await page.call("GET", "/api/menu/mine");
   const findings = page.may("GET /api/system/findings")
     ? h("div", null, card(DOCTOR.attention, h("p", { class: "loading", role: "status" }, FRAME.loading)))
     : null;
@@ -28,7 +33,7 @@ export async function show(page) {
         [HOME.roles, me.roles.length > 0 ? badges(me.roles.map((role) => badge(role))) : HOME.noRoles],
       ]),
     ),
-    card(HOME.may, rights(page)),
+    card(HOME.may, rights(page, menus)),
     happened,
   );
   if (happened) page.during(recent(page, happened));
@@ -38,32 +43,24 @@ export async function show(page) {
 /**
  * What the caller may do, by the menus that they see, in the words of their Buttons.
  * @param {import("../core/page.js").Page} page
+ * @param {readonly Menu[]} menus
  */
-function rights(page) {
-  /** @type {(list: any[]) => any[]} */ const flat = (list) =>
+function rights(page, menus) {
+  /** @type {(list: readonly Menu[]) => Menu[]} */ const flat = (list) =>
     list.flatMap((menu) => [menu, ...flat(menu.children)]);
   const areas = flat(menus).filter((area) => area.buttons.length > 0);
   if (areas.length === 0 && page.me.permissions.length === 0) return h("p", null, HOME.mayNothing);
   return h(
     "ul",
     { class: "areas" },
-    areas.map((area) => {
-      const view = viewOf(area);
-      const words = area.buttons.map(word);
-      return h(
+    areas.map(({ icon: shown, title, buttons }) =>
+      h(
         "li",
         null,
-        icon(area.icon ?? "file"),
-        h(
-          "span",
-          null,
-          view && page.may(view.operation ?? "")
-            ? link(view.pattern, area.title)
-            : h("strong", null, area.title),
-          h("small", null, words.join(", ")),
-        ),
-      );
-    }),
+        icon(shown ?? "file"),
+        h("span", null, h("strong", null, title), h("small", null, buttons.map(word).join(", "))),
+      ),
+    ),
   );
 }
 
@@ -83,12 +80,13 @@ async function recent(page, place) {
 /** @param {import("../core/page.js").Page} page @param {HTMLElement} place */
 async function attention(page, place) {
   try {
-    const [{ data }, { findingList }, { time }] = await Promise.all([
-      page.call("GET", "/api/system/findings"),
+    const [data, { findingList }, { time }] = await Promise.all([
+      health.read(),
       import("../parts/findings.js"),
       import("../parts/time.js"),
     ]);
-    const wrong = data.items.filter(({ state }) => state !== "ok");
+    if (page.signal.aborted) return;
+    const wrong = health.wrong(data);
     place.replaceChildren(
       card(
         DOCTOR.attention,
@@ -100,7 +98,7 @@ async function attention(page, place) {
           " ",
           time(data.checkedTime, { ago: true }),
           " · ",
-          link("/doctor", DOCTOR.all),
+          link(HEALTH, DOCTOR.all),
         ),
       ),
     );

@@ -3,7 +3,7 @@
 import { badge, button, h, link } from "../core/dom.js";
 import { ask } from "../parts/dialog.js";
 import { moving } from "../parts/grid.js";
-import { explaining, objectOf, requestOf, tabs } from "../parts/policy.js";
+import { explaining, objectOf, requestOf } from "../parts/policy.js";
 import { picker } from "../parts/picker.js";
 import { listing } from "../parts/table.js";
 import { allRoles } from "../parts/users.js";
@@ -61,7 +61,7 @@ export async function show(page) {
   });
   shown.classList.add("matrix");
   moving(shown);
-  page.put(tabs(page), h("p", null, T.matrixText), shown);
+  page.put(h("p", null, T.matrixText), shown);
 }
 
 /**

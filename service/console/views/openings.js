@@ -1,7 +1,7 @@
 // @ts-check
 /** Requests that need no role. */
 import { badge, h } from "../core/dom.js";
-import { objectOf, passedBy, requestOf, tabs, why } from "../parts/policy.js";
+import { objectOf, passedBy, requestOf, why } from "../parts/policy.js";
 import { listing } from "../parts/table.js";
 import { POLICY as T } from "../strings/policy.js";
 import { RESOURCES } from "../strings/resources.js";
@@ -10,7 +10,6 @@ import { RESOURCES } from "../strings/resources.js";
 export async function show(page) {
   page.title(T.tab.openings);
   page.put(
-    tabs(page),
     h("p", null, T.openingsText),
     listing(page, {
       caption: T.openingsCaption,

@@ -2,7 +2,7 @@
 /** The policy in force: its revision, the model with its explanation, and the lines. */
 import { button, card, definition, h, link } from "../core/dom.js";
 import { ask, tell } from "../parts/dialog.js";
-import { objectOf, partsOf, tabs } from "../parts/policy.js";
+import { objectOf, partsOf } from "../parts/policy.js";
 import { table } from "../parts/rows.js";
 import { listing } from "../parts/table.js";
 import { time } from "../parts/time.js";
@@ -11,12 +11,12 @@ import { POLICY as T } from "../strings/policy.js";
 /** @param {import("../core/page.js").Page} page */
 export async function show(page) {
   const { data } = await page.call("GET", "/api/policy", { query: { size: 1 } });
+  page.crumbs(["/policy/revisions", T.tab.revisions]);
   page.title(
     T.title,
     page.may("POST /api/policy/reload") && button(T.reload, () => reload(page), { icon: "refresh" }),
   );
   page.put(
-    tabs(page),
     card(
       T.inForce,
       definition([

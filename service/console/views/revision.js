@@ -3,7 +3,6 @@
 import { button, card, definition, h, link, linkButton } from "../core/dom.js";
 import { tell } from "../parts/dialog.js";
 import { FIRST, lines } from "../parts/lines.js";
-import { tabs } from "../parts/policy.js";
 import { attempt, previewed } from "../parts/preview.js";
 import { table } from "../parts/rows.js";
 import { time } from "../parts/time.js";
@@ -24,6 +23,7 @@ export async function show(page) {
   const isNewest = data.revision >= newest;
   const compares = page.may("GET /api/policy/diff");
   page.crumbs(["/policy/revisions", T.tab.revisions]);
+  page.crumbs(["/policy/revisions", T.tab.revisions]);
   page.title(
     T.revisionTitle(data.revision),
     data.revision > 1 &&
@@ -37,7 +37,6 @@ export async function show(page) {
   );
   const logs = page.may("GET /api/operation-log/list");
   page.put(
-    tabs(page, "/policy/revisions"),
     card(
       "",
       definition([

@@ -1,7 +1,6 @@
 // @ts-check
 /** The revisions of the policy as a timeline, and the way to compare two. */
-import { badge, button, h } from "../core/dom.js";
-import { tabs } from "../parts/policy.js";
+import { badge, button, h, linkButton } from "../core/dom.js";
 import { listing } from "../parts/table.js";
 import { time } from "../parts/time.js";
 import { POLICY as T } from "../strings/policy.js";
@@ -15,9 +14,12 @@ export async function show(page) {
     () => page.go(`/policy/compare?from=${Math.min(...chosen)}&to=${Math.max(...chosen)}`),
     { disabled: true },
   );
-  page.title(T.tab.revisions, compares && compare);
+  page.title(
+    T.tab.revisions,
+    page.may("GET /api/policy") && linkButton("/policy", T.tab.model),
+    compares && compare,
+  );
   page.put(
-    tabs(page),
     h("p", null, T.revisionsText),
     listing(page, {
       caption: T.revisionsCaption,

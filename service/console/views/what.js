@@ -14,7 +14,6 @@ import {
   passedBy,
   requestOf,
   showing,
-  tabs,
   why,
 } from "../parts/policy.js";
 import { listing } from "../parts/table.js";
@@ -32,7 +31,7 @@ export async function show(page) {
   page.title(T.tab.what);
   const shown = question(page);
   const answer = h("div", { class: "body" });
-  page.put(tabs(page), h("p", null, T.whatText), card("", shown), answer);
+  page.put(h("p", null, T.whatText), card("", shown), answer);
   const name = SUBJECTS.find((subject) => page.query.has(subject));
   if (name) answering(page, shown, answer, () => answerTo(page, name));
 }

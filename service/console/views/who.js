@@ -12,7 +12,6 @@ import {
   passedBy,
   requestFields,
   showing,
-  tabs,
   why,
 } from "../parts/policy.js";
 import { OWN, serviceOptions } from "../parts/resources.js";
@@ -29,7 +28,7 @@ export async function show(page) {
   page.title(T.tab.who);
   const shown = question(page, await serviceOptions(page));
   const answer = h("div", { class: "body" });
-  page.put(tabs(page), h("p", null, T.whoText), card("", shown), answer);
+  page.put(h("p", null, T.whoText), card("", shown), answer);
   if (query.get("permission"))
     answering(page, shown, answer, () => givers(page, query.get("permission") ?? ""));
   else if (query.get("path")) answering(page, shown, answer, () => passing(page));

@@ -11,6 +11,7 @@ import asyncio
 import hashlib
 import html
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -45,10 +46,10 @@ _REFERENCE: Final = re.compile(rb'(?<=\s)(src|href)="([^"]+)"')
 class Console:
     """The files of one release, read together when the first of them is asked for."""
 
-    def __init__(self, folder: Path, token: tuple[str, str]) -> None:
-        """``token`` is the header of the access token and the text before it: the page tells its scripts."""
+    def __init__(self, folder: Path, facts: Mapping[str, str]) -> None:
+        """The page tells its scripts the ``facts``."""
         self._files = Folder(folder)
-        self._token = token
+        self._facts = facts
         self._reading = asyncio.Lock()
         self._release: str | None = None
         self._page = Content.of(b"", HTML)
@@ -84,8 +85,8 @@ class Console:
                 return match[0]
             return b'%s="%s/%s/%s"' % (attribute, CONSOLE.encode(), release.encode(), path.encode())
 
-        name, prefix = (html.escape(text) for text in self._token)
-        tag = f'<html data-token-name="{name}" data-token-prefix="{prefix}" '.encode()
+        facts = "".join(f'data-{name}="{html.escape(value)}" ' for name, value in self._facts.items())
+        tag = f"<html {facts}".encode()
         return _REFERENCE.sub(led, page).replace(b"<html ", tag, 1)
 
 
@@ -115,13 +116,17 @@ class SwitchedOff:
 _OFF: Final = "The console is switched off here, by the setting console.enabled"
 
 
-def add_console(routes: Routes, *, enabled: bool, token: tuple[str, str], folder: Path = FILES) -> None:
+def add_console(
+    routes: Routes, *, enabled: bool, token: tuple[str, str], about: Mapping[str, str], folder: Path = FILES
+) -> None:
     """Serve the files of ``folder`` as the console, or refusals that say that it is switched off.
 
-    ``token`` is the header of the access token and the text before it.
+    ``token`` is the header of the access token and the text before it. ``about`` is what else the page
+    tells its scripts: the ``version``, and the address of the ``guide`` where that is served.
     """
     if enabled:
-        console = Console(folder, token)
+        name, prefix = token
+        console = Console(folder, {"token-name": name, "token-prefix": prefix, **about})
         add_site(routes, CONSOLE, Entrance(console), console)
     else:
         add_site(routes, CONSOLE, SwitchedOff(), SwitchedOff())

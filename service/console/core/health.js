@@ -1,0 +1,28 @@
+// @ts-check
+/** The checks of the installation, read once for all that show them at the same time. */
+import * as session from "./session.js";
+
+/** @typedef {import("../types/api").SystemFindings} Findings */
+
+/** Is told how many findings need attention, at each reading. */
+export const hooks = { counted: /** @type {(count: number) => void} */ (() => {}) };
+/** @type {Promise<Findings> | null} */ let reading = null;
+
+/** Read the findings of all checks; the service makes them anew after some seconds. Throws `Problem`. */
+export function read() {
+  reading ??= session
+    .call("GET", "/api/system/findings")
+    .then(({ data }) => {
+      hooks.counted(wrong(data).length);
+      return data;
+    })
+    .finally(() => {
+      reading = null;
+    });
+  return reading;
+}
+
+/** Return the findings that need attention. @param {Findings} findings */
+export function wrong({ items }) {
+  return items.filter(({ state }) => state !== "ok");
+}

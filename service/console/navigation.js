@@ -1,0 +1,57 @@
+// @ts-check
+/** The navigation of the console. An entry is shown to those who may see the view that its path leads to. */
+import { ENTRIES as T, GROUPS } from "./strings/frame.js";
+
+/** The path of the entry that says how many findings there are. */
+export const HEALTH = "/doctor";
+
+/**
+ * The groups with their entries: the path of a view without parameters, the text, and the icon.
+ * @type {[title: string, entries: [path: string, text: string, icon: string][]][]}
+ */
+export const NAVIGATION = [
+  [
+    GROUPS.access,
+    [
+      ["/users", T.users, "user"],
+      ["/roles", T.roles, "shield"],
+      ["/menus", T.permissions, "key"],
+    ],
+  ],
+  [
+    GROUPS.policy,
+    [
+      ["/policy/explain", T.explain, "help"],
+      ["/policy/who", T.who, "search"],
+      ["/policy/what", T.what, "list"],
+      ["/policy/matrix", T.matrix, "grid"],
+      ["/policy/revisions", T.revisions, "clock"],
+      ["/policy/openings", T.openings, "globe"],
+    ],
+  ],
+  [
+    GROUPS.endpoints,
+    [
+      ["/resources", T.resources, "link"],
+      ["/services", T.services, "server"],
+      ["/resources/coverage", T.coverage, "scale"],
+    ],
+  ],
+  [
+    GROUPS.activity,
+    [
+      ["/activity", T.activity, "activity"],
+      ["/logs/operations", T.auditLog, "edit"],
+      ["/logs/logins", T.signIns, "log-in"],
+      ["/online", T.sessions, "device"],
+    ],
+  ],
+  [
+    GROUPS.system,
+    [
+      ["/files", T.files, "file"],
+      ["/jobs", T.jobs, "refresh"],
+      [HEALTH, T.health, "stethoscope"],
+    ],
+  ],
+];
