@@ -19,6 +19,7 @@ const before = new Map();
  * @property {(row: any) => import("../core/dom.js").Child} cell
  * @property {string} [sort] A key of the server.
  * @property {string} [kind] May be number.
+ * @property {string} [help] Stands below the title.
  */
 
 /**
@@ -58,6 +59,8 @@ const before = new Map();
  * @property {(keys: Set<any>) => void} [chosen]
  * @property {number} [size]
  * @property {number} [most] The most rows of a page that the reader may choose.
+ * @property {(rows: any[], line: (row: any) => HTMLTableRowElement) => Node[]} [arrange] Makes the rows, by `line`.
+ * @property {boolean} [grid] Whether the reader moves among its cells by arrow keys.
  * @property {string} [sort] The order when the address names none.
  */
 
@@ -89,7 +92,7 @@ export function listing(page, config) {
   const head = h("tr");
   const table = h(
     "table",
-    { class: "table" },
+    { class: "table", role: config.grid ? "grid" : null },
     h("caption", { class: "hidden" }, caption),
     h("thead", null, head),
     body,
@@ -221,7 +224,7 @@ export function listing(page, config) {
     head.replaceChildren(
       ...pieces([
         select && h("th", { class: "box", scope: "col" }, h("span", { class: "hidden" }, ACTION.more)),
-        columns.map(({ title, sort, kind }) => {
+        columns.map(({ title, sort, kind, help }) => {
           const on = sort && sorted.replace(/^-/, "") === sort;
           const down = on && sorted.startsWith("-");
           return h(
@@ -234,6 +237,7 @@ export function listing(page, config) {
                   "aria-label": TABLE.sortBy(title),
                 })
               : title,
+            help && h("small", { class: "under" }, help),
             on && icon(down ? "down" : "up"),
           );
         }),
@@ -353,7 +357,7 @@ export function listing(page, config) {
       if (mine !== turn || page.signal.aborted) return;
       rows = loaded.items;
       heads();
-      body.replaceChildren(...rows.map(line));
+      body.replaceChildren(...(config.arrange?.(rows, line) ?? rows.map(line)));
       clear.hidden = !filtered();
       place.replaceChildren(
         rows.length > 0

@@ -3,11 +3,11 @@
 import { PICTURES as T } from "../strings/pictures.js";
 import { label, picture, shape } from "./svg.js";
 
-const [WIDE, GAP, TALL, APART, TOP] = [190, 54, 34, 12, 28];
+const [WIDE, GAP, TALL, APART, TOP] = [160, 26, 34, 12, 28];
 /** The most boxes of a column; the others are counted in a last one. */
 const MOST = 12;
 /** The most characters that a box has room for. */
-const ROOM = 25;
+const ROOM = 21;
 
 /** @typedef {{title: string, boxes: {key: string, text: string, kind?: string}[]}} Column */
 /** @typedef {{from: string, to: string, kind?: string, text?: string}} Edge `text` says what the line means. */
@@ -58,6 +58,9 @@ export function path(name, columns, edges) {
     height,
     shapes: [...lines, ...drawn],
     titles: [T.from, T.to, T.meaning],
-    rows: edges.map(({ from, to, text = "" }) => [texts.get(from) ?? from, texts.get(to) ?? to, text]),
+    rows: edges
+      .map((edge) => ({ ...edge, x: places.get(edge.from)?.x ?? 0 }))
+      .sort((a, b) => a.x - b.x)
+      .map(({ from, to, text = "" }) => [texts.get(from) ?? from, texts.get(to) ?? to, text]),
   });
 }

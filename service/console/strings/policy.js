@@ -192,8 +192,20 @@ export const POLICY = {
   whyOf: (/** @type {string} */ name) => `Explain ${name}`,
   whatNothing: "Nothing passes.",
   matrixText:
-    "Which role passes which request by itself. A cell names the codes by which it does. " +
+    "Which role passes which request by itself. A cell says by what; point at it for the codes. " +
     "Move between cells with the arrow keys.",
+  matrixFile: "Download as CSV",
+  differing: "Only differences",
+  group: (/** @type {string} */ name, /** @type {number} */ n) =>
+    `${name} (${count(n, "request", "requests")})`,
+  legend: "What the marks mean",
+  passes: /** @type {Record<string, string>} */ ({
+    own: "by a code of its own",
+    wildcard: "by a wildcard",
+    login: "every login passes",
+    everybody: "everybody passes",
+    no: "no",
+  }),
   matrixCaption: "Roles and requests",
   part: "A part of method and path",
   rolesShown: "Roles",
@@ -201,9 +213,6 @@ export const POLICY = {
   applyRoles: "Show these roles",
   rolesOf: (/** @type {number} */ n, /** @type {number} */ all) =>
     `${n.toLocaleString()} of ${count(all, "role", "roles")} shown`,
-  anyone: "anyone",
-  login: "login",
-  no: "no",
   noRoles: "There are no roles.",
   openingsText: "Requests that need no role: they are open to everybody, or to everyone who is signed in.",
   openingsCaption: "Requests with public access",

@@ -135,7 +135,12 @@ function shares({ routes }) {
       { permission: "good", login: "info", public: "warn" },
       (route) => route.guard,
     ),
-    shown(T.resourceLayer, T.bindings, { bound: "good", closed: "bad" }, bindingOf),
+    shown(
+      T.resourceLayer,
+      T.bindings,
+      { bound: "good", registered: "warn", closed: "bad", none: "info" },
+      bindingOf,
+    ),
   ];
 }
 

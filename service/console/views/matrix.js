@@ -1,11 +1,14 @@
 // @ts-check
 /** Which role passes which request: a table of roles and requests. */
-import { badge, button, h, link } from "../core/dom.js";
+import { button, h, link } from "../core/dom.js";
+import { csv } from "../parts/csv.js";
 import { ask } from "../parts/dialog.js";
+import { folding } from "../parts/folding.js";
 import { moving } from "../parts/grid.js";
 import { explaining, objectOf, requestOf } from "../parts/policy.js";
 import { picker } from "../parts/picker.js";
 import { listing } from "../parts/table.js";
+import { save } from "../parts/transfer.js";
 import { allRoles } from "../parts/users.js";
 import { POLICY as T } from "../strings/policy.js";
 import { RESOURCES } from "../strings/resources.js";
@@ -16,6 +19,9 @@ const FIRST = 12;
 const MOST = 100;
 /** The most roles that can be named; of more, the answer has all. */
 const NAMED = 200;
+
+/** What tells the states of a cell apart without their colours. @type {Record<string, string>} */
+const MARKS = { own: "●", wildcard: "✱", login: "◐", everybody: "○", no: "–" };
 
 /** @typedef {import("../types/api").MatrixRequest} MatrixRequest */
 
@@ -39,29 +45,55 @@ export async function show(page) {
     });
     if (done) page.setQuery({ roles: done.roles });
   });
+  const read = async (/** @type {Record<string, any>} */ query) => {
+    const roleCode = roles.length > NAMED ? undefined : roles.map(({ code }) => code);
+    return (await page.call("GET", "/api/policy/matrix", { query: { ...query, roleCode } })).data;
+  };
+  /** @param {string | undefined} object */
+  const differing = async (object) =>
+    (await everything(read, object)).filter(
+      (row) => new Set(roles.map(({ code }) => stateOf(row, code) === "no")).size > 1,
+    );
+  const download = button(
+    T.matrixFile,
+    async () => {
+      const object = page.query.get("object") ?? undefined;
+      const rows = page.query.get("differing") ? await differing(object) : await everything(read, object);
+      const lines = rows.map((row) => [row.object, ...roles.map(({ code }) => wordsOf(row, code))]);
+      const text = csv([[RESOURCES.request, ...roles.map(({ code }) => code)], ...lines]);
+      save(new Blob([text], { type: "text/csv" }), "matrix.csv");
+    },
+    { icon: "download" },
+  );
   const shown = listing(page, {
     caption: T.matrixCaption,
+    grid: true,
+    arrange: folding((/** @type {MatrixRequest} */ row) => groupOf(row), roles.length + 1, T.group),
     size: 50,
     most: MOST,
-    filters: [{ name: "object", label: T.part }],
-    actions: [h("span", { class: "soft" }, T.rolesOf(roles.length, all.length)), choose],
+    filters: [
+      { name: "object", label: T.part },
+      { name: "differing", label: T.differing, type: "check" },
+    ],
+    actions: [h("span", { class: "soft" }, T.rolesOf(roles.length, all.length)), choose, download],
     columns: [
       { title: RESOURCES.request, cell: (row) => objectOf(page, row.object) },
-      ...roles.map(({ code }) => ({
-        title: code,
+      ...roles.map(({ code, name }) => ({
+        title: name,
+        help: code === name ? undefined : code,
         cell: (/** @type {MatrixRequest} */ row) => cell(page, row, code),
       })),
     ],
-    load: async ({ page: number, size, object }) => {
-      const roleCode = roles.length > NAMED ? undefined : roles.map(({ code }) => code);
-      return (
-        await page.call("GET", "/api/policy/matrix", { query: { page: number, size, object, roleCode } })
-      ).data;
+    load: async ({ page: number = 1, size, object, differing: only }) => {
+      if (!only) return read({ page: number, size, object });
+      const rows = await differing(object);
+      const [at, long] = [Number(number), Number(size)];
+      return { items: rows.slice((at - 1) * long, at * long), total: rows.length, page: at, size: long };
     },
   });
   shown.classList.add("matrix");
   moving(shown);
-  page.put(h("p", null, T.matrixText), shown);
+  page.put(h("p", null, T.matrixText), legend(), shown);
 }
 
 /**
@@ -76,16 +108,64 @@ async function passing(page) {
   return [...codes].sort().map((code) => ({ code, name: code }));
 }
 
-/** @param {import("../core/page.js").Page} page @param {MatrixRequest} row @param {string} roleCode */
-function cell(page, { object, visitors, roles }, roleCode) {
+/**
+ * Return the rows of all pages, of an order of their own.
+ * @param {(query: Record<string, any>) => Promise<import("../types/api").MatrixRequestPage>} read
+ * @param {string | undefined} object
+ */
+async function everything(read, object) {
+  /** @type {MatrixRequest[]} */ const rows = [];
+  for (let page = 1; ; page++) {
+    const { items, total } = await read({ page, size: 200, object });
+    rows.push(...items);
+    if (!items.length || rows.length >= total) return rows;
+  }
+}
+
+/** Return by what a role passes. @param {MatrixRequest} row @param {string} roleCode */
+function stateOf({ visitors, roles }, roleCode) {
   const match = roles.find((role) => role.roleCode === roleCode);
+  if (!match) return "no";
+  if (!match.by.length) return visitors ? "everybody" : "login";
+  return match.by.some((code) => !code.includes("*")) ? "own" : "wildcard";
+}
+
+/** Return the same in words, with the codes. @param {MatrixRequest} row @param {string} roleCode */
+function wordsOf(row, roleCode) {
+  const by = row.roles.find((role) => role.roleCode === roleCode)?.by ?? [];
+  return [T.passes[stateOf(row, roleCode)], ...by].join(" ");
+}
+
+/** Return the first words of a path, by which requests are grouped. @param {MatrixRequest} row */
+function groupOf({ object }) {
   const request = requestOf(object);
-  const shown = !match
-    ? h("span", { class: "soft" }, T.no)
-    : match.by.length
-      ? match.by.map((code) => h("code", null, code))
-      : badge(visitors ? T.anyone : T.login, visitors ? "warn" : "info");
-  return request && page.may("POST /api/policy/explain")
-    ? link(explaining({ ...request, roleCode }), shown)
-    : shown;
+  if (!request) return object;
+  const path = request.path.split("/").slice(0, 3).join("/");
+  return request.service ? `${request.service} ${path}` : path;
+}
+
+function legend() {
+  return h(
+    "ul",
+    { class: "legend", "aria-label": T.legend },
+    Object.entries(T.passes).map(([state, text]) => h("li", null, mark(state), " ", text)),
+  );
+}
+
+/** @param {string} state */
+function mark(state) {
+  return h("span", { class: `held ${state}`, "aria-hidden": "true" }, MARKS[state]);
+}
+
+/** @param {import("../core/page.js").Page} page @param {MatrixRequest} row @param {string} roleCode */
+function cell(page, row, roleCode) {
+  const request = requestOf(row.object);
+  const words = wordsOf(row, roleCode);
+  const shown = [mark(stateOf(row, roleCode)), h("span", { class: "hidden" }, words)];
+  const element =
+    request && page.may("POST /api/policy/explain")
+      ? link(explaining({ ...request, roleCode }), shown)
+      : h("span", null, shown);
+  element.title = words;
+  return element;
 }
