@@ -122,8 +122,7 @@ class DelegationCheck:
 
     def require_foreign(self, field: str, service: str) -> None:
         """Return when no permission code of this service begins with ``service``; ValidationFailed else."""
-        if service in self._policy.own_beginnings:
-            raise ValidationFailed((field, "is the beginning of permission codes of Portcullis itself"))
+        require_foreign(self._policy, field, service)
 
     def require_request(self, method: str, path: str, template: str) -> None:
         """Return when the caller may send a request to ``path``, which the endpoint ``template`` serves.
@@ -239,6 +238,12 @@ class DelegationCheck:
         """
         if codes:
             self._asked.grants[GrantQuestion(tuple(sorted(codes)), needed)] = None
+
+
+def require_foreign(policy: Policy, field: str, service: str) -> None:
+    """Return when no permission code of ``policy`` itself begins with ``service``; ValidationFailed else."""
+    if service in policy.own_beginnings:
+        raise ValidationFailed((field, "is the beginning of permission codes of Portcullis itself"))
 
 
 def _require_none(denials: Sequence[Decision], why: str, needed: Needed = "all") -> None:

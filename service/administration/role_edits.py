@@ -12,6 +12,7 @@ from service.administration.value_check import check_record, check_values
 from service.errors import Conflict, ValidationFailed
 from service.kernel.change_record import FieldChange, field_changes, values_change
 from service.records import role_rights, roles
+from service.records.database.transactions import Connection
 from service.records.roles import GivenMenu, Role, RoleValues
 
 _GIVING: Final = "/api/role/{id}/permissions"
@@ -73,12 +74,17 @@ async def update(
 async def delete(unit: UnitOfWork, role_id: int, match: Callable[[Role], None]) -> None:
     """Delete a role; raises ``NotFound``, and ``Conflict`` with the names of users who have it."""
     before, permissions = await _for_change(unit, role_id, match)
-    names, number = await roles.users_of(unit.connection, role_id, NAMED)
-    if number:
-        raise Conflict("Users have the role", rule="in_use", users=names, userCount=number)
+    await require_unused(unit.connection, role_id)
     await roles.delete(unit.connection, role_id)
     fields = change_log.role_fields(before, permissions)
     unit.changes += field_changes(change_log.role_target(before.role_code), fields, {})
+
+
+async def require_unused(connection: Connection, role_id: int) -> None:
+    """Check that no user has the role; ``Conflict`` with the names of some who have it else."""
+    names, number = await roles.users_of(connection, role_id, NAMED)
+    if number:
+        raise Conflict("Users have the role", rule="in_use", users=names, userCount=number)
 
 
 async def set_menus(

@@ -22,7 +22,8 @@ from service.administration.state import (
     identity,
     values_of,
 )
-from service.administration.state_edits import Edit, Edits, edits_between
+from service.administration.state_edits import Edit, Edits, after, edits_between
+from service.administration.state_refusals import EditRefusedError, require_no_clash
 from service.administration.steps import Ids, Noun, Record, Step
 from service.administration.stored_state import Stored
 from service.administration.unit_of_work import UnitOfWork, UnitsOfWork
@@ -39,15 +40,6 @@ WITHIN: Final = 600.0
 
 _NAMED: Final[tuple[Kind, ...]] = ("resource", "role")  # with a unique field beside the key
 _PARTS: Final = {"opened", "buttons", "menus"}  # fields that have steps of their own
-
-
-class EditRefusedError(Exception):
-    """An edit was refused, so that nothing was saved; ``refusal`` says why."""
-
-    def __init__(self, edit: Edit, refusal: Refusal) -> None:
-        super().__init__(f"{edit.kind} {edit.key}: {refusal.detail}")
-        self.edit = edit
-        self.refusal = refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +64,13 @@ class StateChanges:
         """Make what is stored equal to ``requested``; delete what it does not have only with ``prune``.
 
         The edits are those between ``requested`` and what is stored when the locks are held. Each is refused
-        where the request of the API that does the same would be: EditRefusedError names it. Raises what
-        ``UnitsOfWork.publishing`` raises. Nothing is saved then.
+        where the request of the API that does the same would be: EditRefusedError names it. Raises Conflict
+        for objects that clash, and what ``UnitsOfWork.publishing`` raises. Nothing is saved then.
         """
         async with self._units.publishing(write, cause, within=WITHIN) as unit:
             before = await stored_state.read(unit.connection)
             edits = edits_between(before.state, requested, prune=prune)
+            require_no_clash(before.state, after(before.state, edits))
             await _make(unit, before, edits.edits)
         recorded = ChangeRecord()
         recorded.changes += unit.changes

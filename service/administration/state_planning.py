@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass
 
-from service.administration import stored_state
+from service.administration import role_edits, stored_state
+from service.administration.delegation import require_foreign
 from service.administration.impact import NOBODY_KEPT_OUT, KeptOut, kept_out_named, moves_of
-from service.administration.role_edits import NAMED
 from service.administration.state import State
 from service.administration.state_edits import Edits, after, edits_between
+from service.administration.state_refusals import EditRefusedError, in_words, require_no_clash
 from service.administration.state_standing import standing
 from service.administration.stored_state import Stored
+from service.authz.engine.policy import Policy
 from service.authz.engine.rules import PolicyError
 from service.authz.invariants.checking import Holders, Situation, newly_broken
+from service.authz.publishing.changes import not_buildable
+from service.authz.publishing.invariant_guard import broken
 from service.authz.publishing.lockout import require_way_back
 from service.authz.publishing.shipped import Shipped
 from service.authz.review.impact import Differences, Roles, Standing, differences
-from service.errors import Conflict
-from service.kernel.names import name_key
-from service.records import role_holdings, roles
+from service.errors import Conflict, ValidationFailed
+from service.records import role_holdings
 from service.records.database.transactions import Connection, Database
 
 WITHIN = 60.0  # seconds for reading; a hundred thousand users take some tenths of one
@@ -30,6 +33,7 @@ WITHIN = 60.0  # seconds for reading; a hundred thousand users take some tenths 
 class Plan:
     """The edits, what they change for whom, and why they could not be applied by anybody.
 
+    ``refused`` are the refusals of an apply, in its words; it stops at the first.
     ``impact`` is None if no policy can be built from what would be stored.
     """
 
@@ -51,55 +55,57 @@ async def plan(database: Database, shipped: Shipped, desired: State, *, prune: b
         held = await role_holdings.read(connection)
         out = await role_holdings.kept_out_by_roles(connection)
         edits = edits_between(result.state, desired, prune=prune)
-        refused = await _users_left(connection, result, edits)
+        refused = [in_words(refusal) async for refusal in _users_left(connection, result, edits)]
         users = await role_holdings.names_by_roles(connection) if shipped.invariants.about_users else {}
     would_be = after(result.state, edits)
-    refused += _taken(would_be)
     before = await asyncio.to_thread(standing, result.state, shipped, held.users)
+    refused += map(in_words, _foreign(before.policy, edits))
+    try:
+        require_no_clash(result.state, would_be)
+    except Conflict as refusal:
+        refused += in_words(refusal).splitlines()
     try:
         then = await asyncio.to_thread(standing, would_be, shipped, held.users)
     except PolicyError as fault:
-        return Plan(edits, None, (*refused, *fault.faults))
+        return Plan(edits, None, (*refused, in_words(not_buildable(fault))))
     if _has_administrator(before, held.persons) and not _has_administrator(then, held.persons):
         refused.append("This would leave no enabled user who may do everything")
     try:
         await require_way_back(then.policy, before.policy)
     except Conflict as refusal:
-        refused.append(f"{refusal.detail}: {', '.join(refusal.extra['lockedOut'])}")
+        refused.append(in_words(refusal))
     situations = [
         Situation(policy_standing.policy, _holders(policy_standing, users))
         for policy_standing in (before, then)
     ]
-    broken = await asyncio.to_thread(newly_broken, shipped.invariants, *situations)
-    refused += (f"This would break the invariant {violation}" for violation in broken)
+    if violations := await asyncio.to_thread(newly_broken, shipped.invariants, *situations):
+        refused.append(in_words(broken(violations)))
     moves = moves_of(out, out)
     impact = await asyncio.to_thread(differences, before, then, moves=moves)
     concerned = [user_id for move in impact.altered for user_id in moves[move]]
     return Plan(edits, impact, tuple(refused), await kept_out_named(database, concerned))
 
 
-def _taken(state: State) -> Iterator[str]:
-    """Yield why names and codes of ``state``, some of which only the database has, can't be stored."""
-    codes: dict[str, str] = {}
-    for key, resource in state.resources.items():
-        if (other := codes.setdefault(resource.resource_code, key)) != key:
-            yield f"{other} and {key} have the same code, {resource.resource_code}"
-    names: dict[str, str] = {}
-    for key, role in state.roles.items():
-        if (other := names.setdefault(name_key(role.role_name), key)) != key:
-            yield f"The roles {other} and {key} have the same name, {role.role_name}"
+def _foreign(policy: Policy, edits: Edits) -> Iterator[EditRefusedError]:
+    """Yield the refusals of new services whose names are beginnings of our own permission codes."""
+    for edit in edits.edits:
+        if edit.kind == "service" and edit.action == "create":
+            try:
+                require_foreign(policy, "name", edit.key)
+            except ValidationFailed as refusal:
+                yield EditRefusedError(edit, refusal)
 
 
-async def _users_left(connection: Connection, current: Stored, edits: Edits) -> list[str]:
-    """Return why roles can't be deleted: users have them."""
-    refused = []
+async def _users_left(
+    connection: Connection, current: Stored, edits: Edits
+) -> AsyncIterator[EditRefusedError]:
+    """Yield the refusals of roles that can't be deleted: users have them."""
     for edit in edits.edits:
         if edit.kind == "role" and edit.action == "delete":
-            names, number = await roles.users_of(connection, current.ids["role", edit.key], NAMED)
-            if number:
-                more = ", …" if number > len(names) else ""
-                refused.append(f"Users have the role {edit.key}: {', '.join(names)}{more}")
-    return refused
+            try:
+                await role_edits.require_unused(connection, current.ids["role", edit.key])
+            except Conflict as refusal:
+                yield EditRefusedError(edit, refusal)
 
 
 def _has_administrator(policy_standing: Standing, persons: Mapping[Roles, int]) -> bool:

@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import Any
 
 import msgspec
 
 from service import settings as table
 from service.administration.state import State
-from service.administration.state_applying import Applied, EditRefusedError, StateChanges
+from service.administration.state_applying import Applied, StateChanges
+from service.administration.state_refusals import EditRefusedError, in_words
 from service.audit.changes import kept_changes
 from service.audit.journal import enter
 from service.authz.publishing.shipped import configured
@@ -92,10 +92,8 @@ def apply(settings: Settings, order: Order) -> Applied:
     if isinstance(outcome, Applied) and not outcome.edits:
         return outcome
     asyncio.run(enter(settings, _event(order, caller, outcome, begun)))
-    if isinstance(outcome, EditRefusedError):
-        raise ApplyError(_refused(str(outcome), outcome.refusal)) from outcome
-    if isinstance(outcome, Refusal):
-        raise ApplyError(_refused(outcome.detail, outcome)) from outcome
+    if isinstance(outcome, EditRefusedError | Refusal):
+        raise ApplyError(in_words(outcome)) from outcome
     tell_security(
         settings,
         "a state file was applied",
@@ -167,16 +165,3 @@ def _event(
         decision_id=None if denial is None else denial.id,
         policy_revision=None if denial is None else denial.revision,
     )
-
-
-def _refused(detail: str, refusal: Refusal) -> str:
-    """Return ``detail`` with the lists of the refusal, such as the codes that are lacking."""
-    parts = [detail]
-    for name, values in refusal.extra.items():
-        if isinstance(values, list) and values:
-            parts.append(f"{name}: {', '.join(map(_member, values))}")
-    return "; ".join(parts)
-
-
-def _member(value: Any) -> str:
-    return f"{value['field']} {value['message']}" if isinstance(value, dict) else str(value)

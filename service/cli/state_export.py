@@ -8,7 +8,8 @@ from pathlib import Path
 
 from service import settings as table
 from service.administration import stored_state
-from service.administration.state import State
+from service.administration.state import State, state_of
+from service.administration.state_refusals import require_no_clash
 from service.cli.lazy_commands import add_data
 from service.cli.output import say_text
 from service.operator.database import with_database
@@ -17,6 +18,7 @@ from service.records.database.transactions import Database
 from service.settings import Settings
 from service.state_files.writing import as_yaml
 
+_NOTHING = state_of({})
 _WITHIN = 60.0  # seconds; ten thousand resources take less than one
 
 
@@ -27,7 +29,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace, environ: Mapping[str, str]) -> None:
-    """Write the file; raises ``SchemaError``, ``Conflict``, ``Unavailable`` and OSError."""
+    """Write the file.
+
+    Raises ``SchemaError``, ``Conflict`` for what could not be applied, ``Unavailable`` and OSError.
+    """
     with reachable(table.load(environ)) as settings:
         text = exported(settings)
     if options.file == "-":
@@ -43,4 +48,6 @@ def exported(settings: Settings) -> str:
 
 async def _read(database: Database) -> State:
     async with database.snapshot(within=_WITHIN) as connection:
-        return (await stored_state.read(connection)).state
+        state = (await stored_state.read(connection)).state
+    require_no_clash(_NOTHING, state)
+    return state

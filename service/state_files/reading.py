@@ -16,21 +16,18 @@ from service.administration.state import (
     TYPES,
     Item,
     Kind,
-    ResourceState,
-    RoleState,
     State,
     above,
-    identity,
     last,
     ordered,
     parsed_segment,
     segment_of,
     state_of,
 )
+from service.administration.state_refusals import clashes
 from service.authz.engine.paths import registered_fault
 from service.kernel.codes import is_code
 from service.kernel.fields import ITS_TYPE, Rule
-from service.kernel.names import name_key
 from service.kernel.services import PORTCULLIS, is_other_service, split_object
 from service.kernel.strict_yaml import Document, Keys, YamlError, read_yaml
 from service.kernel.text import printable
@@ -68,7 +65,7 @@ class _Reader:
         for kind in TYPES:
             for key, entry in self._section(content, kind).items():
                 self._object(kind, key, entry)
-        self._check_unique()
+        self._check_clashes()
         if self._faults:
             raise YamlError(*(text for _, text in sorted(self._faults)))
         return state_of(self._items)
@@ -211,21 +208,10 @@ class _Reader:
         elif name is not None and name != part:
             self._fault((*place, "name"), "must be the last part of the key: leave it out")
 
-    def _check_unique(self) -> None:
+    def _check_clashes(self) -> None:
         """Look for objects that can't be stored together."""
-        shapes = {key: identity("resource", key) for key in self._keys["resource"]}
-        resources, roles = (self._items[kind].items() for kind in ("resource", "role"))
-        codes = {key: item.resource_code for key, item in resources if isinstance(item, ResourceState)}
-        names = {key: name_key(item.role_name) for key, item in roles if isinstance(item, RoleState)}
-        self._check_once("resource", "fits the same requests as", shapes)
-        self._check_once("resource", "has the same code as", codes)
-        self._check_once("role", "has the same name as", names)
-
-    def _check_once(self, kind: Kind, how: str, values: Mapping[str, str]) -> None:
-        first: dict[str, str] = {}
-        for key in ordered(kind, values):
-            if (other := first.setdefault(values[key], key)) != key:
-                self._fault((SECTIONS[kind], key), f"{how} {printable(other)}")
+        for kind, key, reason in clashes(state_of(self._items), self._keys["resource"]):
+            self._fault((SECTIONS[kind], key), reason)
 
     def _converted(self, value: Any, type_: Any, place: Keys, rule: Rule) -> Any:
         try:

@@ -7,8 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from service.administration.state import MenuState, ResourceState, RoleState, State
+from service.administration.state import (
+    ButtonState,
+    MenuState,
+    ResourceState,
+    RoleState,
+    ServiceState,
+    State,
+    state_of,
+)
 from service.administration.state_planning import plan
+from service.administration.state_refusals import EditRefusedError, in_words, require_no_clash
 from service.authz.invariants.statements import Invariants, OnlyRoles
 from service.cli.state_report import as_lines, as_markdown
 from service.errors import Conflict
@@ -163,12 +172,12 @@ async def test_a_plan_tells_what_nobody_could_apply(ground: Ground) -> None:
     pruning = await ground.plan(replace(state, roles=roles), prune=True)
 
     assert planned.refused == (
-        "GET /api/a and GET /api/user/list have the same code, user.list",
-        "The roles admin and other have the same name, ADMINISTRATOR",
+        "resource GET /api/user/list: has the same code as GET /api/a",
+        "role other: has the same name as admin",
         "This would leave no enabled user who may do everything",
-        f"{LOCKED_OUT}: PUT /api/role/{{id}}/permissions",
+        f"{LOCKED_OUT}; lockedOut: PUT /api/role/{{id}}/permissions",
     )
-    assert "Users have the role auditor: wanda" in pruning.refused
+    assert "role auditor: Users have the role; users: wanda" in pruning.refused
 
 
 async def test_a_plan_tells_which_invariant_it_would_break(ground: Ground) -> None:
@@ -181,7 +190,59 @@ async def test_a_plan_tells_which_invariant_it_would_break(ground: Ground) -> No
     planned = await plan(ground.database, shipped, replace(state, roles=roles), prune=False)
     same = await plan(ground.database, shipped, state, prune=False)
 
-    assert [refusal.partition(":")[0] for refusal in planned.refused] == [
-        "This would break the invariant readers"
-    ]
+    (refusal,) = planned.refused
+    head = "This would break what must stay true: readers; brokenInvariants: readers: R: "
+    assert refusal.startswith(head)
     assert same.refused == ()
+
+
+async def refused_by_both(ground: Ground, target: State, *, prune: bool = False) -> tuple[str, ...]:
+    """Return why a plan says that nobody could apply ``target``, of which an apply says one."""
+    planned = await ground.plan(target, prune=prune)
+    with pytest.raises((EditRefusedError, Conflict)) as refused:
+        await ground.apply(await ground.administrator(), target, prune=prune)
+    assert isinstance(refused.value, EditRefusedError | Conflict)
+    assert set(in_words(refused.value).splitlines()) <= set(planned.refused)
+    return planned.refused
+
+
+async def test_a_plan_tells_the_refusals_of_an_apply_in_its_words(ground: Ground) -> None:
+    await ground.user("wanda", "auditor")
+    state = await ground.state()
+    empty = replace(state.roles["super"], buttons=())
+    listed = state.resources["GET /api/user/list"]
+    closed = replace(listed, resource_code="a", buttons=("a:b",))
+    resources = {**state.resources, "PUT /api/role/{id}/permissions": closed}
+    disabled = {**state.buttons, "a:b": ButtonState(title="A", enabled=False)}
+    twin = ResourceState(resource_code="twin", resource_name="Twin")
+    shop = ServiceState(ignore_trailing_slash=True)
+    twins = {"shop GET /a": twin, "shop GET /a/": replace(twin, resource_code="twin-2", enabled=False)}
+
+    for target in (
+        replace(state, roles={**state.roles, "super": empty}),
+        replace(state, roles={**state.roles, "made": RoleState(role_name="AUDITOR")}),
+        replace(state, resources={**state.resources, "GET /api/a": listed}),
+        replace(state, resources=resources, buttons=disabled),
+        replace(state, services={"system": ServiceState()}),
+        replace(state, services={"shop": shop}, resources={**state.resources, **twins}),
+    ):
+        assert len(await refused_by_both(ground, target)) == 1
+    assert len(await refused_by_both(ground, without(state, "auditor"), prune=True)) == 1
+
+
+async def test_what_is_stored_and_clashes_refuses_no_other_edit(ground: Ground) -> None:
+    state = await ground.state()
+    twin = ResourceState(resource_code="twin", resource_name="Twin")
+    twins = {"shop GET /a": twin, "shop GET /a/": replace(twin, resource_code="twin-2", enabled=False)}
+    both = replace(state, services={"shop": ServiceState()}, resources={**state.resources, **twins})
+    await ground.apply(await ground.administrator(), both)
+    async with ground.database.transaction() as connection:
+        await connection.exec_driver_sql("UPDATE sys.service SET ignore_trailing_slash = true")
+    stored = await ground.state()
+    roles = {**stored.roles, "made": RoleState(role_name="Made")}
+
+    assert (await ground.plan(stored, prune=True)).refused == ()
+    await ground.apply(await ground.administrator(), replace(stored, roles=roles))
+
+    with pytest.raises(Conflict, match="shop GET /a/: fits the same requests as shop GET /a"):
+        require_no_clash(state_of({}), await ground.state())

@@ -68,6 +68,12 @@ class Change:
             await step()
 
 
+def not_buildable(fault: PolicyError) -> Conflict:
+    """Return the refusal of a change after which no policy could be built."""
+    detail = "The policy can't be built from what is stored"
+    return Conflict(detail, rule="consistent", faults=list(fault.faults))
+
+
 class PolicyChanges:
     """Runs all changes of resources, bindings, Buttons and other sources of policy lines."""
 
@@ -215,9 +221,7 @@ class PolicyChanges:
         except UntrustedRevisionError as fault:
             raise Unavailable(f"The policy can't be published: {fault}") from fault
         except PolicyError as fault:
-            raise Conflict(
-                "The policy can't be built from what is stored", rule="consistent", faults=list(fault.faults)
-            ) from fault
+            raise not_buildable(fault) from fault
         if policy.revision < in_force.revision or (
             policy.revision == in_force.revision and policy.digest != in_force.digest
         ):

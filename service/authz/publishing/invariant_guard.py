@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Final
 
@@ -88,15 +88,16 @@ class InvariantGuard:
                 f"It would be refused, since it breaks the invariant {violation}" for violation in violations
             )
             return
-        raise _conflict(violations)
+        raise broken(violations)
 
 
-def _conflict(violations: list[Violation]) -> Conflict:
-    broken = [
+def broken(violations: Sequence[Violation]) -> Conflict:
+    """Return the refusal of a change that would break statements."""
+    members = [
         {"name": violation.statement.name, "reason": violation.statement.reason, "finding": violation.finding}
         for violation in violations
     ]
     names = ", ".join(dict.fromkeys(violation.statement.name for violation in violations))
     return Conflict(
-        f"This would break what must stay true: {names}", rule="invariant", brokenInvariants=broken
+        f"This would break what must stay true: {names}", rule="invariant", brokenInvariants=members
     )
