@@ -70,7 +70,7 @@ class Accounts:
         role_ids = values.pop("role_ids", None)
         check_values(UserValues, values)
         async with self._touching(write, user_id, "edit", match) as (unit, target, user):
-            saved = await self._edit(unit, target, user, values, role_ids=role_ids)
+            saved = await self.edit(unit, target, user, values, role_ids=role_ids)
             unit.targets.append(change_log.user_target(saved.user_name))
         return Saved(saved)
 
@@ -83,15 +83,11 @@ class Accounts:
         """
         act: Act = "enable" if status == "enabled" else "disable"
         async with self._touching(write, user_id, act, match) as (unit, target, user):
-            saved = user
-            if user.status == status:
-                unit.follow_ups.append(partial(self._revocations.settle, target))
-            else:
-                saved = await self._edit(unit, target, user, {"status": status})
-            # What follows settles the session store, so that nobody is marked once more.
-            unit.refreshing.clear()
+            if user.status != status:
+                return await self.change_status(unit, target, user, status)
+            unit.follow_ups.append(partial(self._revocations.settle, target))
             unit.leaving.add(user_id)
-        return saved
+        return user
 
     async def delete(self, write: Write, user_id: int, match: Match = unconditionally) -> Saved[None]:
         """Delete a user and end all sessions; raises the refusals of ``update``.
@@ -110,6 +106,35 @@ class Accounts:
             ]
         return Saved(None)
 
+    async def edit(
+        self,
+        unit: UnitOfWork,
+        target: Target,
+        before: User,
+        values: Mapping[str, Any],
+        *,
+        role_ids: Collection[int] | None = None,
+    ) -> User:
+        """Store values and roles of a user within ``unit``, as ``update`` does; return the stored user."""
+        edit = await user_edits.edit(unit.connection, unit.check, target, before, values, role_ids=role_ids)
+        unit.changes += change_log.edited_user(edit.before, edit.after)
+        if edit.before.status != edit.after.status:
+            # After the commit: a login that read the old status meets the ban.
+            disabled = edit.after.status == "disabled"
+            settle = self._revocations.settle_status
+            unit.follow_ups.append(partial(settle, target, user_name=edit.after.user_name, disabled=disabled))
+        if edit.revokes_tokens:
+            unit.refreshing.add(target.user_id)
+        return edit.after
+
+    async def change_status(self, unit: UnitOfWork, target: Target, before: User, status: Status) -> User:
+        """Disable or enable a user within ``unit``; return what is stored then."""
+        after = await self.edit(unit, target, before, {"status": status})
+        # What follows settles the session store, so that nobody is marked once more.
+        unit.refreshing.discard(target.user_id)
+        unit.leaving.add(target.user_id)
+        return after
+
     async def _hash_of(self, new: NewUser) -> str | None:
         """Return the hash of the password of ``new``, None for a service account.
 
@@ -127,26 +152,6 @@ class Accounts:
             raise ValidationFailed(("password", "The field is required"))
         await self._rules.require("password", new.password, UserValues(**values))
         return await self._passwords.hash(new.password)
-
-    async def _edit(
-        self,
-        unit: UnitOfWork,
-        target: Target,
-        before: User,
-        values: Mapping[str, Any],
-        *,
-        role_ids: Collection[int] | None = None,
-    ) -> User:
-        edit = await user_edits.edit(unit.connection, unit.check, target, before, values, role_ids=role_ids)
-        unit.changes += change_log.edited_user(edit.before, edit.after)
-        if edit.before.status != edit.after.status:
-            # After the commit: a login that read the old status meets the ban.
-            disabled = edit.after.status == "disabled"
-            settle = self._revocations.settle_status
-            unit.follow_ups.append(partial(settle, target, user_name=edit.after.user_name, disabled=disabled))
-        if edit.revokes_tokens:
-            unit.refreshing.add(target.user_id)
-        return edit.after
 
     @asynccontextmanager
     async def _touching(

@@ -11,6 +11,7 @@ from typing import Literal
 from service.errors import (
     ActOnOneself,
     Conflict,
+    NotFound,
     PermissionDenied,
     Refusal,
     RowFault,
@@ -61,7 +62,7 @@ class RowFaults:
                 RowFault(row, error["field"], error["message"], refusal.code)
                 for error in refusal.extra["errors"]
             ]
-        except PermissionDenied as refusal:
+        except (PermissionDenied, NotFound) as refusal:
             self.note(row, str(refusal.extra.get("field", denied)), refusal)
         except Conflict as refusal:
             self.note(row, str(refusal.extra.get("field", conflict or denied)), refusal)

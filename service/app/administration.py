@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from service.administration.accounts import Accounts
 from service.administration.api_keys import ApiKeys
 from service.administration.bans import Bans
+from service.administration.bulk_acts import BulkActs
 from service.administration.changes import MENUS, OPENINGS, RESOURCES, ROLES, SERVICES, Changes
 from service.administration.delegation import Delegation
 from service.administration.idempotent_writes import Fingerprints, IdempotentWrites
@@ -30,6 +31,7 @@ class Administration:
     accounts: Accounts
     api_keys: ApiKeys
     bans: Bans
+    bulk_acts: BulkActs
     kicks: Kicks
     password_reset: PasswordReset
     user_import: UserImport
@@ -53,10 +55,12 @@ def make(
     passwords, rules = sign_in.passwords, sign_in.password_rules
     units = UnitsOfWork(database, policy.changes, delegation, revocations)
     fingerprints = Fingerprints(settings.auth, passwords, stores.sessions.synchronized.now)
+    accounts = Accounts(units, revocations, passwords, rules)
     return Administration(
-        accounts=Accounts(units, revocations, passwords, rules),
+        accounts=accounts,
         api_keys=ApiKeys(database, delegation, revocations),
         bans=Bans(database, delegation, revocations, trail.logins),
+        bulk_acts=BulkActs(units, accounts, revocations, stores.sessions),
         kicks=Kicks(database, delegation, sign_in.sessions),
         password_reset=PasswordReset(delegation, sign_in.password_change),
         user_import=UserImport(database, delegation, revocations, passwords, rules),

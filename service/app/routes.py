@@ -53,6 +53,7 @@ from service.endpoints import (
     roles,
     services,
     tokens,
+    user_bulk,
     user_tables,
     users,
 )
@@ -260,6 +261,9 @@ def _add_users(routes: Routes, container: Container) -> None:
     routes.add("/api/user", users.Users(*user))
     routes.add("/api/user/export", user_tables.UserExport(database))
     routes.add("/api/user/import", user_tables.UserTableImport(changes.user_import))
+    routes.add("/api/user/bulk/status", user_bulk.StatusOfUsers(changes.bulk_acts))
+    routes.add("/api/user/bulk/role", user_bulk.RoleOfUsers(changes.bulk_acts))
+    routes.add("/api/user/bulk/end-sessions", user_bulk.SessionsOfUsers(changes.bulk_acts))
     routes.add("/api/user/{id}", users.OneUser(*user))
     routes.add("/api/user/{id}/password", account_state.UserPassword(changes.password_reset))
     routes.add("/api/user/{id}/status", account_state.UserStatus(*user))

@@ -82,6 +82,13 @@ class Revocations:
         except Unavailable:
             self._start(self._end_sessions(target.login_id, keep, opened_by))
 
+    async def kick(self, target: Target, user_name: str) -> None:
+        """End the user's sessions as ``end_sessions`` does; the login log tells it if there were any."""
+        try:
+            await self._kick(target, user_name)
+        except Unavailable:
+            self._start(_until_done(lambda: self._kick(target, user_name)))
+
     async def settle(self, target: Target) -> int:
         """Copy the user's ban or disabled state to the store; return how many sessions that ended.
 
@@ -121,6 +128,12 @@ class Revocations:
 
     async def _mark(self, login_ids: list[str]) -> None:
         await _until_done(lambda: self._store.mark(login_ids))
+
+    async def _kick(self, target: Target, user_name: str) -> None:
+        if ended := await self._store.close_sessions(target.login_id):
+            self._entries.by_other("kick", target.user_id, user_name)
+            text = "all sessions of a user were ended"
+            _log.info(text, event_type="security", login_id=target.login_id, ended=ended)
 
     async def _end_sessions(self, login_id: str, keep: str, opened_by: float) -> None:
         await _until_done(lambda: self._store.close_sessions(login_id, keep=keep, opened_by=opened_by))

@@ -62,6 +62,8 @@ CATALOGUE: Final = (
             "PUT /api/user/{id}",
             "PATCH /api/user/{id}",
             "PUT /api/user/{id}/status",
+            "POST /api/user/bulk/status",
+            "POST /api/user/bulk/role",
             "GET /api/role/list",
         ),
         ("delete", "Delete users", "DELETE /api/user/{id}"),
@@ -214,7 +216,13 @@ CATALOGUE: Final = (
         "Online users",
         "activity",
         ("list", "List sessions", "GET /api/online/list"),
-        ("kick", "End sessions", "DELETE /api/online/{login_id}", "DELETE /api/online/{login_id}/{device}"),
+        (
+            "kick",
+            "End sessions",
+            "DELETE /api/online/{login_id}",
+            "DELETE /api/online/{login_id}/{device}",
+            "POST /api/user/bulk/end-sessions",
+        ),
         (
             "ban",
             "Ban and unban users",
@@ -292,7 +300,7 @@ def codes_by_endpoint(pages: Iterable[Page] = CATALOGUE) -> dict[str, frozenset[
 
 
 _ADMINISTERING_PAGES: Final = ("role", "menu", "resource", "service", "policy")
-# Without table exports and imports users can still do the same one by one, and to ask is not to administer.
+# What exports, imports and bulk acts do can still be done one by one, and to ask is not to administer.
 _SPARED: Final = ("export", "import", "evaluate")
 
 

@@ -324,3 +324,15 @@ async def test_what_front_ends_show_of_a_menu_is_told_without_what_looks_like_a_
             "menu:Shown", "meta", None, {"text": "[redacted]", "layout": "wide", "apiToken": "[redacted]"}
         ),
     ]
+
+
+async def test_a_bulk_act_names_each_user_that_it_touches(logged: Logged) -> None:
+    calls = Calls(logged)
+    people = [await logged.person() for _ in range(2)]
+    ids, named = [person.id for person in people], [person.name for person in people]
+    await calls.ask("POST", "/api/user/bulk/status", {"ids": ids, "status": "disabled"})
+    await calls.ask("POST", "/api/user/bulk/end-sessions", {"ids": ids})
+    disabled, kicked = await calls.entries()
+    assert disabled["targets"] == kicked["targets"] == [f"user:{name}" for name in named]
+    assert disabled["changes"] == [change(f"user:{name}", "status", "enabled", "disabled") for name in named]
+    assert kicked["changes"] is None

@@ -34,8 +34,12 @@ INSERT INTO sys.menu (menu_type, title, auth_mark) VALUES ('Button', 'All about 
 """
 
 REFUSED = dict.fromkeys(
-    ("POST /api/role/import", "POST /api/user/import"), (403, 422)
-)  # where rows are refused one by one
+    (
+        *("POST /api/role/import", "POST /api/user/import", "POST /api/user/bulk/status"),
+        *("POST /api/user/bulk/role", "POST /api/user/bulk/end-sessions"),
+    ),
+    (403, 422),
+)  # where rows, or users, are refused one by one
 ALLOWED = dict.fromkeys(
     ("DELETE /api/online/{login_id}", "DELETE /api/online/{login_id}/{device}"), (404,)
 )  # the targets are not logged in, which only those are told who may kick them

@@ -193,6 +193,28 @@ def _reimport_user(world: World, level: str) -> Request:
     return "POST", "/api/user/import", {"users": [{"userName": name, "nickName": "Edited"}]}
 
 
+def _bulk(act: str, **body: Any) -> Callable[[World, str], Request]:
+    def aim(world: World, level: str) -> Request:
+        targets = [world.user(), world.user(world.role(world.button(level)))]
+        return "POST", f"/api/user/bulk/{act}", {"ids": targets, **body}
+
+    return aim
+
+
+def _bulk_role(action: str) -> Callable[[World, str], Request]:
+    def aim(world: World, level: str) -> Request:
+        role = world.role(world.button(level))
+        target = world.user() if action == "give" else world.user(role)
+        return "POST", "/api/user/bulk/role", {"ids": [target], "roleId": role, "action": action}
+
+    return aim
+
+
+def _bulk_other_role(world: World, level: str) -> Request:
+    method, target, body = _bulk("role", action="give")(world, level)
+    return method, target, body | {"roleId": world.role(world.button("low"))}
+
+
 def _online(method: str, below: str, body: Any = None) -> Callable[[World, str], Request]:
     def aim(world: World, level: str) -> Request:
         return method, f"/api/online/{world.user(world.role(world.button(level)))}{below}", body
@@ -306,6 +328,11 @@ WRITES: Final = (
     ),
     Write("DELETE /api/user/{id}", "delete", _user("DELETE", "", None)),
     Write("POST /api/user/import", "rename", _reimport_user),
+    Write("POST /api/user/bulk/status", "disable", _bulk("status", status="disabled")),
+    Write("POST /api/user/bulk/role", "give a role", _bulk_role("give")),
+    Write("POST /api/user/bulk/role", "take a role", _bulk_role("take")),
+    Write("POST /api/user/bulk/role", "give another role", _bulk_other_role),
+    Write("POST /api/user/bulk/end-sessions", "kick", _bulk("end-sessions")),
     Write("DELETE /api/online/{login_id}", "kick", _online("DELETE", "")),
     Write("DELETE /api/online/{login_id}/{device}", "kick from a device", _online("DELETE", "/web")),
     Write("POST /api/online/{login_id}/ban", "ban", _online("POST", "/ban", {})),

@@ -93,6 +93,12 @@ export interface BoundResource {
   enabled: boolean;
 }
 
+/** How many users were changed, and how many were already as they should be. */
+export interface BulkReport {
+  changed: number;
+  unchanged: number;
+}
+
 /** The ids of all Buttons that open the resource. */
 export interface ButtonIds {
   menuIds: number[];
@@ -1046,6 +1052,8 @@ export interface Role {
   updatedBy: string | null;
 }
 
+export type RoleAction = "give" | "take";
+
 /** All menus and Buttons that the role gives, and the codes of these Buttons. Menus only show pages. */
 export interface RoleMenus {
   menuIds: number[];
@@ -1063,6 +1071,13 @@ export interface RoleOfUser {
   id: number;
   roleCode: string;
   roleName: string;
+}
+
+/** The users, and the role to give to them or to take from them. */
+export interface RoleOfUsersOrder {
+  ids: number[];
+  roleId: number;
+  action: RoleAction;
 }
 
 /** One page of a list; `total` counts the items of all pages. */
@@ -1258,9 +1273,20 @@ export interface Session {
   current: boolean;
 }
 
+/** The users whose sessions are to end. */
+export interface SessionsOfUsersOrder {
+  ids: number[];
+}
+
 /** Whether the resource is enabled; a disabled one counts as not registered. */
 export interface State {
   enabled: boolean;
+}
+
+/** The users, and the status that they are to have. */
+export interface StatusOfUsersOrder {
+  ids: number[];
+  status: UserStatus;
 }
 
 /** The new status of the user. */
@@ -1939,6 +1965,24 @@ export interface Operations {
     query: { dryRun?: boolean };
     body: ImportedUsers;
     answer: ImportReport;
+  };
+  "POST /api/user/bulk/status": {
+    path: {};
+    query: { dryRun?: boolean };
+    body: StatusOfUsersOrder;
+    answer: BulkReport;
+  };
+  "POST /api/user/bulk/role": {
+    path: {};
+    query: { dryRun?: boolean };
+    body: RoleOfUsersOrder;
+    answer: BulkReport;
+  };
+  "POST /api/user/bulk/end-sessions": {
+    path: {};
+    query: { dryRun?: boolean };
+    body: SessionsOfUsersOrder;
+    answer: BulkReport;
   };
   "GET /api/user/{id}": {
     path: { id: number };

@@ -41,6 +41,7 @@ _ENUMERATIONS: Final = {
         "UserKind": "person service",
         "FindingState": "ok warning fault unknown",
         "JobOutcome": "running done failed stopped abandoned",
+        "RoleAction": "give take",
         "UserStatus": "enabled disabled",
     }.items()
 }

@@ -1,0 +1,152 @@
+"""The same act on many users in one transaction, with the checks of the act on one user for each."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Final, Literal
+
+from service.administration import change_log
+from service.administration.accounts import Accounts
+from service.administration.import_rows import RowFaults, once_each
+from service.administration.table_import import WITHIN
+from service.administration.unit_of_work import RightsUnits, Saved, UnitOfWork
+from service.administration.user_edits import MAX_ROLES
+from service.authn.revocations import Revocations
+from service.errors import NotFound, ValidationFailed
+from service.kernel.account_acts import Act
+from service.kernel.target import Target
+from service.kernel.write import Write
+from service.keyspace import SessionStore
+from service.records import account_writes, user_list
+from service.records.user_list import Status, User
+
+MAX_USERS: Final = 500
+"""The most users of one bulk act; they take a few seconds, in which other changes of rights wait."""
+
+RoleChange = Literal["give", "take"]
+
+
+@dataclass(frozen=True, slots=True)
+class BulkDone:
+    """How many users have changed, and how many were already as they should be."""
+
+    changed: int
+    unchanged: int
+
+
+_Change = Callable[[UnitOfWork, Target, User], Awaitable[bool]]
+"""Changes one user within a unit; False if there was nothing to change."""
+
+
+class BulkActs:
+    """Does one act with many users: with all of them, or with none.
+
+    The methods raise ``RowsRefused`` with a fault for each user with whom the caller may not do it, where
+    ``row`` is the place among the ids, from 1. What concerns the whole is refused as for one user:
+    ``Conflict`` if no administrator would remain, ``RefreshRequired`` and ``Unavailable``.
+    """
+
+    def __init__(
+        self, units: RightsUnits, accounts: Accounts, revocations: Revocations, store: SessionStore
+    ) -> None:
+        self._units = units
+        self._accounts = accounts
+        self._revocations = revocations
+        self._store = store
+
+    async def set_status(self, write: Write, user_ids: Sequence[int], status: Status) -> Saved[BulkDone]:
+        """Enable or disable users; those who have the status already are not touched."""
+
+        async def change(unit: UnitOfWork, target: Target, before: User) -> bool:
+            if before.status != status:
+                await self._accounts.change_status(unit, target, before, status)
+            return before.status != status
+
+        act: Act = "enable" if status == "enabled" else "disable"
+        return await self._do(write, user_ids, (act,), change)
+
+    async def change_role(
+        self, write: Write, user_ids: Sequence[int], role_id: int, action: RoleChange
+    ) -> Saved[BulkDone]:
+        """Give a role to users, or take it from them; nobody's other roles change.
+
+        Raises ``ValidationFailed`` if there is no such role, and ``PermissionDenied`` if it gives a code that
+        the caller lacks.
+        """
+
+        async def require_role(unit: UnitOfWork) -> None:
+            if await account_writes.unknown_roles(unit.connection, [role_id]):
+                raise ValidationFailed(("roleId", "There is no such role"))
+            await unit.check.require_roles(unit.connection, [role_id])
+
+        async def change(unit: UnitOfWork, target: Target, before: User) -> bool:
+            had = {role.id for role in before.roles}
+            after = had | {role_id} if action == "give" else had - {role_id}
+            if len(after) > max(MAX_ROLES, len(had)):
+                raise ValidationFailed(("roleId", f"The user has {MAX_ROLES} roles, which is the most"))
+            if after != had:
+                await self._accounts.edit(unit, target, before, {}, role_ids=after)
+            return after != had
+
+        return await self._do(write, user_ids, ("edit", "set-roles"), change, require_role)
+
+    async def end_sessions(self, write: Write, user_ids: Sequence[int]) -> Saved[BulkDone]:
+        """End all sessions of users; those who have none are unchanged.
+
+        Their tokens are refused from the commit on. Raises ``Unavailable`` before it; what follows it is
+        repeated until the session store has done it.
+        """
+
+        async def change(unit: UnitOfWork, target: Target, before: User) -> bool:
+            if not await self._store.count_sessions([target.login_id]):
+                return False
+            unit.leaving.add(target.user_id)
+            unit.follow_ups.append(partial(self._revocations.kick, target, before.user_name))
+            return True
+
+        return await self._do(write, user_ids, ("end-sessions",), change)
+
+    async def _do(
+        self,
+        write: Write,
+        user_ids: Sequence[int],
+        acts: Sequence[Act],
+        change: _Change,
+        require: Callable[[UnitOfWork], Awaitable[None]] | None = None,
+    ) -> Saved[BulkDone]:
+        """Make ``change`` of each user to whom the caller may do ``acts``, once ``require`` has returned."""
+        faults = RowFaults()
+        once_each(faults, "ids", enumerate(map(str, user_ids), 1))
+        async with self._units.of_rights(write, within=WITHIN) as unit:
+            if require is not None:
+                await require(unit)
+            users = await self._targets(unit, user_ids, acts, faults)
+            faults.require_none()
+            unit.authorized()
+            changed = 0
+            for place, (target, before) in enumerate(users):
+                with faults.of(place + 1, f"ids[{place}]"):
+                    changed += await change(unit, target, before)
+            faults.require_none()
+            done = BulkDone(changed, len(users) - changed)
+            await unit.made(done)
+        return Saved(done)
+
+    async def _targets(
+        self, unit: UnitOfWork, user_ids: Sequence[int], acts: Sequence[Act], faults: RowFaults
+    ) -> list[tuple[Target, User]]:
+        """Return the users as somebody to whom the caller may do ``acts``; add a fault for each other one."""
+        stored = {user.id: user for user in await user_list.read_all(unit.connection, user_ids)}
+        change_log.concerns(*(change_log.user_target(user.user_name) for user in stored.values()))
+        targets = []
+        for place, user_id in enumerate(user_ids):
+            with faults.of(place + 1, f"ids[{place}]"):
+                if user_id not in stored:
+                    raise NotFound("There is no such user")
+                target = await unit.check.target(unit.connection, user_id, acts[0])
+                for act in acts[1:]:
+                    unit.check.require_act(target, act)
+                targets.append((target, stored[user_id]))
+        return targets
