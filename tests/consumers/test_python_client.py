@@ -18,7 +18,9 @@ from typing import Any
 
 import pytest
 
+from tests.consumers import python_scenarios
 from tests.consumers.node_tools import SOURCES, NodeTools, installed
+from tests.consumers.python_scenarios import SCENARIOS, type_errors
 from tests.support.running import Running
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
 
@@ -46,9 +48,10 @@ cli.app()
 
 @dataclass(frozen=True)
 class Generated:
-    """The generated package, and what its generator said."""
+    """The generated package, the folder that it is in, and what its generator said."""
 
     output: str
+    folder: Path
 
     def model(self, name: str) -> Any:
         """Return a class of the package."""
@@ -79,7 +82,7 @@ def generated(service: Running, tmp_path_factory: pytest.TempPathFactory) -> Ite
     assert ended.returncode == 0, ended.stdout + ended.stderr
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(folder / "made")
-        yield Generated(ended.stdout + ended.stderr)
+        yield Generated(ended.stdout + ended.stderr, folder / "made")
     for name in [name for name in sys.modules if name.partition(".")[0] == PACKAGE]:
         del sys.modules[name]
 
@@ -224,6 +227,14 @@ def test_a_long_list_is_continued_by_its_cursor(generated: Generated, admin: Any
     assert (len(first.items), first.total > 1) == (1, True)
     second = generated.call("online.list_online_users", admin, size=1, cursor=first.next_cursor).parsed.data
     assert second.items[0].login_id != first.items[0].login_id
+
+
+@pytest.mark.extended
+def test_a_scenario_in_python_is_typed_and_runs(service: Running, generated: Generated) -> None:
+    scenario = (SCENARIOS / "openapi_python_client.py").read_text()
+    assert type_errors(scenario, generated.folder) == ""
+    ended = python_scenarios.run(service, generated.folder)
+    assert ended.returncode == 0, ended.stderr
 
 
 _RUN = """
