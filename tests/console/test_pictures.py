@@ -57,3 +57,24 @@ def test_the_guards_of_all_routes_are_one_bar(visit: Visit) -> None:
     expect(page.get_by_role("table").first).to_contain_text("%")
     visit.axe()
     narrow(page)
+
+
+def test_revisions_and_changes_of_users_and_roles_share_one_axis_of_time(visit: Visit, house: House) -> None:
+    house.api.post("/api/role", json={"roleCode": "whinchat", "roleName": "Whinchat"})
+    made = {"resourceName": "Drawn", "resourceCode": "drawn", "method": "GET", "path": "/api/drawn"}
+    number = house.api.post("/api/resource", json=made).json()["data"]["id"]
+    house.api.delete(f"/api/resource/{number}")
+    house.wait_for_log("operation", target="role:whinchat")
+    page = visit.page
+    visit.sign_in(address="/policy/revisions")
+    drawing = page.get_by_role("img", name="Changes of the policy, of users and of roles by time")
+    expect(drawing.locator("circle.good")).not_to_have_count(0)
+    expect(drawing.locator("polygon.warn")).not_to_have_count(0)
+    page.get_by_text("Show as table").click()
+    expect(page.get_by_role("table").first.get_by_role("link", name="role:whinchat")).to_be_visible()
+    visit.axe()
+    narrow(page)
+    page.get_by_role("link", name="a week ago").click()
+    page.get_by_role("heading", level=1, name="From revision 1 to").wait_for()
+    expect(page.get_by_label("Since")).not_to_have_value("")
+    visit.axe()

@@ -7,6 +7,18 @@ import { label, picture, shape } from "./svg.js";
 
 const [WIDTH, ROW, EDGE, SIZE] = [720, 52, 10, 6];
 const NAMED = 4;
+const DIAMOND = [
+  [0, -1],
+  [1, 0],
+  [0, 1],
+  [-1, 0],
+];
+const SQUARE = [
+  [-1, -1],
+  [1, -1],
+  [1, 1],
+  [-1, 1],
+];
 
 /** @typedef {{at: string, text: string, href?: string | null}} Event `at` is RFC 3339. */
 
@@ -60,7 +72,8 @@ export function axis(name, kinds) {
 /** @param {number} row @param {number} x @param {number} y @param {string} kind @param {string} text */
 function mark(row, x, y, kind, text) {
   const hint = shape("title", {}, text);
-  if (row % 2 === 0) return shape("circle", { cx: x, cy: y, r: SIZE, class: kind }, hint);
-  const points = `${x},${y - SIZE} ${x + SIZE},${y} ${x},${y + SIZE} ${x - SIZE},${y}`;
+  if (row % 3 === 0) return shape("circle", { cx: x, cy: y, r: SIZE, class: kind }, hint);
+  const corners = row % 3 === 1 ? DIAMOND : SQUARE;
+  const points = corners.map(([right, down]) => `${x + SIZE * right},${y + SIZE * down}`).join(" ");
   return shape("polygon", { points, class: kind }, hint);
 }

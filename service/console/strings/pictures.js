@@ -44,3 +44,16 @@ export const ACTIVITY = {
     refused: "Refused requests",
   },
 };
+
+export const HISTORY = {
+  title: "Changes by time",
+  text: "Revisions of the policy, and changes of users and roles: those of the filters below, or of the last 30 days.",
+  name: "Changes of the policy, of users and of roles by time",
+  nothing: "Nothing was changed in this time.",
+  revisions: "Revisions of the policy",
+  modules: { user: "Users, with their roles", role: "Roles, with their permissions" },
+  revision: (/** @type {number} */ n, /** @type {string} */ cause, /** @type {string | null} */ by) =>
+    `Revision ${n}: ${cause}${by ? `, by ${by}` : ""}`,
+  entry: (/** @type {string} */ target, /** @type {string} */ action, /** @type {string | null} */ by) =>
+    `${target || action}${target ? ` (${action})` : ""}${by ? `, by ${by}` : ""}`,
+};

@@ -1,26 +1,29 @@
 // @ts-check
 /** Two revisions of the policy: which lines differ, and who gains and loses by it. */
+import { Problem } from "../core/api.js";
 import { button, card, h } from "../core/dom.js";
 import { trouble } from "../parts/trouble.js";
 import { form } from "../parts/form.js";
 import { FIRST, access, lines } from "../parts/lines.js";
 import { answering, asking } from "../parts/policy.js";
+import { FORM } from "../strings/form.js";
 import { POLICY as T } from "../strings/policy.js";
 
-/** @param {import("../core/page.js").Page} page */
+/** @typedef {import("../core/page.js").Page} Page */
+
+/** @param {Page} page */
 export async function show(page) {
   const { query } = page;
-  const [from, to] = [Number(query.get("from")), Number(query.get("to"))];
+  const [since, from] = [query.get("since"), Number(query.get("from"))];
   page.crumbs(["/policy/revisions", T.tab.revisions]);
-  page.crumbs(["/policy/revisions", T.tab.revisions]);
-  page.title(from && to ? T.compareTitle(from, to) : T.compare);
+  page.title(T.compare);
   const shown = form({
     fields: [
+      { name: "since", label: T.sinceTime, type: "datetime", value: since, help: T.sinceHelp },
       {
         name: "from",
         label: T.compareFrom,
         type: "number",
-        required: true,
         value: from || null,
         attributes: { min: 1 },
       },
@@ -28,23 +31,41 @@ export async function show(page) {
         name: "to",
         label: T.compareTo,
         type: "number",
-        required: true,
-        value: to || null,
+        value: Number(query.get("to")) || null,
+        help: T.compareToHelp,
         attributes: { min: 1 },
       },
     ],
     submit: T.compare,
     quiet: true,
-    save: (values) => asking(page, values),
+    save: (values) => {
+      if (values.from) delete values.since;
+      else if (!values.since) throw new Problem(422, { errors: [{ field: "from", message: FORM.missing }] });
+      return asking(page, values);
+    },
   });
   shown.classList.add("question");
   const answer = h("div", { class: "body" });
   page.put(card("", shown), answer);
-  if (!from || !to) return;
-  answering(page, shown, answer, () => difference(page, from, to));
+  if (!from && !since) return;
+  answering(page, shown, answer, async () => {
+    const first = from || (await inForce(page, since));
+    const last = Number(query.get("to")) || (await inForce(page, null));
+    page.title(T.compareTitle(first, last));
+    return difference(page, first, last);
+  });
 }
 
-/** @param {import("../core/page.js").Page} page @param {number} from @param {number} to */
+/**
+ * Return the revision that was in force at a time, or is now; the first one for a time before it.
+ * @param {Page} page @param {string | null} time
+ */
+async function inForce(page, time) {
+  const query = { size: 1, ...(time ? { to: time } : {}) };
+  return (await page.call("GET", "/api/policy/revisions", { query })).data.items[0]?.revision ?? 1;
+}
+
+/** @param {Page} page @param {number} from @param {number} to */
 async function difference(page, from, to) {
   const read = async (/** @type {any} */ part) =>
     (await page.call("GET", "/api/policy/diff", { query: { from, to, ...part } })).data;

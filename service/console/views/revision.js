@@ -30,7 +30,7 @@ export async function show(page) {
       linkButton(`/policy/revisions/${data.revision - 1}`, T.previous, { icon: "left", kind: "quiet" }),
     !isNewest &&
       linkButton(`/policy/revisions/${data.revision + 1}`, T.following, { icon: "right", kind: "quiet" }),
-    compares && !isNewest && linkButton(`/policy/compare?from=${data.revision}&to=${newest}`, T.compareNow),
+    compares && !isNewest && linkButton(`/policy/compare?from=${data.revision}`, T.compareNow),
     !isNewest &&
       page.may("POST /api/policy/revisions/{revision}/restore") &&
       button(T.restore, () => restore(page, data.revision), { icon: "refresh" }),

@@ -1,8 +1,10 @@
 // @ts-check
 /** The revisions of the policy as a timeline, and the way to compare two. */
-import { badge, button, h, linkButton } from "../core/dom.js";
+import { badge, button, card, h, linkButton } from "../core/dom.js";
 import { listing } from "../parts/table.js";
 import { time } from "../parts/time.js";
+import { history } from "../pictures/history.js";
+import { HISTORY } from "../strings/pictures.js";
 import { POLICY as T } from "../strings/policy.js";
 
 /** @param {import("../core/page.js").Page} page */
@@ -21,6 +23,8 @@ export async function show(page) {
   );
   page.put(
     h("p", null, T.revisionsText),
+    compares && since(),
+    card(HISTORY.title, h("p", null, HISTORY.text), history(page)),
     listing(page, {
       caption: T.revisionsCaption,
       filters: [
@@ -50,6 +54,20 @@ export async function show(page) {
       },
       load: async (query) => (await page.call("GET", "/api/policy/revisions", { query })).data,
     }),
+  );
+}
+
+/** Return the ways to what has changed since a while ago. */
+function since() {
+  return h(
+    "nav",
+    { class: "actions", "aria-label": T.since },
+    h("span", null, `${T.since}:`),
+    T.sinces.map(([days, text]) => {
+      const then = new Date(Date.now() - days * 86_400_000).toISOString();
+      return linkButton(`/policy/compare?${new URLSearchParams({ since: then })}`, text);
+    }),
+    linkButton("/policy/compare", T.sinceOther),
   );
 }
 
