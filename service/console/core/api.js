@@ -9,6 +9,9 @@ const KEYED = new Set([
   "/api/resource",
   "/api/service",
   "/api/opening",
+  "/api/user/bulk/status",
+  "/api/user/bulk/role",
+  "/api/user/bulk/end-sessions",
 ]);
 
 /**
@@ -45,7 +48,7 @@ export class Problem extends Error {
  * @property {string | null} [ifMatch] The ETag that the record must still have.
  * @property {boolean} [dryRun] Check everything and save nothing.
  * @property {boolean} [raw] Return the `Response` as `data`, for downloads.
- * @property {string} [key] The `Idempotency-Key`; by default a new one for each creating POST.
+ * @property {string} [key] The `Idempotency-Key`; by default a new one for each POST that takes one.
  * @property {AbortSignal} [signal]
  * @property {(sent: number, all: number) => void} [progress] Is told how many bytes of the body have been sent.
  * @property {Record<string, string>} [headers]

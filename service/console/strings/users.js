@@ -97,6 +97,23 @@ export const USERS = {
     "A new person without a password is disabled.",
 };
 
+export const BULK = {
+  actions: "Selected users",
+  giveRole: "Give role",
+  takeRole: "Take role",
+  endSessions: "End sessions",
+  preview: "Preview",
+  disableTitle: (/** @type {string} */ users) => `Disable ${users}?`,
+  enableTitle: (/** @type {string} */ users) => `Enable ${users}?`,
+  giveTitle: (/** @type {string} */ users) => `Give a role to ${users}?`,
+  takeTitle: (/** @type {string} */ users) => `Take a role from ${users}?`,
+  endTitle: (/** @type {string} */ users) => `End all sessions of ${users}?`,
+  users: (/** @type {number} */ n) => count(n, "user", "users"),
+  counts: (/** @type {number} */ changed, /** @type {number} */ unchanged) =>
+    `${count(changed, "user changes", "users change")}, ${unchanged.toLocaleString()} already as asked for.`,
+  done: (/** @type {number} */ changed) => `${count(changed, "user is", "users are")} changed.`,
+};
+
 export const BANS = {
   title: (/** @type {string} */ name) => `Ban ${name}?`,
   text:

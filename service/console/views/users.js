@@ -2,6 +2,7 @@
 /** All users: filters, pages, and the way to each. */
 import { badge, badges, linkButton } from "../core/dom.js";
 import { exporting } from "../parts/transfer.js";
+import { bulkBar } from "../parts/bulk.js";
 import { listing } from "../parts/table.js";
 import { time } from "../parts/time.js";
 import { lastLogin, roleOptions, stateOf } from "../parts/users.js";
@@ -12,6 +13,7 @@ import { USERS as T } from "../strings/users.js";
 /** @param {import("../core/page.js").Page} page */
 export async function show(page) {
   const roles = await roleOptions(page);
+  const bulk = bulkBar(page);
   page.title(
     T.title,
     page.may("POST /api/user") && linkButton("/users/new", T.add, { icon: "plus", kind: "primary" }),
@@ -19,6 +21,7 @@ export async function show(page) {
     page.may("GET /api/user/export") && exporting(page, "/api/user/export", "users"),
   );
   page.put(
+    bulk?.element,
     listing(page, {
       caption: T.caption,
       filters: [
@@ -54,6 +57,8 @@ export async function show(page) {
         { title: T.lastLogin, sort: "lastLoginTime", cell: lastLogin },
         { title: T.created, sort: "createTime", cell: (user) => time(user.createTime) },
       ],
+      select: bulk?.key,
+      chosen: bulk?.choose,
       row: (user) => (page.may("GET /api/user/{id}") ? `/users/${user.id}` : null),
       load: async (query) => (await page.call("GET", "/api/user/list", { query })).data,
     }),
