@@ -7,7 +7,7 @@ const [WIDE, GAP, TALL, APART, TOP] = [160, 26, 34, 12, 28];
 /** The most boxes of a column; the others are counted in a last one. */
 const MOST = 12;
 /** The most characters that a box has room for. */
-const ROOM = 21;
+const ROOM = 20;
 
 /** @typedef {{title: string, boxes: {key: string, text: string, kind?: string}[]}} Column */
 /** @typedef {{from: string, to: string, kind?: string, text?: string}} Edge `text` says what the line means. */
