@@ -28,6 +28,26 @@ export const VIEWS = [
     operation: "PATCH /api/user/{id}",
   },
   {
+    pattern: "/users/{id}/access",
+    load: () => import("./views/user.js"),
+    operation: "GET /api/policy/what",
+  },
+  {
+    pattern: "/users/{id}/sessions",
+    load: () => import("./views/user.js"),
+    operation: "GET /api/online/list",
+  },
+  {
+    pattern: "/users/{id}/keys",
+    load: () => import("./views/user.js"),
+    operation: "GET /api/user/{id}/keys",
+  },
+  {
+    pattern: "/users/{id}/history",
+    load: () => import("./views/user.js"),
+    operation: "GET /api/operation-log/list",
+  },
+  {
     pattern: "/roles",
     load: () => import("./views/roles.js"),
     operation: "GET /api/role/list",
@@ -43,6 +63,21 @@ export const VIEWS = [
     pattern: "/roles/{id}/edit",
     load: () => import("./views/role-form.js"),
     operation: "PATCH /api/role/{id}",
+  },
+  {
+    pattern: "/roles/{id}/members",
+    load: () => import("./views/role.js"),
+    operation: "GET /api/user/list",
+  },
+  {
+    pattern: "/roles/{id}/access",
+    load: () => import("./views/role.js"),
+    operation: "GET /api/policy/what",
+  },
+  {
+    pattern: "/roles/{id}/history",
+    load: () => import("./views/role.js"),
+    operation: "GET /api/operation-log/list",
   },
   {
     pattern: "/menus",
@@ -65,11 +100,6 @@ export const VIEWS = [
     pattern: "/online",
     load: () => import("./views/online.js"),
     operation: "GET /api/online/list",
-  },
-  {
-    pattern: "/users/{id}/keys",
-    load: () => import("./views/keys.js"),
-    operation: "GET /api/user/{id}/keys",
   },
   {
     pattern: "/logs/operations",
@@ -133,6 +163,11 @@ export const VIEWS = [
     operation: "PATCH /api/resource/{id}",
   },
   {
+    pattern: "/resources/{id}/history",
+    load: () => import("./views/resource.js"),
+    operation: "GET /api/operation-log/list",
+  },
+  {
     pattern: "/services",
     load: () => import("./views/services.js"),
     operation: "GET /api/service/list",
@@ -143,6 +178,11 @@ export const VIEWS = [
     pattern: "/services/{id}/edit",
     load: () => import("./views/service-form.js"),
     operation: "PATCH /api/service/{id}",
+  },
+  {
+    pattern: "/services/{id}/history",
+    load: () => import("./views/service.js"),
+    operation: "GET /api/operation-log/list",
   },
   {
     pattern: "/policy",

@@ -10,7 +10,7 @@ from playwright.sync_api import Dialog, expect
 
 from tests.console.house import House
 from tests.console.test_scripts import CONSOLE as FILES
-from tests.console.test_users import button, headed
+from tests.console.test_users import act, button, headed
 from tests.console.visits import Visit
 
 HOSTILE: Final = "<img src=x onerror=alert(1)>'\"><script>alert(2)</script>"
@@ -119,7 +119,7 @@ def test_no_text_of_a_record_becomes_markup(visit: Visit, made: dict[str, int]) 
     visit.sign_in(address=f"/users/{made['user']}")
     headed(page, UNSAFE)
     expect(page.locator("q")).to_have_text(UNSAFE)
-    button(page, "Delete").click()
+    act(page, "Delete")
     expect(page.get_by_role("dialog")).to_contain_text(UNSAFE)
     page.keyboard.press("Escape")
     page.set_viewport_size({"width": 320, "height": 640})
@@ -130,7 +130,7 @@ def test_no_text_of_a_record_becomes_markup(visit: Visit, made: dict[str, int]) 
     visit.go(f"/roles/{made['role']}")
     # The user's page has the same heading.
     expect(page.locator(f"main .page[data-path='/roles/{made['role']}']")).to_be_visible()
-    button(page, "Disable").click()
+    act(page, "Disable")
     expect(page.get_by_role("dialog")).to_contain_text(UNSAFE)
     page.keyboard.press("Escape")
     visit.go(f"/menus/{made['code']}")

@@ -8,6 +8,7 @@ from playwright.sync_api import Route, expect
 
 from service.records.logs.positions import follow_cursor
 from tests.console.house import House
+from tests.console.test_users import act
 from tests.console.visits import Visit
 
 MARKUP = "<img src=x onerror=alert(1)>"
@@ -92,7 +93,7 @@ def test_what_was_only_previewed_is_hidden_and_counted_until_it_is_asked_for(
 
     # Opened and cancelled: the console has asked what deleting the role would do.
     visit.sign_in(address=f"/roles/{role}")
-    visit.page.get_by_role("button", name="Delete").click()
+    act(visit.page, "Delete")
     visit.page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
     house.wait_for_log("operation", target="role:kept", kind="DELETE")
     visit.go("/logs/operations?kind=DELETE&module=role")

@@ -10,7 +10,7 @@ from typing import Any
 from playwright.sync_api import Locator, Route, expect
 
 from tests.console.house import House
-from tests.console.test_users import button, headed
+from tests.console.test_users import act, button, headed
 from tests.console.visits import Visit
 
 PROFILE = "**/api/user/profile"
@@ -203,7 +203,7 @@ def test_the_way_to_an_explanation_closes_the_dialog_that_it_is_in(visit: Visit,
                  "system:policy:read", "system:operation-log:detail")  # fmt: skip
     page = visit.page
     visit.sign_in("pipit", "/users/1")
-    button(page, "Set a password").click()
+    act(page, "Set a password")
     page.get_by_role("dialog").get_by_label("New password").fill("four wary herons")
     button(page.get_by_role("dialog"), "Set the password").click()
     link = page.get_by_role("dialog").get_by_role("alert").get_by_role("link")

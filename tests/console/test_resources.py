@@ -12,7 +12,7 @@ from service.kernel.services import Service
 from tests.console.house import House
 from tests.console.test_every_view import UNSAFE
 from tests.console.test_policy import narrow
-from tests.console.test_users import button, headed
+from tests.console.test_users import act, button, headed
 from tests.console.visits import Visit
 
 DOCUMENT = {
@@ -106,12 +106,12 @@ def test_a_resource_is_edited_beside_others_disabled_and_deleted(visit: Visit, h
     button(page, "Save").click()
     headed(page, "Coots and moorhens")
     expect(page.get_by_text(UNSAFE)).to_be_visible()
-    button(page, "Disable").click()
+    act(page, "Disable")
     button(page.get_by_role("dialog"), "Disable").click()
-    expect(page.locator(".card .badge", has_text="Disabled")).to_be_visible()
+    expect(page.locator(".titled .badge", has_text="Disabled")).to_be_visible()
     button(page, "Undo").click()
-    expect(page.locator(".card .badge", has_text="Enabled")).to_be_visible()
-    button(page, "Delete").click()
+    expect(page.locator(".titled .badge")).to_have_count(0)
+    act(page, "Delete")
     button(page.get_by_role("dialog"), "Delete this resource").click()
     headed(page, "Resources")
     page.get_by_role("searchbox", name="Path").fill("/api/coots")

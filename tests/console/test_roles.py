@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from service.kernel.codes import HeldCodes
 from tests.console.house import House
-from tests.console.test_users import button, headed
+from tests.console.test_users import act, button, headed
 from tests.console.visits import Visit
 
 CODES = (
@@ -122,6 +122,7 @@ def test_a_role_shows_what_its_wildcards_cover_and_a_copy_gives_the_same(visit: 
     visit.picture("role")
     search.fill("below system")
     expect(page.get_by_role("treeitem", name="Everything below system")).to_contain_text("wildcard, covers")
+    page.locator("summary", has_text="More actions").click()
     page.get_by_role("link", name="Copy").click()
     headed(page, "Copy the role Administrator")
     page.get_by_label("Code").fill("copied")
@@ -135,7 +136,7 @@ def test_a_role_shows_what_its_wildcards_cover_and_a_copy_gives_the_same(visit: 
     expect(page.locator(".difference")).not_to_contain_text("*")
 
     button(page, "Discard the changes").click()
-    button(page, "Delete").click()
+    act(page, "Delete")
     button(page, "Delete this role").click()
     headed(page, "Roles")
     assert house.api.get("/api/role/list?roleCode=copied").json()["data"]["total"] == 0

@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 
 from tests.console.house import House
 from tests.console.test_every_view import UNSAFE
-from tests.console.test_users import button, headed
+from tests.console.test_users import act, button, headed
 from tests.console.visits import Visit
 
 
@@ -40,7 +40,7 @@ def test_a_service_is_registered_edited_beside_others_and_deleted(visit: Visit, 
 
     made = {"resourceName": "Teals", "resourceCode": "teals", "method": "GET", "path": "/teals"}
     resource = house.api.post("/api/resource", json=made | {"service": "teals"}).json()["data"]["id"]
-    button(page, "Delete").click()
+    act(page, "Delete")
     expect(page.get_by_role("alert")).to_contain_text("teals still has resources")
     page.keyboard.press("Escape")
     page.get_by_role("link", name="Its resources").click()
@@ -49,7 +49,7 @@ def test_a_service_is_registered_edited_beside_others_and_deleted(visit: Visit, 
     assert house.api.delete(f"/api/resource/{resource}").status_code == 200
     visit.go(f"/services/{number}")
     headed(page, "teals")
-    button(page, "Delete").click()
+    act(page, "Delete")
     button(page.get_by_role("dialog"), "Delete this service").click()
     headed(page, "Services")
     visit.axe()
@@ -96,34 +96,3 @@ def test_a_service_is_opened_and_closed_again(visit: Visit, house: House) -> Non
     expect(row).to_be_visible()
     house.api.delete(f"/api/resource/{resource}")
     house.api.delete(f"/api/service/{number}")
-
-
-def test_a_user_and_a_role_lead_to_what_they_may_do_and_to_their_log_entries(
-    visit: Visit, house: House
-) -> None:
-    number = house.member("gadwall", "system:user:detail", "system:role:list", "system:policy:read")
-    page = visit.page
-    visit.sign_in("gadwall", f"/users/{number}")
-    links = page.get_by_role("navigation", name="More about this record").get_by_role("link")
-    expect(links).to_have_text(["What may this user do"])  # the caller may not see logs
-    links.click()
-    headed(page, "What can")
-    expect(page.get_by_role("table")).to_contain_text("GET /api/user/{id}")
-
-    visit.go(f"/users/{number}")
-    page.get_by_role("link", name="gadwall", exact=True).click()
-    links.filter(has_text="What does it allow").click()
-    headed(page, "What can")
-    expect(page.get_by_role("table")).to_contain_text("GET /api/role/list")
-
-
-def test_a_record_leads_to_the_log_entries_about_it(visit: Visit, house: House) -> None:
-    sent = {"userName": "smew", "nickName": "Smew", "password": "four wary herons"}
-    number = house.api.post("/api/user", json=sent).json()["data"]["id"]
-    page = visit.page
-    visit.sign_in(address=f"/users/{number}")
-    page.get_by_role("link", name="Log entries about it").click()
-    headed(page, "Audit log")
-    expect(page.get_by_role("searchbox", name="Record")).to_have_value("user:smew")
-    page.get_by_role("button", name="Follow").click()  # the entry may be on its way
-    expect(page.get_by_role("table")).to_contain_text("POST /api/user")

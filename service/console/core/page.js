@@ -41,6 +41,8 @@ export class Page {
     this.call = (/** @type {any} */ method, /** @type {any} */ template, /** @type {any} */ options) =>
       session.call(method, template, { signal: this.signal, ...options });
     this.heading = h("h1", { tabindex: "-1" });
+    /** Beside the heading: what is unusual about the state of a record. */
+    this.state = h("span", { class: "badges" });
     this.actions = h("div", { class: "actions" });
     this.above = h("nav", { class: "crumbs", "aria-label": ACTION.back, hidden: true });
     this.body = h("div", { class: "body" });
@@ -65,6 +67,7 @@ export class Page {
    */
   title(text, ...actions) {
     this.heading.textContent = text;
+    this.state.replaceChildren();
     this.actions.replaceChildren(...actions.flat(9).filter((action) => action instanceof Node));
     if (!this.signal.aborted) this.router.announce(text, this.path);
   }

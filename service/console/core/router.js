@@ -170,7 +170,7 @@ async function show({ same = false, back = false } = {}) {
     "div",
     { class: "page", dataset: { path } },
     made.above,
-    h("div", { class: "head" }, made.heading, made.actions),
+    h("div", { class: "head" }, h("div", { class: "titled" }, made.heading, made.state), made.actions),
     made.body,
   );
   made.body.setAttribute("aria-busy", "true");

@@ -3,6 +3,7 @@
 import { badge, h } from "../core/dom.js";
 import { LOGINS } from "../strings/account.js";
 import { OPERATIONS } from "../strings/operations.js";
+import { time } from "./time.js";
 
 /** Return the status of a call, and the code of a refusal. @param {any} entry */
 export function outcome(entry) {
@@ -26,6 +27,36 @@ export function explainAddress(entry) {
     ([, value]) => value !== null && value !== undefined,
   );
   return `/policy/explain?${new URLSearchParams(known.map(([name, value]) => [name, String(value)]))}`;
+}
+
+/** Return the columns of the operation log. @returns {import("./table.js").Column[]} */
+export function operationColumns() {
+  const T = OPERATIONS;
+  return [
+    { title: T.time, cell: (entry) => time(entry.createTime) },
+    { title: T.user, cell: (entry) => entry.userName ?? T.nobody },
+    {
+      title: T.what,
+      cell: (entry) =>
+        h(
+          "span",
+          null,
+          `${entry.module} ${entry.action}`,
+          repeated(entry),
+          entry.dryRun && [" ", badge(T.preview)],
+          h("small", { class: "under" }, `${entry.method} ${entry.url}`),
+        ),
+    },
+    { title: T.targets, cell: (entry) => entry.targets?.slice(0, 3).join(", ") },
+    { title: T.outcome, cell: outcome },
+    { title: T.changes, kind: "number", cell: (entry) => entry.changeCount },
+    {
+      title: T.decision,
+      cell: (entry) =>
+        entry.decision &&
+        badge(T.decisions[entry.decision] ?? entry.decision, entry.decision === "deny" ? "bad" : "good"),
+    },
+  ];
 }
 
 /** Return the columns of what has happened to sessions. @returns {import("./table.js").Column[]} */

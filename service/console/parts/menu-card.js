@@ -3,10 +3,9 @@
 import { badge, button, card, definition, empty, h, link, linkButton } from "../core/dom.js";
 import { ACTION } from "../strings/common.js";
 import { MENUS as T } from "../strings/menus.js";
-import { TABLE } from "../strings/table.js";
 import { covered, pathOf } from "./menus.js";
-import { dialog, tell } from "./dialog.js";
-import { trouble } from "./trouble.js";
+import { chosen } from "./chooser.js";
+import { tell } from "./dialog.js";
 import { attempt, previewed, remove, setEnabled, undoing } from "./preview.js";
 import { isWildcard } from "./codes.js";
 import { entries, related } from "./related.js";
@@ -16,7 +15,6 @@ import { edited } from "./time.js";
 
 const ONE = "/api/menu/{id}";
 const BOUND = "/api/menu/{id}/resources";
-const MOST_FOUND = 20;
 
 /** @typedef {import("../core/page.js").Page} Page */
 /** @typedef {import("./menus.js").Place} Place */
@@ -188,48 +186,16 @@ async function resources(page, menu) {
 /**
  * Let the reader look for a resource; undefined if none is chosen.
  * @param {Page} page
- * @param {number[]} bound
+ * @param {readonly number[]} bound
  * @returns {Promise<Resource | undefined>}
  */
-async function choose(page, bound) {
-  const list = h("div", { "aria-live": "polite" });
-  let turn = 0;
-  const input = h("input", { id: "resource-search", type: "search", oninput: () => find() });
-  const find = async () => {
-    const mine = ++turn;
-    try {
-      const { data } = await page.call("GET", "/api/resource/list", {
-        query: { path: input.value.trim(), size: MOST_FOUND, sort: "path" },
-      });
-      if (mine !== turn) return;
-      const free = data.items.filter((/** @type {Resource} */ resource) => !bound.includes(resource.id));
-      list.replaceChildren(
-        free.length
-          ? h(
-              "ul",
-              { class: "choices" },
-              free.map((/** @type {Resource} */ resource) =>
-                h(
-                  "li",
-                  null,
-                  button(`${resource.method} ${resource.path}`, () => box.close(resource), { kind: "quiet" }),
-                  " ",
-                  resource.resourceName,
-                ),
-              ),
-            )
-          : empty(TABLE.noMatch),
-        data.total > MOST_FOUND ? h("p", null, T.moreFound(data.total)) : "",
-      );
-    } catch (problem) {
-      if (mine === turn) list.replaceChildren(trouble(problem, find));
-    }
-  };
-  const box = dialog(
-    T.bind,
-    h("div", { class: "field" }, h("label", { for: "resource-search" }, T.findResource), input),
-    list,
-  );
-  find();
-  return box.closed;
+function choose(page, bound) {
+  return chosen({
+    title: T.bind,
+    label: T.findResource,
+    find: async (path, size) =>
+      (await page.call("GET", "/api/resource/list", { query: { path, size, sort: "path" } })).data,
+    fits: (resource) => !bound.includes(resource.id),
+    words: (resource) => [`${resource.method} ${resource.path}`, resource.resourceName],
+  });
 }

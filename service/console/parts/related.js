@@ -33,17 +33,3 @@ export function entries(target) {
     "activity",
   ];
 }
-
-/**
- * Return the link to what a user or a role may do.
- * @param {{userName: string} | {roleCode: string}} subject
- * @returns {[string, string, string, string]}
- */
-export function what(subject) {
-  return [
-    "GET /api/policy/what",
-    `/policy/what?${new URLSearchParams(subject)}`,
-    "userName" in subject ? T.whatUser : T.whatRole,
-    "scale",
-  ];
-}

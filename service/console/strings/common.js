@@ -13,6 +13,7 @@ export const ACTION = {
   undo: "Undo",
   back: "Back",
   more: "More",
+  moreActions: "More actions",
   remove: "Remove",
   search: "Search",
   reset: "Clear the filters",
@@ -104,10 +105,14 @@ export const LIFETIMES = /** @type {[number, string][]} */ ([
   [31_536_000, "1 year"],
 ]);
 
+export const RECORD = {
+  tabs: "Parts of this page",
+  access: "Effective access",
+  history: "History",
+};
+
 export const RELATED = {
   title: "More about this record",
-  whatUser: "What may this user do",
-  whatRole: "What does it allow",
   entries: "Log entries about it",
   signIns: "Sign-ins",
 };

@@ -91,5 +91,4 @@ export const MENUS = {
   unbindTitle: (/** @type {string} */ name) => `Remove ${name}?`,
   unbound: (/** @type {string} */ name) => `${name} is no longer bound.`,
   findResource: "A part of its path",
-  moreFound: (/** @type {number} */ n) => `${n.toLocaleString()} fit: type more of the path.`,
 };

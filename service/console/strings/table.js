@@ -10,6 +10,7 @@ export const TABLE = {
   no: "No",
   none: "Nothing here yet.",
   noMatch: "Nothing matches these filters.",
+  moreMatch: (/** @type {number} */ n) => `${n.toLocaleString()} fit: type more.`,
   range: (/** @type {number} */ from, /** @type {number} */ to, /** @type {string} */ total) =>
     `${from.toLocaleString()}–${to.toLocaleString()} of ${total}`,
   atLeast: (/** @type {number} */ total) => `more than ${total.toLocaleString()}`,

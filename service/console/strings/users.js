@@ -137,7 +137,6 @@ export const BANS = {
 };
 
 export const KEYS = {
-  title: (/** @type {string} */ name) => `API keys of ${name}`,
   caption: "API keys, the oldest first",
   name: "Name",
   prefix: "Begins with",

@@ -1,10 +1,9 @@
 // @ts-check
 /** The operation log: filters, pages, and following it as it grows. Previews are hidden, and counted. */
-import { badge, h, link } from "../core/dom.js";
+import { h, link } from "../core/dom.js";
 import { following } from "../parts/live.js";
-import { outcome, repeated } from "../parts/logs.js";
+import { operationColumns } from "../parts/logs.js";
 import { listing } from "../parts/table.js";
-import { time } from "../parts/time.js";
 import { exporting } from "../parts/transfer.js";
 import { OPERATIONS as T } from "../strings/operations.js";
 import { TABLE } from "../strings/table.js";
@@ -17,31 +16,7 @@ export async function show(page) {
   const previews = leftOut(page, ask);
   const list = listing(page, {
     caption: T.caption,
-    columns: [
-      { title: T.time, cell: (entry) => time(entry.createTime) },
-      { title: T.user, cell: (entry) => entry.userName ?? T.nobody },
-      {
-        title: T.what,
-        cell: (entry) =>
-          h(
-            "span",
-            null,
-            `${entry.module} ${entry.action}`,
-            repeated(entry),
-            entry.dryRun && [" ", badge(T.preview)],
-            h("small", { class: "under" }, `${entry.method} ${entry.url}`),
-          ),
-      },
-      { title: T.targets, cell: (entry) => entry.targets?.slice(0, 3).join(", ") },
-      { title: T.outcome, cell: outcome },
-      { title: T.changes, kind: "number", cell: (entry) => entry.changeCount },
-      {
-        title: T.decision,
-        cell: (entry) =>
-          entry.decision &&
-          badge(T.decisions[entry.decision] ?? entry.decision, entry.decision === "deny" ? "bad" : "good"),
-      },
-    ],
+    columns: operationColumns(),
     filters: [
       { name: "userName", label: T.user },
       { name: "target", label: T.target },

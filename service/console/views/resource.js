@@ -2,14 +2,16 @@
 /** One resource: what is stored, which Buttons open it, and what can be done about it. */
 import { badge, button, card, definition, empty, h, link, linkButton } from "../core/dom.js";
 import { ask, tell } from "../parts/dialog.js";
+import { history } from "../parts/history.js";
 import { Forest, pathOf, readMenus } from "../parts/menus.js";
 import { picker } from "../parts/picker.js";
 import { attempt, previewed, remove, setEnabled, undoing } from "../parts/preview.js";
-import { entries, related } from "../parts/related.js";
+import { record } from "../parts/record.js";
+import { related } from "../parts/related.js";
 import { OWN } from "../parts/resources.js";
 import { table } from "../parts/rows.js";
 import { edited, time } from "../parts/time.js";
-import { ACTION } from "../strings/common.js";
+import { ACTION, RECORD } from "../strings/common.js";
 import { RESOURCES as T } from "../strings/resources.js";
 import { stateOf } from "./resources.js";
 
@@ -24,27 +26,46 @@ const BOUND = "/api/resource/{id}/buttons";
 /** @param {Page} page */
 export async function show(page) {
   const path = { id: page.params.id };
-  const [{ data: resource, etag }, { data: bound, etag: boundTag }] = await Promise.all([
-    page.call("GET", ONE, { path }),
-    page.call("GET", BOUND, { path }),
-  ]);
+  const { data: resource, etag } = await page.call("GET", ONE, { path });
   const asked = new URLSearchParams({
     method: resource.method,
     path: resource.path,
     ...(resource.service === OWN ? {} : { service: resource.service }),
   });
-  page.crumbs(["/resources", T.title]);
-  page.title(
-    resource.resourceName,
-    page.may("PATCH /api/resource/{id}") &&
+  await record(page, {
+    base: `/resources/${resource.id}`,
+    crumbs: [["/resources", T.title]],
+    title: resource.resourceName,
+    state: !resource.enabled && stateOf(resource),
+    primary:
+      page.may("PATCH /api/resource/{id}") &&
       linkButton(`/resources/${resource.id}/edit`, ACTION.edit, { icon: "edit" }),
-    page.may("PUT /api/resource/{id}/enabled") &&
-      button(resource.enabled ? T.disable : T.enable, () => toggle(page, resource, etag)),
-    page.may("DELETE /api/resource/{id}") &&
-      button(ACTION.delete, () => deleteResource(page, resource, etag), { kind: "danger", icon: "trash" }),
-  );
-  page.put(
-    card(
+    acts: [
+      page.may("PUT /api/resource/{id}/enabled") &&
+        button(resource.enabled ? T.disable : T.enable, () => toggle(page, resource, etag)),
+      page.may("DELETE /api/resource/{id}") &&
+        button(ACTION.delete, () => deleteResource(page, resource, etag), { kind: "danger", icon: "trash" }),
+    ],
+    tabs: [
+      {
+        path: "",
+        text: T.buttons,
+        show: async () => {
+          const { data: bound, etag: boundTag } = await page.call("GET", BOUND, { path });
+          return card("", bindings(page, resource, bound.buttons, boundTag));
+        },
+      },
+      {
+        path: "history",
+        text: RECORD.history,
+        show: () =>
+          history(
+            page,
+            `resource:${resource.service === OWN ? "" : `${resource.service} `}${resource.method} ${resource.path}`,
+          ),
+      },
+    ],
+    aside: card(
       T.facts,
       definition([
         [T.request, h("code", null, `${resource.method} ${resource.path}`)],
@@ -55,7 +76,6 @@ export async function show(page) {
             : resource.service,
         ],
         [T.code, h("code", null, resource.resourceCode)],
-        [T.state, stateOf(resource)],
         [T.description, resource.description],
         [T.created, time(resource.createTime)],
         [T.updated, edited(resource)],
@@ -64,13 +84,9 @@ export async function show(page) {
         page,
         ["GET /api/policy/who", `/policy/who?${asked}`, T.who, "user"],
         ["POST /api/policy/explain", `/policy/explain?${asked}`, T.explain, "help"],
-        entries(
-          `resource:${resource.service === OWN ? "" : `${resource.service} `}${resource.method} ${resource.path}`,
-        ),
       ),
     ),
-    card(T.buttons, bindings(page, resource, bound.buttons, boundTag)),
-  );
+  });
 }
 
 /** @param {Page} page @param {Resource} resource @param {BoundButton[]} bound @param {string | null} etag */

@@ -1,11 +1,13 @@
 // @ts-check
 /** One other service: what is stored, its public access, and the way to its resources. */
 import { button, card, definition, linkButton } from "../core/dom.js";
+import { history } from "../parts/history.js";
 import { openings } from "../parts/openings.js";
 import { remove } from "../parts/preview.js";
-import { entries, related } from "../parts/related.js";
+import { record } from "../parts/record.js";
+import { related } from "../parts/related.js";
 import { edited, time } from "../parts/time.js";
-import { ACTION } from "../strings/common.js";
+import { ACTION, RECORD } from "../strings/common.js";
 import { SERVICES as T } from "../strings/services.js";
 import { routerOf } from "./services.js";
 
@@ -14,16 +16,26 @@ const ONE = "/api/service/{id}";
 /** @param {import("../core/page.js").Page} page */
 export async function show(page) {
   const { data: service, etag } = await page.call("GET", ONE, { path: { id: page.params.id } });
-  page.crumbs(["/services", T.title]);
-  page.title(
-    service.name,
-    page.may("PATCH /api/service/{id}") &&
+  await record(page, {
+    base: `/services/${service.id}`,
+    crumbs: [["/services", T.title]],
+    title: service.name,
+    primary:
+      page.may("PATCH /api/service/{id}") &&
       linkButton(`/services/${service.id}/edit`, ACTION.edit, { icon: "edit" }),
-    page.may("DELETE /api/service/{id}") &&
-      button(ACTION.delete, () => deleteService(page, service, etag), { kind: "danger", icon: "trash" }),
-  );
-  page.put(
-    card(
+    acts: [
+      page.may("DELETE /api/service/{id}") &&
+        button(ACTION.delete, () => deleteService(page, service, etag), { kind: "danger", icon: "trash" }),
+    ],
+    tabs: [
+      {
+        path: "",
+        text: T.openings,
+        show: () => page.may("GET /api/opening/list") && card("", openings(page, service.name)),
+      },
+      { path: "history", text: RECORD.history, show: () => history(page, `service:${service.name}`) },
+    ],
+    aside: card(
       T.facts,
       definition([
         [T.description, service.description],
@@ -31,14 +43,9 @@ export async function show(page) {
         [T.created, time(service.createTime)],
         [T.updated, edited(service)],
       ]),
-      related(
-        page,
-        ["GET /api/resource/list", `/resources?service=${service.name}`, T.resources, "link"],
-        entries(`service:${service.name}`),
-      ),
+      related(page, ["GET /api/resource/list", `/resources?service=${service.name}`, T.resources, "link"]),
     ),
-    page.may("GET /api/opening/list") && card(T.openings, openings(page, service.name)),
-  );
+  });
 }
 
 /**

@@ -1,14 +1,18 @@
 // @ts-check
 /** One user: what is stored, whether they may log in, their sessions, and what can be done about them. */
-import { badge, button, card, definition, empty, h, link, linkButton } from "../core/dom.js";
+import { badge, badges, button, card, definition, empty, h, link, linkButton } from "../core/dom.js";
+import { access } from "../parts/access.js";
 import { ban, unban } from "../parts/bans.js";
 import { ask, tell } from "../parts/dialog.js";
+import { history } from "../parts/history.js";
+import { keys } from "../parts/keys.js";
 import { attempt, remove, setEnabled } from "../parts/preview.js";
-import { entries, related, what } from "../parts/related.js";
+import { record } from "../parts/record.js";
+import { related } from "../parts/related.js";
 import { table } from "../parts/rows.js";
 import { edited, time } from "../parts/time.js";
 import { lastLogin, stateOf } from "../parts/users.js";
-import { ACTION, RELATED } from "../strings/common.js";
+import { ACTION, RECORD, RELATED } from "../strings/common.js";
 import { USERS as T } from "../strings/users.js";
 
 const STATUS = "/api/user/{id}/status";
@@ -19,64 +23,56 @@ export async function show(page) {
   /** @type {{data: import("../parts/users.js").User, etag: string | null}} */
   const { data: user, etag } = await page.call("GET", "/api/user/{id}", { path });
   const self = user.id === page.me.id;
-  page.crumbs(["/users", T.title]);
-  page.title(
-    user.userName,
-    page.may("PATCH /api/user/{id}") && linkButton(`/users/${user.id}/edit`, ACTION.edit, { icon: "edit" }),
-    !self &&
-      page.may("PUT /api/user/{id}/status") &&
-      button(user.status === "enabled" ? T.disable : T.enable, () => setStatus(page, user, etag)),
-    !self &&
-      page.may("POST /api/online/{loginId}/ban") &&
-      (user.ban ? button(T.unban, () => letIn(page, user)) : button(T.ban, () => keepOut(page, user))),
-    user.kind === "service" &&
-      page.may("GET /api/user/{id}/keys") &&
-      linkButton(`/users/${user.id}/keys`, T.keys, { icon: "key" }),
-    !self &&
-      user.kind === "person" &&
-      page.may("PUT /api/user/{id}/password") &&
-      button(T.reset, () => reset(page, user), { icon: "key" }),
-    !self &&
-      page.may("DELETE /api/user/{id}") &&
-      button(ACTION.delete, () => deleteUser(page, user, etag), { kind: "danger", icon: "trash" }),
-  );
-  page.put(
-    self && h("p", { class: "note" }, T.self),
-    card(
-      T.facts,
-      facts(page, user),
-      related(page, what({ userName: user.userName }), entries(`user:${user.userName}`), [
+  const base = `/users/${user.id}`;
+  await record(page, {
+    base,
+    crumbs: [["/users", T.title]],
+    title: user.userName,
+    state: (user.status !== "enabled" || user.ban || user.kind === "service") && stateOf(user),
+    primary: page.may("PATCH /api/user/{id}") && linkButton(`${base}/edit`, ACTION.edit, { icon: "edit" }),
+    acts: [
+      !self &&
+        page.may("PUT /api/user/{id}/status") &&
+        button(user.status === "enabled" ? T.disable : T.enable, () => setStatus(page, user, etag)),
+      !self &&
+        page.may("POST /api/online/{loginId}/ban") &&
+        (user.ban ? button(T.unban, () => letIn(page, user)) : button(T.ban, () => keepOut(page, user))),
+      !self &&
+        user.kind === "person" &&
+        page.may("PUT /api/user/{id}/password") &&
+        button(T.reset, () => reset(page, user), { icon: "key" }),
+      !self &&
+        page.may("DELETE /api/user/{id}") &&
+        button(ACTION.delete, () => deleteUser(page, user, etag), { kind: "danger", icon: "trash" }),
+    ],
+    note: self && h("p", { class: "note" }, T.self),
+    tabs: [
+      { path: "", text: T.facts, show: () => card("", facts(user)) },
+      { path: "access", text: RECORD.access, show: () => access(page, { userName: user.userName }) },
+      { path: "sessions", text: T.sessions, show: () => sessions(page, user) },
+      (user.kind === "service" || page.path === `${base}/keys`) && {
+        path: "keys",
+        text: T.keys,
+        show: () => keys(page, user),
+      },
+      { path: "history", text: RECORD.history, show: () => history(page, `user:${user.userName}`) },
+    ],
+    aside: card(
+      T.status,
+      standing(page, user),
+      related(page, [
         "GET /api/login-log/list",
         `/logs/logins?${new URLSearchParams({ userName: user.userName })}`,
         RELATED.signIns,
         "log-in",
       ]),
     ),
-    page.may("GET /api/online/list") && card(T.sessions, await sessions(page, user)),
-  );
+  });
 }
 
-/** @param {import("../core/page.js").Page} page @param {import("../parts/users.js").User} user */
-function facts(page, user) {
-  const { ban: banned } = user;
+/** @param {import("../parts/users.js").User} user */
+function facts(user) {
   return definition([
-    [
-      T.status,
-      [
-        stateOf(user),
-        banned &&
-          h(
-            "p",
-            null,
-            T.bannedBy(banned.bannedBy ?? T.somebody),
-            " ",
-            time(banned.createTime),
-            ", ",
-            banned.until ? [T.until, " ", time(banned.until)] : T.noEnd,
-            banned.reason && [": ", h("q", null, banned.reason)],
-          ),
-      ],
-    ],
     [T.nickName, user.nickName],
     [T.email, user.email],
     [T.phone, user.phone],
@@ -84,18 +80,41 @@ function facts(page, user) {
     [T.avatar, user.avatar],
     [T.kind, T.kinds[user.kind]],
     [T.service, user.service],
-    [T.lastLogin, user.kind === "person" && lastLogin(user)],
+  ]);
+}
+
+/**
+ * Return why a user may not sign in, their roles, and when the account changed.
+ * @param {import("../core/page.js").Page} page
+ * @param {import("../parts/users.js").User} user
+ */
+function standing(page, user) {
+  const { ban: banned } = user;
+  return definition([
+    [
+      T.banned,
+      banned && [
+        T.bannedBy(banned.bannedBy ?? T.somebody),
+        " ",
+        time(banned.createTime),
+        ", ",
+        banned.until ? [T.until, " ", time(banned.until)] : T.noEnd,
+        banned.reason && [": ", h("q", null, banned.reason)],
+      ],
+    ],
     [
       T.roles,
       user.roles.length
-        ? user.roles.map((role) => [
-            page.may("GET /api/role/{id}")
-              ? link(`/roles/${role.id}`, badge(role.roleName))
-              : badge(role.roleName),
-            " ",
-          ])
+        ? badges(
+            user.roles.map((role) =>
+              page.may("GET /api/role/{id}")
+                ? link(`/roles/${role.id}`, badge(role.roleName))
+                : badge(role.roleName),
+            ),
+          )
         : T.noRoles,
     ],
+    [T.lastLogin, user.kind === "person" && lastLogin(user)],
     [T.created, time(user.createTime)],
     [T.updated, edited(user)],
   ]);

@@ -1,26 +1,25 @@
 // @ts-check
 /** The API keys of a service account. A new key is shown once. */
-import { badge, button, h } from "../core/dom.js";
-import { ask, tell } from "../parts/dialog.js";
-import { once } from "../parts/once.js";
-import { listing } from "../parts/table.js";
-import { time } from "../parts/time.js";
+import { badge, button, empty, h } from "../core/dom.js";
+import { ask, tell } from "./dialog.js";
+import { once } from "./once.js";
+import { listing } from "./table.js";
+import { time } from "./time.js";
 import { LIFETIMES } from "../strings/common.js";
 import { KEYS as T } from "../strings/users.js";
 
-/** @param {import("../core/page.js").Page} page */
-export async function show(page) {
-  const { id } = page.params;
-  const name = page.may("GET /api/user/{id}")
-    ? (await page.call("GET", "/api/user/{id}", { path: { id } })).data.userName
-    : id;
-  page.title(
-    T.title(name),
-    page.may("POST /api/user/{id}/keys") && button(T.make, make, { icon: "plus", kind: "primary" }),
-  );
-  if (page.may("GET /api/user/{id}")) page.crumbs([`/users/${id}`, name]);
+/**
+ * Return the list of the keys of a service account.
+ * @param {import("../core/page.js").Page} page
+ * @param {import("../types/api").User} user
+ */
+export function keys(page, { id, kind }) {
+  if (kind !== "service") return empty(T.persons);
   const list = listing(page, {
     caption: T.caption,
+    actions: [
+      page.may("POST /api/user/{id}/keys") && button(T.make, make, { icon: "plus", kind: "primary" }),
+    ],
     columns: [
       { title: T.name, cell: (apiKey) => apiKey.name },
       { title: T.prefix, cell: (apiKey) => h("code", null, apiKey.prefix) },
@@ -50,8 +49,6 @@ export async function show(page) {
       button(T.delete, () => remove(apiKey), { "aria-label": `${T.delete}: ${apiKey.name}` }),
     empty: h("p", { class: "empty" }, T.none),
   });
-  page.put(list);
-
   async function make() {
     /** @type {import("../types/api").NewKeyOfUser | undefined} */ let made;
     const asked = await ask({
@@ -89,4 +86,6 @@ export async function show(page) {
     tell(T.deleted(called));
     await list.reload();
   }
+
+  return list;
 }

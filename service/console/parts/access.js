@@ -1,0 +1,59 @@
+// @ts-check
+/** What a role, a user or a holder of codes may do: the codes that they hold, and all that these pass. */
+import { badge, card, definition, empty, h } from "../core/dom.js";
+import { POLICY as T } from "../strings/policy.js";
+import { USERS } from "../strings/users.js";
+import { after, codes, objectOf, passedBy, requestOf, why } from "./policy.js";
+import { listing } from "./table.js";
+
+const ROWS = 50;
+
+/**
+ * Read what a subject may do, and return what shows it.
+ * @param {import("../core/page.js").Page} page
+ * @param {Record<string, string>} subject As `GET /api/policy/what` names it.
+ * @param {Record<string, string>} [asker] As an explanation names it.
+ */
+export async function access(page, subject, asker = subject) {
+  const read = async (/** @type {Record<string, any>} */ { page: number, size = ROWS, kind }) =>
+    (await page.call("GET", "/api/policy/what", { query: { ...subject, page: number, size, kind } })).data;
+  const data = await read(Object.fromEntries(page.query));
+  return [
+    card(
+      T.answer,
+      data.keptOut && h("p", { class: "note bad" }, T.keptOut),
+      definition([
+        [
+          USERS.status,
+          data.userStatus &&
+            badge(
+              USERS.statuses[data.userStatus] ?? data.userStatus,
+              data.userStatus === "enabled" ? "good" : "bad",
+            ),
+        ],
+        [T.holds, data.permissions.length ? codes(data.permissions) : T.holdsNothing],
+      ]),
+    ),
+    listing(page, {
+      caption: T.whatCaption,
+      size: ROWS,
+      filters: [{ name: "kind", label: T.kind, type: "select", options: Object.entries(T.kinds) }],
+      columns: [
+        {
+          title: T.what,
+          cell: (item) =>
+            item.kind === "request" ? objectOf(page, item.object) : h("code", null, item.object),
+        },
+        { title: T.kind, cell: (item) => T.kinds[item.kind] },
+        { title: T.resourceLine, cell: (item) => passedBy(item.resource) },
+        { title: T.endpointLine, cell: (item) => passedBy(item.endpoint ?? item.grant) },
+      ],
+      buttons: (item) => {
+        const asked = item.kind === "grant" ? { grant: item.object } : requestOf(item.object);
+        return asked && why(page, { ...asker, ...asked }, item.object);
+      },
+      empty: empty(T.whatNothing),
+      load: after(data, read),
+    }),
+  ];
+}
