@@ -103,7 +103,7 @@ class ResourceButtons(RecordEndpoint[Changes]):
         "setResourceButtons",
         "system:resource:bind",
         "system:service:resources",
-        example={"menuIds": [14]},
+        example={"menuIds": [15]},
     )
     async def on_put(self, context: RequestContext, body: ButtonIds, id: int) -> SavedButtons:
         """Replace the Buttons that open a resource.

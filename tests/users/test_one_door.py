@@ -144,6 +144,7 @@ def test_the_layer_of_accounts_is_asked_at_named_places_only() -> None:
     asking = {module for module, _ in having(["ACCOUNT"]) if "rules import" in texts()[module]}
     assert {module for module in asking if not module.startswith("authz/")} == {
         "administration/delegation",
+        "endpoints/access_evaluation",  # whether a service account may ask as a proxy
         "endpoints/access_forward",
         "endpoints/oauth",
         "evaluation/answers",
