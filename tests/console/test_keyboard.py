@@ -134,7 +134,7 @@ def test_the_focus_stays_with_what_was_done_to_a_user(visit: Visit, house: House
     expect(button(page, "Disable")).to_have_count(0)
     press(more)
     confirmed(page, button(page, "Ban"), "Ban this user")
-    expect(page.locator(".titled .badge")).to_have_text("Banned")
+    expect(page.locator(".titled .badge.bad")).to_have_text("Banned")
     expect(more).to_be_focused()
     press(more)
     press(button(page, "Lift the ban"))
