@@ -148,6 +148,31 @@ PREVIEW: Final = """async () => {
 }"""  # noqa: E501 - a line of a script
 
 
+KEYED: Final = """async () => {
+  const base = document.querySelector("script[type=module]").src;
+  const { keyed, h } = await import(new URL("core/dom.js", base));
+  const list = h("ul");
+  document.querySelector("main").append(list);
+  const show = (...items) => keyed(list, items, ({ id }) => id,
+    ({ text }) => h("li", null, h("input", { "aria-label": text })));
+  show({ id: 1, text: "a" }, { id: 2, text: "b" }, { id: 3, text: "c" });
+  const [first, second, third] = list.children;
+  const field = second.firstChild;
+  field.value = "typed";
+  field.focus();
+  field.setSelectionRange(1, 3);
+  show({ id: 4, text: "d" }, { id: 2, text: "b" }, { id: 3, text: "c", version: 2 }, { id: 1, text: "a" });
+  return [[...list.children].map((row) => row.firstChild.getAttribute("aria-label")).join(""),
+    document.activeElement === field, field.value, field.selectionStart, field.selectionEnd,
+    list.contains(first), list.contains(third)];
+}"""
+
+
+def test_a_row_that_is_the_same_keeps_focus_and_selection_and_a_changed_one_is_new(visit: Visit) -> None:
+    visit.sign_in()
+    assert visit.page.evaluate(KEYED) == ["dbca", True, "typed", 1, 3, True, False]
+
+
 def test_a_search_in_a_tree_shows_its_first_rows_and_says_so(visit: Visit) -> None:
     visit.sign_in()
 

@@ -151,6 +151,41 @@ export function card(title, ...children) {
   return h("section", { class: "card" }, title && h("h2", null, title), children);
 }
 
+/** What `keyed` has made: by parent, the items and their elements by key. */
+const kept = /** @type {WeakMap<Element, Map<any, {text: string, element: Element}>>} */ (new WeakMap());
+
+/**
+ * Make the children of an element those of some items. The element of an item whose values and look are the same stays
+ * as it is, with the focus and the selection in it; others are made anew, since their listeners know the old values.
+ * @template T
+ * @param {Element} parent Its children are made by this function alone.
+ * @param {readonly T[]} items
+ * @param {(item: T) => any} key
+ * @param {(item: T) => Element} make
+ */
+export function keyed(parent, items, key, make) {
+  const before = kept.get(parent) ?? new Map();
+  const now = new Map();
+  const elements = items.map((item) => {
+    const [id, text, made] = [key(item), JSON.stringify(item), make(item)];
+    const old = now.has(id) ? undefined : before.get(id);
+    const element = old?.text === text && old.element.isEqualNode(made) ? old.element : made;
+    now.set(id, { text, element });
+    return element;
+  });
+  kept.set(parent, now);
+  const staying = new Set(elements);
+  for (const child of [...parent.children]) if (!staying.has(child)) child.remove();
+  elements.forEach((element, place) => {
+    const { children } = parent;
+    if (children[place] === element) return;
+    // What is moved loses the focus: the others make way for it.
+    if (element.contains(document.activeElement))
+      while (children[place] !== element) parent.append(children[place]);
+    else parent.insertBefore(element, children[place] ?? null);
+  });
+}
+
 /** The product's mark, drawn by the style. */
 export function mark() {
   return h("span", { class: "mark", "aria-hidden": "true" });

@@ -1,6 +1,6 @@
 // @ts-check
 /** Long lists: filters, order and paging in the address; the server sends one page at a time. */
-import { button, empty, h, icon, link, pieces } from "../core/dom.js";
+import { button, empty, h, icon, keyed, link, pieces } from "../core/dom.js";
 import { ACTION } from "../strings/common.js";
 import { FRAME } from "../strings/frame.js";
 import { TABLE } from "../strings/table.js";
@@ -357,17 +357,19 @@ export function listing(page, config) {
       if (mine !== turn || page.signal.aborted) return;
       rows = loaded.items;
       heads();
-      body.replaceChildren(...(config.arrange?.(rows, line) ?? rows.map(line)));
+      if (config.arrange) body.replaceChildren(...config.arrange(rows, line));
+      else keyed(body, rows, (item) => item.id ?? JSON.stringify(item), line);
       clear.hidden = !filtered();
-      place.replaceChildren(
+      const content =
         rows.length > 0
           ? table
           : filtered()
             ? empty(TABLE.noMatch)
             : config.empty instanceof Node
               ? config.empty
-              : empty(String(config.empty || TABLE.none)),
-      );
+              : empty(String(config.empty || TABLE.none));
+      // What is taken out and put back loses the focus and the scroll.
+      if (place.firstChild !== content || place.childNodes.length > 1) place.replaceChildren(content);
       pages(loaded);
     } catch (problem) {
       if (mine === turn && !page.signal.aborted) place.replaceChildren(trouble(problem, refresh));
