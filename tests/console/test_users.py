@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from itertools import cycle
 from typing import Any
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.console.house import House
 from tests.console.visits import Visit, settled
@@ -41,6 +41,25 @@ def stored(house: House, name: str) -> dict[str, Any]:
     assert len(users) == 1
     user: dict[str, Any] = users[0]
     return user
+
+
+def test_a_preview_that_takes_long_says_so_until_it_is_there(visit: Visit, house: House) -> None:
+    page = visit.page
+    visit.sign_in(address=f"/users/{house.member('whinchat')}")
+    headed(page, "whinchat")
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/status?dryRun=true", hold)
+    act(page, "Disable")
+    working = page.get_by_role("progressbar", name="Working out what this would change")
+    expect(working).to_be_visible()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    held[0].continue_()
+    expect(page.get_by_role("dialog")).to_be_visible()
+    expect(working).to_have_count(0)
 
 
 def test_an_account_is_made_kept_out_let_in_again_and_deleted(visit: Visit, house: House) -> None:

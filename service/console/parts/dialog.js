@@ -99,9 +99,6 @@ export async function ask({ title, text, confirm, danger = false, extra = [], ac
  * @param {{undo?: () => Promise<any>}} [options]
  */
 export function tell(text, { undo } = {}) {
-  const place =
-    document.querySelector("#messages") ??
-    document.body.appendChild(h("div", { id: "messages", role: "status", "aria-live": "polite" }));
   const dismiss = () => message.remove();
   const message = h(
     "div",
@@ -118,11 +115,42 @@ export function tell(text, { undo } = {}) {
       }),
     button(ACTION.close, dismiss, { icon: "close", label: true, kind: "quiet" }),
   );
-  place.append(message);
+  messages().append(message);
   setTimeout(
     () => {
       if (!message.matches(":hover, :focus-within")) dismiss();
     },
     undo ? 12_000 : 6000,
+  );
+}
+
+/**
+ * Say that an answer is on its way if it takes longer than a second, until it is there.
+ * @template T
+ * @param {string} text
+ * @param {Promise<T>} answer
+ * @returns {Promise<T>} The same answer, or what it throws.
+ */
+export async function meanwhile(text, answer) {
+  const message = h(
+    "div",
+    { class: "message" },
+    h("span", null, text),
+    h("progress", { "aria-label": text }),
+  );
+  const timer = setTimeout(() => messages().append(message), 1000);
+  try {
+    return await answer;
+  } finally {
+    clearTimeout(timer);
+    message.remove();
+  }
+}
+
+/** Return the place of messages, which screen readers follow. */
+function messages() {
+  return (
+    document.querySelector("#messages") ??
+    document.body.appendChild(h("div", { id: "messages", role: "status", "aria-live": "polite" }))
   );
 }

@@ -3,7 +3,7 @@
 import { Problem } from "../core/api.js";
 import { h } from "../core/dom.js";
 import { PREVIEW } from "../strings/common.js";
-import { ask, dialog, tell } from "./dialog.js";
+import { ask, dialog, meanwhile, tell } from "./dialog.js";
 import { trouble } from "./trouble.js";
 
 /** The most requests of a role that are shown. */
@@ -27,7 +27,7 @@ const MOST = 200;
  * @returns {Promise<any>} The answer of the write; false if the reader did not agree.
  */
 export async function previewed({ title, confirm, text, more, danger, write }) {
-  const { data, preview } = await write(true);
+  const { data, preview } = await meanwhile(PREVIEW.asking, write(true));
   /** @type {any} */ let answer = false;
   /** @type {unknown} */ let changed = null;
   const act = async () => {

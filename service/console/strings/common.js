@@ -118,6 +118,7 @@ export const RELATED = {
 };
 
 export const PREVIEW = {
+  asking: "Working out what this would change…",
   nothing: "Nobody gains or loses access to anything.",
   gains: "Gain access",
   loses: "Lose access",
