@@ -131,7 +131,7 @@ class ButtonResources(RecordEndpoint[Changes]):
     @needs("system:menu:list")
     @refuses(NotFound)
     @tagged
-    @example_parameters(id=14)
+    @example_parameters(id=15)
     @named("getButtonResources")
     async def on_get(self, context: RequestContext, id: int) -> ResourcesOfButton:
         """Read the resources that a Button opens."""

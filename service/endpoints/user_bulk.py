@@ -79,7 +79,7 @@ class StatusOfUsers(BulkEndpoint):
     @needs("system:user:update")
     @logged("user", "set the status of many", "UPDATE")
     @named("setUserStatuses")
-    @example_body({"ids": [2], "status": "enabled"})
+    @example_body({"ids": [2], "status": "disabled"})
     @_bulk
     async def on_post(self, context: RequestContext, body: StatusOfUsersOrder) -> BulkReport:
         """Enable or disable many users, all of them or none.
@@ -96,7 +96,7 @@ class RoleOfUsers(BulkEndpoint):
     @needs("system:user:update")
     @logged("user", "change a role of many", "UPDATE")
     @named("setRoleOfUsers")
-    @example_body({"ids": [2], "roleId": 3, "action": "give"})
+    @example_body({"ids": [2], "roleId": 3, "action": "take"})
     @_bulk
     async def on_post(self, context: RequestContext, body: RoleOfUsersOrder) -> BulkReport:
         """Give a role to many users, or take it from them; from all of them or none.

@@ -185,14 +185,14 @@ def test_an_edit_that_meets_the_edit_of_another_is_merged(visit: Visit, house: H
 
 
 def test_many_users_are_chosen_and_changed_after_a_preview_of_all(visit: Visit, house: House) -> None:
-    for name in ("smew", "scaup"):
+    for name in ("goosander", "scaup"):
         house.member(name)
     page = visit.page
     visit.sign_in(address="/users?keyword=s&sort=-createTime")
     headed(page, "Users")
     bar = page.get_by_role("group", name="Selected users")
     expect(bar).to_be_hidden()
-    for name in ("smew", "scaup"):
+    for name in ("goosander", "scaup"):
         page.get_by_role("row", name=name).get_by_role("checkbox").check()
     expect(bar).to_contain_text("2 selected")
     visit.axe()
@@ -202,32 +202,32 @@ def test_many_users_are_chosen_and_changed_after_a_preview_of_all(visit: Visit, 
     expect(dialog).to_contain_text("2 users change, 0 already as asked for.")
     button(dialog, "Disable").click()
     expect(page.get_by_text("2 users are changed.")).to_be_visible()
-    assert {stored(house, name)["status"] for name in ("smew", "scaup")} == {"disabled"}
+    assert {stored(house, name)["status"] for name in ("goosander", "scaup")} == {"disabled"}
 
-    page.get_by_role("row", name="smew").get_by_role("checkbox").check()
+    page.get_by_role("row", name="goosander").get_by_role("checkbox").check()
     button(bar, "Give role").click()
     dialog.get_by_label("Role").select_option("Auditor")
     button(dialog, "Preview").click()
     expect(dialog).to_contain_text("1 user change")
     button(dialog, "Give role").click()
     expect(page.get_by_text("1 user is changed.")).to_be_visible()
-    assert "auditor" in [role["roleCode"] for role in stored(house, "smew")["roles"]]
+    assert "auditor" in [role["roleCode"] for role in stored(house, "goosander")["roles"]]
 
 
 def test_a_refusal_to_change_many_users_names_those_whom_it_is_about(visit: Visit, house: House) -> None:
     house.member("clerk-of-many", "system:user:list", "system:user:update")
-    house.member("siskin")
+    house.member("shoveler")
     house.member("serin", "system:role:list")
     page = visit.page
     visit.sign_in("clerk-of-many", "/users?keyword=s&sort=-createTime")
     headed(page, "Users")
-    for name in ("siskin", "serin"):
+    for name in ("shoveler", "serin"):
         page.get_by_role("row", name=name).get_by_role("checkbox").check()
     button(page.get_by_role("group", name="Selected users"), "Disable").click()
     fault = page.get_by_role("dialog").get_by_role("listitem")
     expect(fault).to_have_text(re.compile("^serin The user holds permissions that you do not hold"))
     expect(page.get_by_role("row", name="clerk-of-many").get_by_role("checkbox")).to_have_count(0)
-    assert stored(house, "siskin")["status"] == "enabled"
+    assert stored(house, "shoveler")["status"] == "enabled"
 
 
 def test_a_session_of_a_user_is_shown_and_ended(visitor: Callable[[], Visit], house: House) -> None:

@@ -92,7 +92,7 @@ async def test_each_example_is_answered_with_success_and_harms_nobody(service: I
     assert {user["userName"]: user["status"] for user in users} == {
         "admin": "enabled",
         "egret": "disabled",  # imported without a password
-        "heron": "enabled",
+        "heron": "disabled",  # by the example of the act on many users
     }
 
 

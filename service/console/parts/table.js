@@ -266,7 +266,9 @@ export function listing(page, config) {
       if (index === 0 && box)
         box.setAttribute(
           "aria-label",
-          content.map((piece) => (typeof piece === "string" ? piece : piece.textContent)).join(" "),
+          TABLE.select(
+            content.map((piece) => (typeof piece === "string" ? piece : piece.textContent)).join(" "),
+          ),
         );
       const shown = index === 0 && href ? link(href, content) : content;
       // On a narrow screen a cell is a grid: what it holds is one item of it.

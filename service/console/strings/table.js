@@ -3,6 +3,7 @@
 import { count } from "./words.js";
 
 export const TABLE = {
+  select: (/** @type {string} */ name) => `Select ${name}`,
   filters: "Filters",
   more: "More filters",
   all: "All",
