@@ -45,8 +45,8 @@ def stored(house: House, name: str) -> dict[str, Any]:
 
 def test_a_preview_that_takes_long_says_so_until_it_is_there(visit: Visit, house: House) -> None:
     page = visit.page
-    visit.sign_in(address=f"/users/{house.member('whinchat')}")
-    headed(page, "whinchat")
+    visit.sign_in(address=f"/users/{house.member('phalarope')}")
+    headed(page, "phalarope")
     held: list[Route] = []
 
     def hold(route: Route) -> None:
