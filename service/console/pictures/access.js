@@ -7,6 +7,11 @@ import { path } from "./path.js";
 /** @typedef {import("../types/api").Explained} Explained */
 /** @typedef {import("../types/api").Layer} Layer */
 
+/** Return the layers that were asked, in their order. @param {Explained} explained @returns {Layer[]} */
+export function layersOf({ resource, endpoint, grant, permission, asked }) {
+  return [resource, endpoint, grant, permission, asked].filter((layer) => layer !== null);
+}
+
 /**
  * Return the picture of an explanation.
  * @param {Explained} explained
@@ -15,13 +20,7 @@ import { path } from "./path.js";
  */
 export function accessPath(explained, { user, role }, request) {
   const { permissions } = explained;
-  const layers = [
-    explained.resource,
-    explained.endpoint,
-    explained.grant,
-    explained.permission,
-    explained.asked,
-  ].filter((layer) => layer !== null);
+  const layers = layersOf(explained);
   const allowed = explained.allowed && !explained.keptOut;
   const who = user ?? (role ? null : permissions ? POLICY.holder : POLICY.visitor);
   /** @type {Map<string, import("./path.js").Edge>} */ const edges = new Map();

@@ -5,7 +5,7 @@ import { badge, card, h } from "../core/dom.js";
 import { layerStep, refusalOf, subjectStep } from "../parts/explained.js";
 import { form } from "../parts/form.js";
 import { SPELLED, answering, asking, codesIn, requestFields, showing } from "../parts/policy.js";
-import { accessPath } from "../pictures/access.js";
+import { accessPath, layersOf } from "../pictures/access.js";
 import { OWN, serviceOptions } from "../parts/resources.js";
 import { FORM } from "../strings/form.js";
 import { POLICY as T } from "../strings/policy.js";
@@ -156,13 +156,7 @@ function question(page, services) {
 /** @param {Page} page @param {Explained} explained */
 function path(page, explained) {
   const { query } = page;
-  const layers = [
-    explained.resource,
-    explained.endpoint,
-    explained.grant,
-    explained.permission,
-    explained.asked,
-  ].filter((layer) => layer !== null);
+  const layers = layersOf(explained);
   const refused = explained.resource && !explained.resource.allowed && explained.endpoint;
   const service = explained.refusal?.service ?? query.get("service") ?? OWN;
   const allowed = explained.allowed && !explained.keptOut;
