@@ -120,6 +120,10 @@ def _add_admin(add_family: Callable[..., argparse.ArgumentParser], data: argpars
     reset.add_argument(
         "--enable", action="store_true", help="enable the user too, and clear ban and login lockout"
     )
+    factors = admin.add_parser(
+        "reset-factors", parents=[data], help="remove all second factors of a user, and end all sessions"
+    )
+    factors.add_argument("user_name", help="the user name")
     listing = admin.add_parser("list", parents=[data], help="list users, and who may do everything")
     listing.add_argument("--role", metavar="CODE", help="only users in this role")
     listing.add_argument("--json", action="store_true", help="as JSON, for programs")

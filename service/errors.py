@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
 
+from service.kernel.assurance import Challenge, step_up
 from service.kernel.delegated import Needed
+from service.kernel.identity import Caller
 
 
 class Decided(Protocol):
@@ -123,6 +125,17 @@ class LoginFailed(_Challenge):
     challenge = "Bearer"
 
 
+class SecondFactorRequired(_Challenge):
+    """The password is right, and a second factor is needed besides.
+
+    At a login ``challenge`` is to be answered by one of ``methods`` within ``expiresIn`` seconds;
+    ``publicKey`` are the options for a passkey.
+    """
+
+    code, title = "second_factor_required", "A second factor is needed"
+    challenge = "Bearer"
+
+
 class RefreshRejected(_Challenge):
     """The refresh token is not live; ``reason`` is unknown, superseded, reused or ended."""
 
@@ -133,6 +146,12 @@ class AccountDisabled(Refusal):
     """The password is right and the user is disabled."""
 
     status, code, title = 403, "account_disabled", "The account is disabled"
+
+
+class InitialPasswordExpired(Refusal):
+    """The password is right, but somebody else has set it, and it was not changed in time."""
+
+    status, code, title = 403, "initial_password_expired", "The initial password has expired"
 
 
 class AccountBanned(Refusal):
@@ -175,6 +194,46 @@ class PermissionDenied(Refusal):
         """
         super().__init__(detail, **_denial(decision, required, needed, field))
         self.decision = decision
+
+
+class InsufficientAuthentication(_Challenge):
+    """The enforcer denied: the caller has not authenticated strongly or lately enough for this.
+
+    ``layer``, ``required`` and ``decisionId`` are those of the decision, ``acrValues`` and ``maxAge`` say
+    what would do (RFC 9470 §3), and ``methods`` by which of the caller's own methods it can be got.
+    """
+
+    code, title = "insufficient_user_authentication", "A stronger or more recent authentication is needed"
+    challenge = 'Bearer error="insufficient_user_authentication"'
+
+    def __init__(self, decision: Decided, needs: Challenge, user: Caller | None = None) -> None:
+        """``user`` is who would have to step up, where that is not the caller of the request."""
+        super().__init__(
+            layer=decision.layer,
+            required=list(decision.required),
+            acrValues=list(needs.acr_values),
+            methods=[],
+            decisionId=decision.id,
+        )
+        if needs.max_age is not None:
+            self.extra["maxAge"] = needs.max_age
+        age = "" if needs.max_age is None else f', max_age="{needs.max_age}"'
+        acr_values = " ".join(needs.acr_values)
+        self.headers["WWW-Authenticate"] = f'{self.challenge}, acr_values="{acr_values}"{age}'
+        self.decision = decision
+        self.needs = needs
+        self.user = user
+
+
+def too_weak(decision: Decided, user: Caller | None = None) -> InsufficientAuthentication | PermissionDenied:
+    """Return the refusal of a denial by the layer ``assurance``: a challenge, unless that does not help.
+
+    ``user`` is who would have to step up, where that is not the caller of the request.
+    """
+    needs = step_up(decision.required, decision.codes)
+    if needs is None:
+        return PermissionDenied("Only somebody who has authenticated in another way may do this", decision)
+    return InsufficientAuthentication(decision, needs, user)
 
 
 class CsrfFailed(Refusal):
@@ -230,6 +289,8 @@ ConflictRule: TypeAlias = Literal[
     "kind_of_account",
     "last_administrator",
     "limit",
+    "missing_setting",
+    "older_nodes",
     "unique",
     "way_back",
 ]

@@ -116,4 +116,6 @@ def policy_under_test() -> PolicyUnderTest:
 @lru_cache(maxsize=1)
 def _own() -> Shipped:
     policy = settings.load(os.environ).policy
-    return read_shipped(policy.model, policy.folder, policy.invariants, policy.extensions)
+    return read_shipped(
+        policy.model, policy.folder, policy.invariants, policy.extensions, assurance=policy.assurance
+    )

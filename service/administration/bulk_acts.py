@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Final, Literal
 
 from service.administration import change_log
 from service.administration.accounts import Accounts
-from service.administration.import_rows import RowFaults, once_each
+from service.administration.import_rows import BulkDone, RowFaults, once_each
 from service.administration.table_import import WITHIN
 from service.administration.unit_of_work import RightsUnits, Saved, UnitOfWork
 from service.administration.user_edits import MAX_ROLES
@@ -26,14 +25,6 @@ MAX_USERS: Final = 500
 """The most users of one bulk act; they take a few seconds, in which other changes of rights wait."""
 
 RoleChange = Literal["give", "take"]
-
-
-@dataclass(frozen=True, slots=True)
-class BulkDone:
-    """How many users have changed, and how many were already as they should be."""
-
-    changed: int
-    unchanged: int
 
 
 _Change = Callable[[UnitOfWork, Target, User], Awaitable[bool]]

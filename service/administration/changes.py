@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from service.administration import menu_edits, resource_edits, role_edits, service_edits
+from service.administration.import_rows import BulkDone, RowFaults, once_each
 from service.administration.unit_of_work import OF_ROLES_WITHIN, Saved, UnitOfWork, UnitsOfWork
 from service.kernel.write import Write
 
@@ -67,6 +68,10 @@ OPENINGS: Final = RecordEdits(
 )
 
 
+class _UnchangedError(Exception):
+    """A record has the values already that it is to get."""
+
+
 class Changes:
     """Makes one edit of a record, and publishes the policy that follows if the record has policy lines.
 
@@ -96,6 +101,33 @@ class Changes:
         assert update is not None  # noqa: S101 - such records have no endpoint that edits them
         cause = f"{self._called(record_id)} edited"
         return await self.make(write, cause, lambda unit: update(unit, record_id, given, match))
+
+    async def update_all(
+        self, write: Write, record_ids: Sequence[int], given: Mapping[str, Any]
+    ) -> Saved[BulkDone]:
+        """Store the ``given`` fields of many records: of all of them, or of none.
+
+        A record that has these values already is not touched. Raises ``RowsRefused`` with a fault for each
+        record of which the edit is refused, where ``row`` is the place among the ids, from 1.
+        """
+        update = self._edits.update
+        assert update is not None  # noqa: S101 - such records have no endpoint that edits them
+        faults = RowFaults()
+        once_each(faults, "ids", enumerate(map(str, record_ids), 1))
+        changed = 0
+
+        def match(stored: Any) -> None:
+            if all(getattr(stored, name) == value for name, value in given.items()):
+                raise _UnchangedError
+
+        async with self._begin(write, f"{len(record_ids)} {self._edits.noun}s edited") as unit:
+            for place, record_id in enumerate(record_ids):
+                with suppress(_UnchangedError), faults.of(place + 1, f"ids[{place}]"):
+                    await update(unit, record_id, given, match)
+                    changed += 1
+            faults.require_none()
+        done = BulkDone(changed, len(record_ids) - changed)
+        return Saved(done, None if unit.change is None else unit.policy)
 
     async def delete(self, write: Write, record_id: int, match: Match) -> Saved[None]:
         """Delete a record."""

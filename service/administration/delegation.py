@@ -13,13 +13,30 @@ from contextlib import asynccontextmanager
 from typing import Any, Final
 
 from service.authz.engine.policy import Decision, Policy, tell_span
-from service.authz.engine.rules import ACCOUNT, ENDPOINT, GRANT, RESOURCE, SERVICE, UNREGISTERED
+from service.authz.engine.rules import (
+    ACCOUNT,
+    ASSURANCE,
+    ENDPOINT,
+    GRANT,
+    RESOURCE,
+    SERVICE,
+    UNREGISTERED,
+    assured,
+)
 from service.authz.publishing.changes import Change
 from service.authz.publishing.invariant_guard import InvariantGuard
 from service.authz.publishing.live import LivePolicy
+from service.authz.publishing.lockout import demanded_acr
 from service.authz.publishing.revisions import PATIENCE
-from service.errors import ActOnOneself, Conflict, PermissionDenied, RefreshRequired, ValidationFailed
-from service.kernel.account_acts import CLOSED_TO_ALL, Act, Whom, refusal_of
+from service.errors import (
+    ActOnOneself,
+    Conflict,
+    PermissionDenied,
+    RefreshRequired,
+    ValidationFailed,
+    too_weak,
+)
+from service.kernel.account_acts import CLOSED_TO_ALL, DEMANDED, Act, Whom, refusal_of
 from service.kernel.codes import HeldCodes
 from service.kernel.delegated import Delegated, EditRequest, GrantQuestion, Needed, ObjectQuestion
 from service.kernel.identity import Caller, codes_asked
@@ -50,8 +67,10 @@ class DelegationCheck:
         self._held = (codes_asked(caller), stored)
         self._change = change
         self._asked = Delegated(policy.revision, stored.codes)
-        if (origin := ORIGIN.get()) is not None:
-            origin.delegated = self._asked
+        # Nobody logs in at the command line: whoever may run it has the installation.
+        self._origin = ORIGIN.get()
+        if self._origin is not None:
+            self._origin.delegated = self._asked
 
     async def require(self, codes: Iterable[str], why: str) -> None:
         """Return when the caller may grant each of ``codes``.
@@ -137,6 +156,9 @@ class DelegationCheck:
                 decision = self._policy.judge(layer, name, held)
                 if not decision.allowed:
                     raise PermissionDenied(f"It includes {method} {path}, which you may not send", decision)
+        if self._origin is not None:
+            satisfied = self._origin.satisfied
+            _require_assurance(self._policy.judge_assurance(registered, f"{method} {template}", satisfied))
 
     async def target(self, connection: Connection, user_id: int, act: Act) -> Target:
         """Return the user as somebody to whom the caller may do ``act``; there need not be such a user.
@@ -186,6 +208,10 @@ class DelegationCheck:
     def _require_account(self, name: str, field: str | None = None) -> None:
         denied = ActOnOneself if name in CLOSED_TO_ALL else PermissionDenied
         self.require_object(self._policy, ACCOUNT, name, refusal_of(name), field, denied=denied)
+        if name in DEMANDED and self._origin is not None:
+            demand = assured(ACCOUNT, name)
+            self._asked.objects[ObjectQuestion(ASSURANCE, demand)] = None
+            _require_assurance(self._policy.judge(ASSURANCE, demand, self._origin.satisfied))
 
     def require_object(
         self,
@@ -240,6 +266,11 @@ class DelegationCheck:
             self._asked.grants[GrantQuestion(tuple(sorted(codes)), needed)] = None
 
 
+def _require_assurance(decision: Decision) -> None:
+    if not decision.allowed:
+        raise too_weak(decision)
+
+
 def require_foreign(policy: Policy, field: str, service: str) -> None:
     """Return when no permission code of ``policy`` itself begins with ``service``; ValidationFailed else."""
     if service in policy.own_beginnings:
@@ -267,8 +298,31 @@ class Delegation:
         Conflict, which rolls back, if no administrator would remain, or if it would break an invariant, of
         which a ``dry_run`` is only warned.
         """
-        async with keeping_an_administrator(connection), self._guard.keeping(connection, dry_run):
+        async with self.keeping_an_administrator(connection), self._guard.keeping(connection, dry_run):
             yield
+
+    @asynccontextmanager
+    async def keeping_an_administrator(self, connection: Connection) -> AsyncIterator[None]:
+        """Let the block change rights or factors; Conflict, which rolls back, if no administrator remains.
+
+        An administrator is an enabled user who holds ``*``. Where there is one who has the second factor that
+        the policy in force demands for administering it, such a one remains. ``role_rights.lock`` is held
+        until the transaction ends, so that of two changes that together would leave none, the second one is
+        refused.
+        """
+        await role_rights.lock(connection)
+        acr = demanded_acr(self._live.current)
+        before = await role_rights.has_administrator(connection)
+        able = before and acr != "pwd" and await role_rights.has_administrator(connection, acr)
+        yield
+        if before and not await role_rights.has_administrator(connection):
+            why = "This would leave no enabled user who may do everything"
+            raise Conflict(why, rule="last_administrator")
+        if able and not await role_rights.has_administrator(connection, acr):
+            raise Conflict(
+                "This would leave no enabled administrator with the second factor that is demanded of them",
+                rule="last_administrator",
+            )
 
     async def check(
         self, connection: Connection, caller: Caller, change: Change | None = None
@@ -289,17 +343,3 @@ class Delegation:
         newest = 0 if latest is None else latest.revision
         policy = await self._live.at_least(newest, within=PATIENCE)
         return DelegationCheck(policy, caller, HeldCodes(held.permissions), change)
-
-
-@asynccontextmanager
-async def keeping_an_administrator(connection: Connection) -> AsyncIterator[None]:
-    """Let the block change rights; raises Conflict, which rolls back, if no administrator remains.
-
-    An administrator is an enabled user who holds ``*``. ``role_rights.lock`` is held until the transaction
-    ends, so that of two changes that together would leave none, the second one is refused.
-    """
-    await role_rights.lock(connection)
-    before = await role_rights.has_administrator(connection)
-    yield
-    if before and not await role_rights.has_administrator(connection):
-        raise Conflict("This would leave no enabled user who may do everything", rule="last_administrator")

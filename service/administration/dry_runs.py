@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from service.administration.impact import Impact, KeptOut, kept_out_named, moves_of
+from service.administration.impact import Impact, KeptOut, demands_between, kept_out_named, moves_of
 from service.authz.engine.policy import Policy
 from service.authz.engine.request_classes import registered
 from service.authz.engine.rules import ENDPOINT, GRANT
@@ -17,7 +17,8 @@ from service.authz.review.concurrency import ConcurrencyLimit
 from service.authz.review.impact import Roles, Standing, differences, passing
 from service.errors import Unavailable
 from service.kernel.codes import HeldCodes
-from service.kernel.identity import Caller
+from service.kernel.identity import Caller, codes_asked
+from service.kernel.origin import ORIGIN
 from service.kernel.permission_catalogue import ADMINISTERING
 from service.kernel.services import PORTCULLIS
 from service.kernel.write import OvertakenError, Write
@@ -66,15 +67,24 @@ class DryRuns:
                 differences, before.standing, after.standing, moves=moves
             )
             warnings = (*run.warnings, *await self._concurrency.computed(_warnings, before, after))
+            demands = await self._concurrency.computed(
+                demands_between, before.standing.policy, after.standing.policy
+            )
         kept_out = await self._kept_out(
             caller, [user_id for move in impact.altered for user_id in moves[move]]
         )
         sessions = await self._store.count_sessions(map(str, run.users))
-        return Impact(impact.gains, impact.loses, kept_out, sessions, warnings)
+        return Impact(impact.gains, impact.loses, kept_out, sessions, warnings, demands)
 
     async def _kept_out(self, caller: Caller, user_ids: list[int]) -> KeptOut:
         """Name users to a caller who may list users; count them for others."""
-        if not self._live.current.decide_route(PORTCULLIS, "GET", _USERS, caller).allowed:
+        policy, held = self._live.current, codes_asked(caller)
+        origin = ORIGIN.get()
+        if origin is None:  # at the command line nobody logs in
+            lists = policy.judge_route(PORTCULLIS, "GET", _USERS, held)
+        else:
+            lists = policy.judge_request(PORTCULLIS, "GET", _USERS, held, origin.satisfied)
+        if not lists.allowed:
             return KeptOut(len(user_ids), ())
         return await kept_out_named(self._database, user_ids)
 

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Final
 
+from service.authz.engine.policy import Policy
+from service.authz.engine.rules import ASSURANCE, RESOURCE, assured
 from service.authz.review.impact import Difference, Move, Roles
+from service.kernel.services import NO_DEMAND
 from service.records import role_holdings
 from service.records.database.transactions import Database
 
@@ -32,14 +36,42 @@ NOBODY_KEPT_OUT: Final = KeptOut(0, ())
 
 
 @dataclass(frozen=True, slots=True)
+class DemandChange:
+    """An object of the layer ``resource``, and the words that it demanded and would demand."""
+
+    object: str
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+
+
+def demands_between(before: Policy, after: Policy) -> tuple[DemandChange, ...]:
+    """Return what ``after`` demands of other callers than ``before`` does, by object.
+
+    What is not registered demands nothing.
+    """
+    prefix = assured(RESOURCE, "")
+    had, has = (policy.rules.by_object[ASSURANCE] for policy in (before, after))
+    changed = (
+        DemandChange(name.removeprefix(prefix), had.get(name, NO_DEMAND), has.get(name, NO_DEMAND))
+        for name in {**had, **has}
+        if had.get(name, NO_DEMAND) != has.get(name, NO_DEMAND)
+    )
+    return tuple(sorted(changed, key=attrgetter("object")))
+
+
+@dataclass(frozen=True, slots=True)
 class Impact:
-    """Who would gain and lose which endpoint, how many sessions would have to refresh, and warnings."""
+    """Who would gain and lose which endpoint, how many sessions would have to refresh, and warnings.
+
+    ``demands`` are the demands on authentication that would change for those who pass before and after.
+    """
 
     gains: Sequence[Difference]
     loses: Sequence[Difference]
     kept_out: KeptOut
     sessions: int
     warnings: tuple[str, ...]
+    demands: Sequence[DemandChange] = ()
 
 
 def moves_of(before: ByRoles, after: ByRoles) -> dict[Move, list[int]]:

@@ -1,4 +1,4 @@
-"""Shared by the imports of users and of roles: faults and outcomes of rows."""
+"""Shared by imports and by acts on many records: faults and outcomes of rows."""
 
 from __future__ import annotations
 
@@ -31,6 +31,14 @@ class ImportedRow:
     outcome: Outcome
     changes: tuple[str, ...] = ()
     note: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BulkDone:
+    """How many records of a bulk act have changed, and how many were already as they should be."""
+
+    changed: int
+    unchanged: int
 
 
 class RowFaults:

@@ -12,6 +12,8 @@ from service.audit.chain.checkpoints import stored_checkpoints
 from service.audit.chain.form import Chain
 from service.audit.chain.maintenance import Upkeep, retention
 from service.audit.chain.verification import verify_again
+from service.authn.factors.resealing import seal_anew
+from service.authn.factors.sealing import FactorKeys
 from service.files.object_store import ObjectStore, object_store
 from service.files.orphan_cleanup import LONGEST, OrphanCleanup
 from service.jobs.housekeeping import (
@@ -96,6 +98,12 @@ def jobs_of(settings: Settings, objects: ObjectStore) -> tuple[Job, ...]:
             "Delete dead letters of the export that are as old as `export.dead_letter_days`",
             partial(forget_dead_letters, days=settings.export.dead_letter_days),
             _DAY,
+        ),
+        Job(
+            "factor-keys",
+            "Encrypt secrets of second factors anew after `auth.factor_key` was replaced",
+            partial(seal_anew, keys=FactorKeys.of(settings.auth)),
+            _HOUR,
         ),
         Job("key-reminders", "Log the API keys that expire within 14 days", remind_of_keys, _DAY),
     )

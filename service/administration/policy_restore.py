@@ -12,7 +12,7 @@ from service.administration.unit_of_work import UnitOfWork, UnitsOfWork
 from service.audit.chain.revision_seals import RevisionSeals
 from service.authz.engine.lines import Lines, changes
 from service.authz.engine.policy import Policy
-from service.authz.engine.rules import PERMISSION, Rule
+from service.authz.engine.rules import ASSURANCE, PERMISSION, Rule
 from service.errors import Conflict, NotFound
 from service.kernel.cooperative_yield import cooperatively
 from service.kernel.write import Write
@@ -89,9 +89,9 @@ async def _require_same(candidate: Policy, lines: list[PublishedLine], revision:
 def _differing(candidate: Policy, lines: list[PublishedLine]) -> list[str]:
     expected = Lines(Rule(*line) for line in cooperatively(lines))
     differing = []
-    is_older = not expected.objects(PERMISSION)  # than that layer
+    newer_layers = [layer for layer in (PERMISSION, ASSURANCE) if not expected.objects(layer)]
     for layer, name in sorted(changes(expected.by_object, candidate.shared.by_object)):
-        if layer == PERMISSION and is_older:
+        if layer in newer_layers:
             continue
         differing += sorted(
             {*map(str, expected.of(layer, name))} ^ {*map(str, candidate.shared.of(layer, name))}

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from service.administration import change_log
-from service.administration.resource_reach import (
-    Route,
-    losing_to,
-    require_free,
-    require_reach,
+from service.administration.resource_demands import (
+    require_change,
+    require_lowering,
+    require_new,
     require_taking,
 )
+from service.administration.resource_reach import Route, losing_to, require_free, require_reach
 from service.administration.unit_of_work import UnitOfWork
 from service.administration.value_check import check_record, check_values
 from service.authz.engine.paths import registered_fault, shape
@@ -40,8 +40,9 @@ async def create(unit: UnitOfWork, given: Mapping[str, Any]) -> Resource:
     router = await router_of(unit.connection, values.service)
     unit.check.require_service("create", router.name)
     route = _require_path(router, values)
+    await require_new(unit.connection, unit.check, values)
     if values.enabled:
-        await require_taking(unit.connection, unit.check, router, route)
+        await require_taking(unit.connection, unit.check, router, values)
     unit.authorized()
     await require_free(unit.connection, router, route)
     saved = await resources.create(unit.connection, values)
@@ -62,13 +63,14 @@ async def update(unit: UnitOfWork, resource_id: int, given: Mapping[str, Any], m
     if values.service != before.service:
         raise Conflict("A resource can't be moved to another service", rule="fixed", field="service")
     route = _require_path(router, values)
+    await require_change(unit.connection, unit.check, before, values)
     moves = _requests(before.method, before.path) != _requests(*route)
     if moves or values.enabled != before.enabled:
         await require_reach(unit.connection, unit.check, [resource_id])
         await _require_leaving(unit, router, before)
     if values.enabled and (moves or not before.enabled):
         await _require_opening(unit, before)
-        await require_taking(unit.connection, unit.check, router, route, but=resource_id)
+        await require_taking(unit.connection, unit.check, router, values, but=resource_id)
     await require_free(unit.connection, router, route, but=resource_id)
     return _edited(unit, before, await resources.update(unit.connection, resource_id, values))
 
@@ -81,8 +83,7 @@ async def set_enabled(unit: UnitOfWork, resource_id: int, enabled: bool, match: 
         await _require_leaving(unit, router, before)
         if enabled:
             await _require_opening(unit, before)
-            at = (before.method, before.path)
-            await require_taking(unit.connection, unit.check, router, at, but=resource_id)
+            await require_taking(unit.connection, unit.check, router, before, but=resource_id)
     return _edited(unit, before, await resources.set_enabled(unit.connection, resource_id, enabled))
 
 
@@ -119,7 +120,12 @@ async def _require_opening(unit: UnitOfWork, stored: Resource) -> None:
 
 
 async def _require_leaving(unit: UnitOfWork, router: Service, stored: Resource) -> None:
-    """Check that the caller may open what a resource leaves to an opened one, or to no registered one."""
+    """Check that the caller may open what a resource leaves to an opened one, or to no registered one.
+
+    Its requests may come to demand less, too.
+    """
+    if stored.enabled:
+        await require_lowering(unit.connection, unit.check, [stored])
     opened = {
         opening.resource_id
         for opening in await openings.every(unit.connection)

@@ -34,18 +34,6 @@ async def require_reach(
     return codes
 
 
-async def require_taking(
-    connection: Connection, check: DelegationCheck, router: Service, route: Route, *, but: int = 0
-) -> None:
-    """Check that the caller reaches every resource that would lose requests to an enabled one of ``route``.
-
-    The most specific resource decides a request, so a new one could open what a more general one guards.
-    Paths are compared as the router of the service does. ``but`` is the resource that moves there. Raises
-    PermissionDenied.
-    """
-    await require_reach(connection, check, await losing_to(connection, router, route, but=but))
-
-
 async def losing_to(connection: Connection, router: Service, route: Route, *, but: int = 0) -> list[int]:
     """Return the ids of the resources that lose requests to an enabled one of ``route``, ``but`` left out."""
     method, path = route

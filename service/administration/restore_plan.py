@@ -11,7 +11,17 @@ from service.administration.menu_tree import place_fault
 from service.administration.restored_services import plan_services
 from service.administration.steps import Step
 from service.authz.engine.paths import shape
-from service.authz.engine.rules import ANYONE, GRANT, LOGIN, NOBODY, PERMISSION, RESOURCE, UNREGISTERED
+from service.authz.engine.rules import (
+    ANYONE,
+    ASSURANCE,
+    GRANT,
+    LOGIN,
+    NOBODY,
+    PERMISSION,
+    RESOURCE,
+    UNREGISTERED,
+    assured,
+)
 from service.errors import Conflict
 from service.kernel.services import PORTCULLIS, split_object
 from service.kernel.unseen import seen
@@ -28,6 +38,8 @@ MOST: Final = 1000
 Route: TypeAlias = tuple[str, str, str]
 """Service, method and path of a resource, or its shape in place of the path."""
 
+_DEMANDED: Final = assured(RESOURCE, "")
+
 _NAMED: Final = 5  # roles of a Button that a refusal lists
 
 
@@ -43,13 +55,15 @@ class Obstacle:
 class _Wanted:
     """A resource as it has to be: bound to the Buttons of ``codes``; ``row`` is as it was, if kept.
 
-    ``word`` is that of its opening, None without one.
+    ``word`` is that of its opening, None without one. ``demand`` are the words of what was demanded; None if
+    the revision is older than demands, so that what is stored stays.
     """
 
     name: str
     codes: tuple[str, ...]
     row: PastResource | None
     word: OpenTo | None
+    demand: tuple[str, ...] | None
 
     @property
     def at(self) -> Route:
@@ -65,7 +79,12 @@ async def plan(connection: Connection, revision: int, newest: int) -> tuple[list
     The caller holds ``revisions.lock``. Conflict when more than ``MOST`` resources and codes differ.
     """
     changes = await policy_history.difference(connection, newest, revision)
-    names = {(line.layer, line.object) for line in (*changes.added, *changes.removed)}
+    demands = await policy_history.has_layer(connection, revision, ASSURANCE)
+    names = {
+        (RESOURCE, line.object.removeprefix(_DEMANDED)) if line.layer == ASSURANCE else line[:2]
+        for line in (*changes.added, *changes.removed)
+        if demands or line.layer != ASSURANCE
+    }
     if len(names) > MOST:
         raise Conflict(
             f"{len(names)} resources and permission codes differ from revision {revision}; "
@@ -174,6 +193,8 @@ class _Planner:
     async def _want(self, names: Collection[str]) -> None:
         """Find out how the resources of these names were, and by that how Buttons have to be."""
         lines = await policy_history.codes_at(self._connection, self._revision, names)
+        demanded = [f"{_DEMANDED}{name}" for name in lines]
+        demands = await policy_history.codes_at(self._connection, self._revision, demanded, ASSURANCE)
         rows = {
             past_resource.object: past_resource
             for past_resource in await policy_past_rows.resources_at(
@@ -185,7 +206,10 @@ class _Planner:
         for name, opens in lines.items():
             row = rows.get(name)
             codes = self._bound(name, opens, None if row is None else bound.get(row.resource_id, {}))
-            self._wanted[name] = _Wanted(name, codes, row, _word(name, opens))
+            demand = demands.get(f"{_DEMANDED}{name}")
+            self._wanted[name] = _Wanted(
+                name, codes, row, _word(name, opens), None if demand is None else tuple(demand)
+            )
             for code in codes:
                 if self._states.setdefault(code, code in opens) != (code in opens):
                     self._refuse(name, f"whether the Button of {code} was enabled is not kept")
@@ -247,8 +271,11 @@ class _Planner:
     def _adapt(self, stored: Resource, target: _Wanted, bound: Collection[str]) -> None:
         """Plan the edits of a resource that there is."""
         _, method, path = target.at
-        if (stored.method, stored.path, stored.enabled) != (method, path, True):
-            self.steps.append(restore_steps.update_resource(stored, method, path, enabled=True))
+        demand = None if target.demand == stored.demand else target.demand
+        if demand is not None or (stored.method, stored.path, stored.enabled) != (method, path, True):
+            self.steps.append(
+                restore_steps.update_resource(stored, method, path, enabled=True, demand=demand)
+            )
         self._bind(target.name, stored, bound, target.codes)
 
     def _bind(self, name: str, stored: Resource, bound: Collection[str], codes: Collection[str]) -> None:
@@ -309,7 +336,8 @@ class _Planner:
                 at = (row.method, row.path)
                 labels = (seen(row.resource_name), row.resource_code)
                 description = row.description and seen(row.description, lines=True)
-                values = ResourceValues(*labels, *at, description, True, row.service)
+                demand = restore_steps.demanding(target.demand or ())
+                values = ResourceValues(*labels, *at, description, True, row.service, **demand)
                 self.steps.append(restore_steps.create_resource(values))
                 self._open(target.name, None, None, target.word)
                 if target.codes:

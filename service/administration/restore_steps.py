@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from service.administration.steps import Step, changed, created
+from service.kernel.assurance import OF_PERSONS, SERVICE
 from service.kernel.fields import camel
 from service.kernel.services import object_of, split_object
 from service.records.menus import Menu, MenuValues
@@ -42,12 +43,21 @@ def create_resource(values: ResourceValues) -> Step:
     return Step("resource", "create", ("resource", values.object), None, asdict(values), changes)
 
 
-def update_resource(before: Resource, method: str, path: str, *, enabled: bool) -> Step:
-    """Move a resource back, or enable or disable it."""
-    given = {"method": method, "path": path, "enabled": enabled}
+def update_resource(
+    before: Resource, method: str, path: str, *, enabled: bool, demand: tuple[str, ...] | None = None
+) -> Step:
+    """Move a resource back, enable or disable it, or demand again what was demanded; None keeps that."""
+    given: dict[str, Any] = {"method": method, "path": path, "enabled": enabled}
+    given |= {} if demand is None else demanding(demand)
     changes = changed(**{name: (getattr(before, name), value) for name, value in given.items()})
     name = object_of(before.service, f"{method} {path}")
     return Step("resource", "update", ("resource", name), before.id, given, changes)
+
+
+def demanding(demand: tuple[str, ...]) -> dict[str, Any]:
+    """Return the fields of a resource whose lines of the layer ``assurance`` have the words ``demand``."""
+    word = next((word for word in demand if word in OF_PERSONS), None)
+    return {"assurance": word and word.removeprefix("@"), "services": SERVICE in demand}
 
 
 def delete_resource(resource: Resource) -> Step:

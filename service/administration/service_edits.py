@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from service.administration import change_log
+from service.administration.resource_demands import require_lowering
 from service.administration.resource_edits import router_of
 from service.administration.resource_reach import require_apart, require_reach
 from service.administration.unit_of_work import UnitOfWork
@@ -61,6 +62,7 @@ async def update(unit: UnitOfWork, service_id: int, given: Mapping[str, Any], ma
         await require_reach(unit.connection, unit.check, [resource.id for resource in registered])
         if registered:
             unit.check.require_service("open", before.name)
+        await require_lowering(unit.connection, unit.check, registered)
         await require_apart(unit.connection, services.router_of(before.name, values))
     if values.allow_preflight and not before.allow_preflight:
         unit.check.require_service("open", before.name)

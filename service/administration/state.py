@@ -9,6 +9,7 @@ from typing import Any, Final, Literal
 from urllib.parse import unquote
 
 from service.authz.engine.paths import shape
+from service.kernel.assurance import Demand
 from service.kernel.fields import fields_of
 from service.kernel.services import PORTCULLIS, split_object
 from service.records.menus import MenuValues
@@ -66,6 +67,8 @@ class ResourceState:
     resource_name: str
     description: str | None = None
     enabled: bool = True
+    assurance: Demand | None = None
+    services: bool = False
     opened: OpenTo | None = None
     buttons: tuple[str, ...] = ()
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from service.administration import role_edits, stored_state
 from service.administration.delegation import require_foreign
 from service.administration.impact import NOBODY_KEPT_OUT, KeptOut, kept_out_named, moves_of
-from service.administration.state import State
+from service.administration.resource_demands import require_known
+from service.administration.state import ResourceState, State
 from service.administration.state_edits import Edits, after, edits_between
 from service.administration.state_refusals import EditRefusedError, in_words, require_no_clash
 from service.administration.state_standing import standing
@@ -26,6 +28,7 @@ from service.errors import Conflict, ValidationFailed
 from service.records import role_holdings
 from service.records.database.transactions import Connection, Database
 
+_DEMAND: Final = {"assurance", "services"}
 WITHIN = 60.0  # seconds for reading; a hundred thousand users take some tenths of one
 
 
@@ -56,6 +59,7 @@ async def plan(database: Database, shipped: Shipped, desired: State, *, prune: b
         out = await role_holdings.kept_out_by_roles(connection)
         edits = edits_between(result.state, desired, prune=prune)
         refused = [in_words(refusal) async for refusal in _users_left(connection, result, edits)]
+        refused += [in_words(refusal) async for refusal in _unasked(connection, edits)]
         users = await role_holdings.names_by_roles(connection) if shipped.invariants.about_users else {}
     would_be = after(result.state, edits)
     before = await asyncio.to_thread(standing, result.state, shipped, held.users)
@@ -104,6 +108,16 @@ async def _users_left(
         if edit.kind == "role" and edit.action == "delete":
             try:
                 await role_edits.require_unused(connection, current.ids["role", edit.key])
+            except Conflict as refusal:
+                yield EditRefusedError(edit, refusal)
+
+
+async def _unasked(connection: Connection, edits: Edits) -> AsyncIterator[EditRefusedError]:
+    """Yield the refusals of demands on authentication that some workers would not ask for."""
+    for edit in edits.edits:
+        if isinstance(edit.after, ResourceState) and edit.after.assurance and _DEMAND & edit.changes.keys():
+            try:
+                await require_known(connection)
             except Conflict as refusal:
                 yield EditRefusedError(edit, refusal)
 

@@ -10,6 +10,7 @@ from service.authz.engine.rules import UNREGISTERED
 from service.authz.publishing.derive import derive
 from service.authz.publishing.shipped import Shipped
 from service.authz.review.impact import Roles, Standing
+from service.kernel.assurance import words_of
 from service.kernel.services import BoundResource, PublishedOpening, object_of, split_object
 from service.records.services import router_of
 
@@ -40,7 +41,8 @@ def policy_of(state: State, shipped: Shipped) -> Policy:
             service, route = split_object(key)
             method, _, path = route.partition(" ")
             bound = tuple((code, state.buttons[code].enabled) for code in resource.buttons)
-            registered.append(BoundResource(method, path, bound, service))
+            demand = words_of(resource.assurance, services=resource.services)
+            registered.append(BoundResource(method, path, bound, service, demand))
             if resource.opened is not None:
                 openings.append(PublishedOpening(key, resource.opened))
     # Bit positions only matter for tokens.

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Final, Generic, TypeVar
 
 from service.administration import change_log
-from service.administration.delegation import Delegation, DelegationCheck, keeping_an_administrator
+from service.administration.delegation import Delegation, DelegationCheck
 from service.authn.revocations import Revocations
 from service.authz.engine.policy import Policy
 from service.authz.publishing.changes import WITHIN, Change, PolicyChanges
@@ -167,7 +167,7 @@ class UnitsOfWork(RightsUnits):
         cause = f"{cause} by {caller.user_name}"
         begun = self._changes.begin(cause, user_name=user_name, within=within, write=write)
         async with begun as change:
-            async with keeping_an_administrator(change.connection):
+            async with self._delegation.keeping_an_administrator(change.connection):
                 check = await self._delegation.check(change.connection, caller, change)
                 unit = UnitOfWork(write, change.connection, check, change)
                 yield unit

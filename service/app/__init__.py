@@ -12,6 +12,7 @@ from service.app.container import Container
 from service.app.lifespan import Lifespan
 from service.app.routes import add_routes
 from service.app.worker_samples import worker_samples
+from service.authn.step_up_methods import StepUpMethods
 from service.authz.publishing.shipped import Shipped, read_shipped
 from service.kernel.operator_error import OperatorError
 from service.kernel.permission_catalogue import codes_by_endpoint
@@ -33,7 +34,7 @@ def create_app(settings: Settings, shipped: Shipped, slot: Slot | None = None) -
     container.node.metrics.add(partial(worker_samples, container))
     app = Application()
     routes = add_routes(app, container, shipped.extensions)
-    routes.check(shipped.endpoints, codes_by_endpoint(shipped.catalogue))
+    routes.check((*shipped.endpoints, *shipped.assurance), codes_by_endpoint(shipped.catalogue))
     app.add_middleware(Lifespan(container))
     address_of = address_behind(settings.server.trusted_proxies)
     stop = partial(container.node.readiness.withdraw, "The service is stopping")
@@ -49,6 +50,7 @@ def create_app(settings: Settings, shipped: Shipped, slot: Slot | None = None) -
         folders=routes.folders,
         tracing=container.node.tracing,
         refused_reads=container.trail.journal.refused_reads,
+        methods=StepUpMethods(container.sign_in.second_factors.check),
     )
 
 
@@ -95,7 +97,7 @@ def check_routes(shipped: Shipped, settings: Settings | None = None) -> Routes:
     container = Container(filled, shipped)
     try:
         routes = add_routes(Application(), container, shipped.extensions)
-        routes.check(shipped.endpoints, codes_by_endpoint(shipped.catalogue))
+        routes.check((*shipped.endpoints, *shipped.assurance), codes_by_endpoint(shipped.catalogue))
     finally:
         container.sign_in.passwords.close()
     return routes

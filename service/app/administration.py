@@ -10,8 +10,10 @@ from service.administration.bans import Bans
 from service.administration.bulk_acts import BulkActs
 from service.administration.changes import MENUS, OPENINGS, RESOURCES, ROLES, SERVICES, Changes
 from service.administration.delegation import Delegation
+from service.administration.factor_reset import FactorReset
 from service.administration.idempotent_writes import Fingerprints, IdempotentWrites
 from service.administration.kicks import Kicks
+from service.administration.own_factors import OwnFactors
 from service.administration.password_reset import PasswordReset
 from service.administration.policy_restore import PolicyRestore
 from service.administration.role_import import RoleImport
@@ -33,6 +35,8 @@ class Administration:
     bans: Bans
     bulk_acts: BulkActs
     kicks: Kicks
+    own_factors: OwnFactors
+    factor_reset: FactorReset
     password_reset: PasswordReset
     user_import: UserImport
     roles: Changes
@@ -51,6 +55,7 @@ def make(
     """Return what makes the changes that callers of the worker ask for."""
     database = stores.database
     delegation = Delegation(policy.live)
+    second = sign_in.second_factors
     revocations = sign_in.revocations
     passwords, rules = sign_in.passwords, sign_in.password_rules
     units = UnitsOfWork(database, policy.changes, delegation, revocations)
@@ -62,6 +67,16 @@ def make(
         bans=Bans(database, delegation, revocations, trail.logins),
         bulk_acts=BulkActs(units, accounts, revocations, stores.sessions),
         kicks=Kicks(database, delegation, sign_in.sessions),
+        own_factors=OwnFactors(
+            database=database,
+            delegation=delegation,
+            challenges=second.challenges,
+            keys=second.keys,
+            party=second.party,
+            log=trail.logins,
+            now=second.now,
+        ),
+        factor_reset=FactorReset(database, delegation, revocations, trail.logins),
         password_reset=PasswordReset(delegation, sign_in.password_change),
         user_import=UserImport(database, delegation, revocations, passwords, rules),
         roles=Changes(units, ROLES),

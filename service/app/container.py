@@ -52,14 +52,17 @@ class Container:
         self.files = files.make(settings, self.stores)
         self.node = node.make(settings, self.stores, self.policy, self.trail, worker=worker, slot=slot)
         subjects = Subjects(self.sign_in.current_rights, self.sign_in.authenticator)
-        self.evaluator = Evaluator(subjects, Answers())
-        self.search = Search(self.stores.database, subjects, self.policy.concurrency)
+        now = self.stores.sessions.synchronized.now
+        self.answers = Answers(now)
+        self.evaluator = Evaluator(subjects, self.answers)
+        self.search = Search(self.stores.database, subjects, self.policy.concurrency, now)
         self.cross_origin = CrossOrigin(settings.server.cors_origins, settings.auth.token_name)
         self.guard = AuthorizationGuard(
             _token_of_requests(settings.auth, self.sign_in.cookies),
             self.sign_in.authenticator,
             self.policy.live,
             PublishedRevisions(self.policy.live, reader_of(self.stores.database)),
+            self.stores.sessions.synchronized.now,
         )
 
     def _troubles(self) -> dict[str, dict[str, Any]]:

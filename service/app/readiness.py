@@ -9,6 +9,7 @@ from typing import Any, Final
 from service import __version__
 from service.app.environment_checks import EnvironmentChecks
 from service.audit.journal import Journal
+from service.authz.engine.rules import LAYERS
 from service.authz.publishing.watch import PolicyWatch
 from service.files.health import FilesCheck
 from service.files.object_store import ObjectStore
@@ -66,7 +67,9 @@ def node_facts(
     seal_keys: Sequence[str] = (),
 ) -> NodeFacts:
     """Return what a worker says of its node: its settings in digests, parts that are not up, ids of keys."""
-    return NodeFacts(version=__version__, settings=settings, parts=troubles(), seal_keys=seal_keys)
+    return NodeFacts(
+        version=__version__, settings=settings, parts=troubles(), seal_keys=seal_keys, layers=LAYERS
+    )
 
 
 async def facts(worker: str, watch: PolicyWatch) -> dict[str, Any]:

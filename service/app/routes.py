@@ -12,6 +12,7 @@ from service.app.container import Container
 from service.app.extensions import Dependencies, add_extensions
 from service.app.readiness import facts
 from service.authn.client_credentials import ClientCredentials
+from service.authn.factors.passkeys import RelyingParty
 from service.authn.introspection import Introspection
 from service.authz.publishing.shipped import Shipped
 from service.authz.publishing.sync import KnownRoute
@@ -25,8 +26,10 @@ from service.endpoints import (
     activity,
     api_keys,
     bindings,
+    factors,
     files,
     findings,
+    first_steps,
     jobs,
     login_log,
     menus,
@@ -51,6 +54,7 @@ from service.endpoints import (
     resources,
     role_tables,
     roles,
+    second_factor,
     services,
     tokens,
     user_bulk,
@@ -59,7 +63,6 @@ from service.endpoints import (
 )
 from service.endpoints.health import Live, Ready
 from service.endpoints.metrics import Metrics
-from service.evaluation.answers import Answers
 from service.kernel.about import NAME
 from service.kernel.extension import Extension
 from service.web.observability.decision_events import DecisionEvents
@@ -147,6 +150,11 @@ def _add_sign_in(routes: Routes, container: Container) -> None:
     else:
         refresh = tokens.Refresh(parts.refresh, parts.throttle)
     routes.add("/api/auth/refresh", refresh)
+    routes.add("/api/auth/login/second-factor", second_factor.LoginSecondFactor(parts.logins, cookies))
+    routes.add("/api/auth/login/passkey/options", second_factor.LoginPasskeyOptions(parts.logins))
+    routes.add("/api/auth/login/passkey", second_factor.LoginPasskey(parts.logins, cookies))
+    routes.add("/api/auth/step-up/options", second_factor.OwnStepUpOptions(parts.step_up))
+    routes.add("/api/auth/step-up", second_factor.OwnStepUp(parts.step_up, parts.refresh, cookies))
     routes.add("/api/auth/logout", own_sessions.Logout(parts.sessions, cookies))
     routes.add("/api/auth/logout/all", own_sessions.LogoutAll(parts.sessions, cookies))
     routes.add("/api/auth/sessions", own_sessions.Sessions(parts.sessions))
@@ -196,6 +204,7 @@ def _add_resources(routes: Routes, container: Container) -> None:
     opening = database, live, changes.openings
     routes.add("/api/resource/list", resources.ResourceList(*resource))
     routes.add("/api/resource", resources.Resources(*resource))
+    routes.add("/api/resource/bulk/enabled", resources.EnabledResources(*resource))
     routes.add("/api/resource/{id}", resources.OneResource(*resource))
     routes.add("/api/resource/{id}/enabled", resources.ResourceState(*resource))
     routes.add("/api/resource/{id}/buttons", bindings.ResourceButtons(*resource))
@@ -222,6 +231,7 @@ def _add_menus_and_roles(routes: Routes, container: Container) -> None:
     routes.add("/api/role", roles.Roles(*role))
     routes.add("/api/role/export", role_tables.RoleExport(database))
     routes.add("/api/role/import", role_tables.RoleTableImport(changes.role_import))
+    routes.add("/api/role/bulk/enabled", roles.EnabledRoles(*role))
     routes.add("/api/role/{id}", roles.OneRole(*role))
     routes.add("/api/role/{id}/permissions", roles.RolePermissions(*role))
 
@@ -230,6 +240,7 @@ def _add_logs(routes: Routes, container: Container) -> None:
     stores = container.stores
     routes.add("/api/operation-log/list", operation_log.OperationList(stores.logs))
     routes.add("/api/operation-log/export", operation_log.OperationExport(stores.logs))
+    routes.add("/api/operation-log/changes", operation_log.ChangesOfOperations(stores.database))
     routes.add("/api/operation-log/{id}", operation_log.OneOperation(stores.database))
     routes.add("/api/login-log/list", login_log.LoginList(stores.logs))
     routes.add("/api/login-log/export", login_log.LoginExport(stores.logs))
@@ -243,6 +254,9 @@ def _add_system(routes: Routes, container: Container) -> None:
     routes.add("/api/jobs/{name}/paused", jobs.PausedJob(*asked))
     latest = LatestFindings(container.settings, partial(_known, routes), container.policy.live)
     routes.add("/api/system/findings", findings.SystemFindingList(latest))
+    elsewhere = not container.settings.database.backup_days
+    steps = first_steps.SystemFirstSteps(container.stores.database, backups_elsewhere=elsewhere)
+    routes.add("/api/system/first-steps", steps)
     routes.add("/api/system/activity", activity.SystemActivity(container.stores.sessions.log))
 
 
@@ -252,6 +266,14 @@ def _add_own_account(routes: Routes, container: Container) -> None:
     routes.add("/api/user/operations", own_operations.OwnOperationList(container.policy.live, routes))
     routes.add("/api/user/profile", profile.Profile(database, container.administration.accounts))
     routes.add("/api/user/profile/password", profile.OwnPassword(container.sign_in.password_change))
+    own = container.administration.own_factors
+    routes.add("/api/user/profile/factors", factors.Factors(own))
+    routes.add("/api/user/profile/factors/{id}", factors.OneFactor(own))
+    routes.add("/api/user/profile/factors/totp", factors.Apps(own))
+    routes.add("/api/user/profile/factors/totp/{id}/confirm", factors.AppConfirmation(own))
+    routes.add("/api/user/profile/factors/passkey", factors.Passkeys(own))
+    routes.add("/api/user/profile/factors/passkey/options", factors.PasskeyCreation(own))
+    routes.add("/api/user/profile/factors/recovery-codes", factors.OwnRecoveryCodes(own))
 
 
 def _add_users(routes: Routes, container: Container) -> None:
@@ -267,6 +289,7 @@ def _add_users(routes: Routes, container: Container) -> None:
     routes.add("/api/user/{id}", users.OneUser(*user))
     routes.add("/api/user/{id}/password", account_state.UserPassword(changes.password_reset))
     routes.add("/api/user/{id}/status", account_state.UserStatus(*user))
+    routes.add("/api/user/{id}/factors", factors.FactorsOfUser(changes.factor_reset))
     routes.add("/api/user/{id}/keys", api_keys.UserKeys(changes.api_keys))
     routes.add("/api/user/{id}/keys/{key_id}", api_keys.OneUserKey(changes.api_keys))
 
@@ -284,7 +307,7 @@ def _add_access(routes: Routes, container: Container) -> None:
     """Register the endpoints that other services and their proxies ask."""
     log = container.trail.decisions
     note = None if log is None else DecisionEvents(log).note_evaluation
-    forward_to = container.guard, Answers(), container.sign_in.assertions, note
+    forward_to = container.guard, container.answers, container.sign_in.assertions, note
     routes.add("/access/v1/forward/caddy/{service}", access_forward.ForwardCaddy(*forward_to))
     routes.add("/access/v1/forward/traefik/{service}", access_forward.ForwardTraefik(*forward_to))
     routes.add("/access/v1/forward/nginx/{service}", access_forward.ForwardNginx(*forward_to))
@@ -303,6 +326,7 @@ def _add_outside(routes: Routes, container: Container) -> None:
     routes.add_outside(
         "/.well-known/authzen-configuration", access_metadata.AccessConfiguration(server.public_url)
     )
+    routes.add_outside("/.well-known/passkey-endpoints", factors.PasskeyEndpoints(server.public_url))
     routes.add_outside("/.well-known/jwks.json", tokens.KeySet(container.sign_in.tokens))
     routes.add_outside("/health/live", Live())
     details = partial(facts, node.worker, container.policy.watch)
@@ -325,7 +349,11 @@ def _add_pages(routes: Routes, container: Container, extensions: Sequence[Extens
         server=container.settings.server.public_url or "/",
     )
     add_guide(routes)
-    about = {"version": __version__} | ({"guide": GUIDE} if is_built() else {})
+    about = {"version": __version__, "session": "browser" if cookies.on else "tab"}
+    if is_built():
+        about["guide"] = GUIDE
+    if party := RelyingParty.of(container.settings.server.public_url):
+        about["passkeys"] = party.origin
     add_console(routes, enabled=console, token=token, about=about)
 
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from service.app import second_factors
 from service.app.audit_trail import Trail
 from service.app.policy import PolicyParts
+from service.app.second_factors import SecondFactors
 from service.app.stores import Stores
 from service.authn.api_keys import ApiKeyCallers
 from service.authn.assertions import Assertions
 from service.authn.authenticate import Authenticator
 from service.authn.current_rights import CurrentRights
+from service.authn.factors.step_up import StepUp
+from service.authn.initial_passwords import InitialPasswords
 from service.authn.login_service import LoginService
 from service.authn.opening import SessionOpening
 from service.authn.password_change import PasswordChange
@@ -36,6 +40,8 @@ class SignIn:
     tokens: Tokens
     throttle: Throttle
     logins: LoginService
+    second_factors: SecondFactors
+    step_up: StepUp
     refresh: Refresh
     sessions: Sessions
     revocations: Revocations
@@ -55,10 +61,13 @@ def make(settings: Settings, stores: Stores, policy: PolicyParts, trail: Trail) 
     now = store.synchronized.now
     passwords, rules = Passwords(settings.password), PasswordRules(settings.password)
     throttle = Throttle(settings.throttle, store.counters)
+    second = second_factors.make(settings, stores)
     tokens = Tokens(auth, now, policy.live.restore_epoch)
-    pairs = TokenIssuer(tokens, lambda: policy.live.current.permission_map)
+    initial = InitialPasswords(settings.password)
+    pairs = TokenIssuer(tokens, lambda: policy.live.current.permission_map, initial)
     revocations = Revocations(database, store, log)
     key_callers = ApiKeyCallers(database, store, throttle, now)
+    refresh = Refresh(database, store, tokens, pairs, log)
     return SignIn(
         passwords=passwords,
         password_rules=rules,
@@ -67,14 +76,32 @@ def make(settings: Settings, stores: Stores, policy: PolicyParts, trail: Trail) 
             store=store,
             passwords=passwords,
             rules=rules,
+            initial=initial,
             throttle=throttle,
             revocations=revocations,
             log=log,
         ),
         tokens=tokens,
         throttle=throttle,
-        logins=LoginService(database, passwords, SessionOpening(database, store, pairs), throttle, log),
-        refresh=Refresh(database, store, tokens, pairs, log),
+        logins=LoginService(
+            database,
+            passwords,
+            SessionOpening(database, store, pairs, second.step),
+            throttle,
+            log,
+            initial=initial,
+        ),
+        second_factors=second,
+        step_up=StepUp(
+            database=database,
+            passwords=passwords,
+            challenges=second.challenges,
+            check=second.check,
+            throttle=throttle,
+            refresh=refresh,
+            log=log,
+        ),
+        refresh=refresh,
         sessions=Sessions(store, log),
         revocations=revocations,
         key_callers=key_callers,

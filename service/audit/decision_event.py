@@ -24,11 +24,13 @@ class DecisionEvent(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_f
     that were lacking, and ``needed`` tells whether any of them would have done, or all together.
 
     ``codes`` and ``roles`` are those of the caller's token; without a session ``codes`` is None.
-    ``route`` is the template; ``path`` is that of the request, without what may be secret, and None if only
-    the route is told. ``dry_run`` says that it asked only what it would change. ``grants`` and ``edits`` are
-    what was asked about the caller after the request was admitted, and ``objects`` other questions, of layer
-    and object; each of the codes of the token and of ``stored_codes``, those in the database, if they differ.
-    ``time`` is RFC 3339; ``trace_id`` is that of the request's trace, "" without tracing.
+    ``satisfied`` are the words about authentication that the caller satisfied; None for nobody, and in
+    events of version 0.2.0. ``route`` is the template; ``path`` is that of the request, without what may be
+    secret, and None if only the route is told. ``dry_run`` says that it asked only what it would change.
+    ``grants`` and ``edits`` are what was asked about the caller after the request was admitted, and
+    ``objects`` other questions, of layer and object; each of the codes of the token and of ``stored_codes``,
+    those in the database, if they differ. ``time`` is RFC 3339; ``trace_id`` is that of the request's trace,
+    "" without tracing.
     """
 
     time: str
@@ -46,6 +48,7 @@ class DecisionEvent(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_f
     roles: tuple[str, ...] = ()
     codes: frozenset[str] | None = None
     stored_codes: frozenset[str] | None = None
+    satisfied: frozenset[str] | None = None
     layer: str
     object: str
     line: str | None = None
@@ -65,6 +68,7 @@ class EvaluationEvent(
 
     ``asked_by`` is the id of the account that asked. ``user_id``, ``roles`` and ``codes`` are those of the
     subject, of the type ``subject_type``; none for one that is not active. ``reason`` is that of the answer.
+    ``satisfied`` are the words about authentication that the subject satisfied, where these decided.
     ``layer``, ``object``, ``line``, ``code`` and ``required`` are of the deciding decision, whose id is
     ``decision``; "" if the enforcer was not asked. ``revision`` and ``own_digest`` are those of the policy.
     """
@@ -82,6 +86,7 @@ class EvaluationEvent(
     user_id: int | None = None
     roles: tuple[str, ...] = ()
     codes: frozenset[str] | None = None
+    satisfied: frozenset[str] | None = None
     layer: str | None = None
     object: str | None = None
     line: str | None = None

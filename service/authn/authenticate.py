@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Coroutine
+from dataclasses import replace
 from typing import Any
 
-from msgspec import MsgspecError, Struct
+from msgspec import UNSET, MsgspecError, Struct
 from msgspec.json import Decoder
 
 from service.authn.api_key_form import is_api_key
@@ -15,6 +16,7 @@ from service.authn.denials import banned
 from service.authn.tokens import Tokens
 from service.authn.verified import Authenticated, VerifiedToken, VerifiedTokens
 from service.errors import RefreshRequired, TokenInvalid
+from service.kernel.assurance import Authentication
 from service.kernel.permission_map import PermissionMap
 from service.keyspace import BANNED, SessionStore, revision_in
 from service.settings import Auth
@@ -115,8 +117,13 @@ class Authenticator:
             ban = await self._store.ban_of(caller.login_id)
             raise banned(ban.until if ban else None)
         issued = _milliseconds(caller.issued_at)
-        if (marker is not None and issued <= _marked(marker)) or not _belongs(claims, issued, session):
+        if marker is not None and issued <= _marked(marker):
             raise RefreshRequired
+        opened = _session_of(claims, issued, session)
+        if opened is None:
+            raise RefreshRequired
+        if claims.auth_time is UNSET:
+            caller = replace(caller, authentication=Authentication(auth_time=opened.login_time))
         verified.answer = answer
         verified.accepted = Authenticated(caller, revision_in(revision), claims.exp, all_rights)
         return verified.accepted
@@ -146,16 +153,17 @@ def _marked(marker: bytes) -> float:
         return float("inf")
 
 
-def _belongs(claims: AccessClaims, issued: int, stored: bytes | None) -> bool:
-    """Return whether a token, ``issued`` at these milliseconds, is of the device session; False for none.
+def _session_of(claims: AccessClaims, issued: int, stored: bytes | None) -> _Session | None:
+    """Return the device session if a token, ``issued`` at these milliseconds, is of it; else None.
 
     The name tells it, whatever clocks have done. Sessions and tokens of version 0.2.0 have none: there the
     time does.
     """
     if stored is None:
-        return False
+        return None
     try:
         session = _session.decode(stored)
-        return claims.sid == session.sid and issued >= _milliseconds(session.login_time)
+        belongs = claims.sid == session.sid and issued >= _milliseconds(session.login_time)
     except (MsgspecError, OverflowError):
-        return False
+        return None
+    return session if belongs else None

@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from service.kernel.assurance import Acr
 from service.kernel.restore_epoch import FIRST
 
 Subject = Annotated[str, Meta(pattern=r"^[1-9][0-9]{0,18}\Z")]
@@ -17,12 +18,15 @@ SessionName = Annotated[str, Meta(pattern=r"^[0-9a-f]{16}\Z")]
 RefreshId = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{16,64}\Z")]
 # A NumericDate (RFC 7519 §2), which excludes true and "1"; up to the year 9999.
 Moment = Annotated[float, Meta(gt=0, lt=253_402_300_800)]
+Method = Annotated[str, Meta(pattern=r"^[a-z0-9]{1,16}\Z")]
 
 
 class AccessClaims(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The claims of an access token; exactly one of ``permissions`` and ``pb`` is present.
 
-    ``sid`` is the name of the device session, empty for one that has none.
+    ``sid`` is the name of the device session, empty for one that has none. ``acr``, ``amr`` and ``auth_time``
+    are those of ``service.kernel.assurance.Authentication``; version 0.2.0 issued tokens without them.
+    ``initial`` is true where the password must be changed first.
     """
 
     TYPE: ClassVar[str] = "access"
@@ -40,12 +44,18 @@ class AccessClaims(Struct, frozen=True, kw_only=True, omit_defaults=True):
     roles: tuple[str, ...]
     permissions: tuple[str, ...] | UnsetType = UNSET
     pb: str | UnsetType = UNSET
+    acr: Acr | UnsetType = UNSET
+    amr: tuple[Method, ...] = ()
+    auth_time: Moment | UnsetType = UNSET
+    initial: bool = False
     nbf: Moment | UnsetType = UNSET
     tl: str = FIRST
 
     def __post_init__(self) -> None:
         if (self.permissions is UNSET) == (self.pb is UNSET):
             raise ValueError("exactly one of permissions and pb is needed")
+        if not (self.acr is UNSET) == (self.auth_time is UNSET) == (not self.amr):
+            raise ValueError("acr, amr and auth_time go together")
 
 
 class RefreshClaims(Struct, frozen=True, kw_only=True, omit_defaults=True):

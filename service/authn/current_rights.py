@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from service.errors import Unavailable
+from service.kernel.assurance import NAMED
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
 from service.keyspace import BANNED, Answer, SessionStore
@@ -189,6 +190,7 @@ class CurrentRights:
             issued_at=0.0,
             kind=user.kind,
             service=user.service,
+            authentication=NAMED if user.kind == "person" else None,
         )
 
     def _keep(self, user_id: int, entry: _Entry) -> None:

@@ -76,6 +76,9 @@ class _Token:
             self.payload["client_id"] = str(caller.key_id)
         if authenticated.expires is not None:
             self.payload["exp"] = int(authenticated.expires)
+        if (authentication := caller.authentication) is not None:  # RFC 9470 §6.2
+            self.payload["acr"] = authentication.acr
+            self.payload["auth_time"] = int(authentication.auth_time)
         if caller.issued_at:
             self.payload["iat"] = int(caller.issued_at)
 

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from contextlib import suppress
-from typing import Final
+from typing import Any, Final
 
 import structlog
 
+from service.authn.factors import Answer
+from service.authn.initial_passwords import InitialPasswords
 from service.authn.login_log import LoginLog, reason_of
 from service.authn.opening import Origin, SessionOpening
 from service.authn.passwords import Passwords
 from service.authn.proving import PasswordProof
-from service.authn.throttle import ACCOUNT, Throttle
+from service.authn.throttle import ACCOUNT, SECOND_FACTOR, Attempt, Throttle
 from service.authn.token_issuer import TokenPair
 from service.errors import (
     AccountBanned,
     AccountDisabled,
+    InitialPasswordExpired,
     InternalError,
     LoginFailed,
     RateLimited,
     Refusal,
+    SecondFactorRequired,
     Unavailable,
     ValidationFailed,
 )
@@ -32,13 +37,17 @@ from service.records.database.transactions import Database
 SUCCESS: Final = "success"
 _REFUSALS: Final = (
     LoginFailed,
+    SecondFactorRequired,
     AccountDisabled,
     AccountBanned,
+    InitialPasswordExpired,
     RateLimited,
     ValidationFailed,
     Unavailable,
     InternalError,
 )
+
+_OF_ACCOUNT: Final = (ACCOUNT, SECOND_FACTOR)
 
 _log = structlog.get_logger(__name__)
 
@@ -53,10 +62,14 @@ class LoginService:
         opening: SessionOpening,
         throttle: Throttle,
         log: LoginLog,
+        *,
+        initial: InitialPasswords,
     ) -> None:
         self._database = database
         self._passwords = passwords
+        self._initial = initial
         self._opening = opening
+        self._second_step = opening.second_step
         self._throttle = throttle
         self._entries = log
         self.outcomes = Counter(dict.fromkeys([SUCCESS, *(refusal.code for refusal in _REFUSALS)], 0))
@@ -69,20 +82,81 @@ class LoginService:
 
         Raises what ``SessionOpening.open`` does, ``ValidationFailed`` for a device, and ``RateLimited``.
         """
+        kind = device_from(user_agent) if device is None else device
         try:
             attempt = await self._throttle.login(user_name, address, user_agent)
             proof = PasswordProof(
-                self._database, self._passwords, user_name, password, favoured=attempt.favoured
+                self._database,
+                self._passwords,
+                self._initial,
+                user_name,
+                password,
+                favoured=attempt.favoured,
             )
             pair = await self._opening.open(proof, Origin.of(device, address, user_agent))
         except Exception as error:
-            self.outcomes[reason_of(error)] += 1
-            await self._enter_failure(error, user_name, device_from(user_agent) if device is None else device)
+            await self._failed(error, user_name, kind)
             raise
+        return await self._succeeded(pair, attempt)
+
+    async def second_step(self, challenge: str, answer: Answer, address: str, user_agent: str) -> TokenPair:
+        """Return the tokens of the session for which ``login`` has asked for a second factor.
+
+        Raises what ``SessionOpening.open`` does, and ``RateLimited``.
+        """
+        known = None
+        try:
+            await self._throttle.from_address(address)
+            known = await self._second_step.begun(challenge)
+            who = (known.user_name, address, user_agent)
+            attempt = await self._throttle.second_factor(*who, guessed=answer.method != "passkey")
+            proof = await self._second_step.proof(challenge, known, answer)
+            pair = await self._opening.open(proof, Origin.of(known.device, address, user_agent))
+        except Exception as error:
+            await self._failed(error, known.user_name if known else None, known.device if known else None)
+            raise
+        return await self._succeeded(pair, attempt)
+
+    async def by_passkey(
+        self,
+        challenge: str,
+        credential: Mapping[str, Any],
+        device: str | None,
+        address: str,
+        user_agent: str,
+    ) -> TokenPair:
+        """Return the tokens of a new device session for the user whose passkey answers ``challenge``.
+
+        Raises what ``login`` does.
+        """
+        proof = None
+        kind = device_from(user_agent) if device is None else device
+        try:
+            await self._throttle.from_address(address)
+            origin = Origin.of(device, address, user_agent)
+            proof = await self._second_step.passkey_proof(challenge, credential)
+            who = (proof.user_name, address, user_agent)
+            attempt = await self._throttle.second_factor(*who, guessed=False)
+            pair = await self._opening.open(proof, origin)
+        except Exception as error:
+            await self._failed(error, proof.user_name if proof else None, kind)
+            raise
+        return await self._succeeded(pair, attempt)
+
+    async def passkey_options(self, address: str) -> dict[str, Any]:
+        """Return the options for ``by_passkey``; raises ``RateLimited``, ``Conflict`` and ``Unavailable``."""
+        await self._throttle.from_address(address)
+        return await self._second_step.passkey_options()
+
+    async def _succeeded(self, pair: TokenPair, attempt: Attempt) -> TokenPair:
         self.outcomes[SUCCESS] += 1
         self._enter_success(pair)
         await attempt.succeeded()
         return pair
+
+    async def _failed(self, error: Exception, user_name: str | None, device: str | None) -> None:
+        self.outcomes[reason_of(error)] += 1
+        await self._enter_failure(error, user_name, device)
 
     def _enter_success(self, pair: TokenPair) -> None:
         user = (pair.user_id, pair.user_name)
@@ -91,18 +165,21 @@ class LoginService:
             reason = "replaced" if device == pair.device else "max_devices"
             self._entries.own("evict", *user, device, reason=reason)
 
-    async def _enter_failure(self, error: Exception, user_name: str, device: str) -> None:
+    async def _enter_failure(self, error: Exception, user_name: str | None, device: str | None) -> None:
         """Record the failure; with a name only if a user has it.
 
         An unknown name may be a password typed into the wrong field, and so may an unknown device type.
         """
-        known = await self._known(error, user_name)
+        known = None if user_name is None else await self._known(error, user_name)
         user_id, name = (known.user_id, known.user_name) if known else (None, None)
         kind = device if device in DERIVED else None
+        if isinstance(error, SecondFactorRequired):  # who never takes the next step may have stolen it
+            self._entries.own("login_begun", user_id, name, kind)
+            return
         self._entries.own("login", user_id, name, kind, reason=reason_of(error), outcome="failure")
-        if known and isinstance(error, RateLimited) and error.limit == ACCOUNT:
+        if known and isinstance(error, RateLimited) and error.limit in _OF_ACCOUNT:
             with suppress(Unavailable):
-                if await self._throttle.locks(user_name):
+                if await self._throttle.locks(known.user_name):
                     self._entries.own("lockout", user_id, name, kind, reason=error.code, outcome="failure")
                     _log.warning("an account is locked out", event_type="security", login_id=str(user_id))
 
@@ -111,7 +188,7 @@ class LoginService:
 
         A throttled attempt must stay cheap, and an unavailable store is not asked twice.
         """
-        by_address = isinstance(error, RateLimited) and error.limit != ACCOUNT
+        by_address = isinstance(error, RateLimited) and error.limit not in _OF_ACCOUNT
         if by_address or isinstance(error, Unavailable) or not isinstance(error, Refusal):
             return None
         with suppress(Unavailable):

@@ -9,9 +9,11 @@ from typing import Final, Self, TypeVar
 
 from service.authn.agents import MAX_USER_AGENT, describe
 from service.authn.denials import Denials, banned, banned_by
+from service.authn.factors.second_step import SecondStep
 from service.authn.proving import Proof
 from service.authn.token_issuer import Account, TokenIssuer, TokenPair
 from service.errors import AccountDisabled, LoginFailed, Unavailable, ValidationFailed
+from service.kernel.assurance import Authentication
 from service.kernel.device import device_from, is_device
 from service.keyspace import SessionFacts, SessionStore
 from service.records import accounts
@@ -47,19 +49,27 @@ class Origin:
 
 
 class SessionOpening:
-    """Opens device sessions for those who have proved who they are, in whatever way."""
+    """Opens device sessions for those who have proved who they are, in whatever way.
 
-    def __init__(self, database: Database, store: SessionStore, pairs: TokenIssuer) -> None:
+    Who has a second factor gets none by a password alone.
+    """
+
+    def __init__(
+        self, database: Database, store: SessionStore, pairs: TokenIssuer, second_step: SecondStep
+    ) -> None:
         self._database = database
         self._store = store
         self._pairs = pairs
+        self.second_step: Final = second_step
+        """What asks for second factors."""
         self._denials = Denials(database, store)
 
     async def open(self, proof: Proof, origin: Origin) -> TokenPair:
         """Return the tokens of a new device session.
 
-        Raises ``LoginFailed`` (unknown user or wrong proof: same answer, same time), ``AccountDisabled`` and
-        ``AccountBanned`` (with the right proof), and ``Unavailable``.
+        Raises ``LoginFailed`` (unknown user or wrong proof: same answer, same time), ``AccountDisabled``,
+        ``AccountBanned`` and ``InitialPasswordExpired`` (with the right proof), ``SecondFactorRequired`` and
+        ``Unavailable``.
         """
         for _ in range(ATTEMPTS):
             known = await self._proved(proof)
@@ -67,8 +77,10 @@ class SessionOpening:
             # Read before the user is read as it counts: another marker makes this login stale.
             seen = await self._store.marker_of(str(known.user_id))
             known = await self._proved(proof)
+            if known.second_factor and proof.acr == "pwd":
+                raise await self.second_step.required(known, origin.device)
             entitled = _allowed(await accounts.entitled(self._database, known.user_id))
-            pair = await self._open(self._pairs.account(entitled), origin, seen=seen)
+            pair = await self._open(self._pairs.account(entitled), origin, proof, seen=seen)
             if pair is not None:
                 return pair
             await asyncio.sleep(PAUSE)
@@ -80,11 +92,20 @@ class SessionOpening:
         await proof.compare(stored)
         return _allowed(stored)
 
-    async def _open(self, account: Account, origin: Origin, *, seen: bytes) -> TokenPair | None:
+    async def _open(self, account: Account, origin: Origin, proof: Proof, *, seen: bytes) -> TokenPair | None:
         """Open the session; None if the user was marked since ``seen``, or the store had an outdated ban."""
         agent = origin.user_agent[:MAX_USER_AGENT]
         browser, system = describe(agent)
-        facts = SessionFacts(account.user_name, account.nick_name, origin.address, agent, browser, system)
+        facts = SessionFacts(
+            account.user_name,
+            account.nick_name,
+            origin.address,
+            agent,
+            browser,
+            system,
+            proof.acr,
+            proof.amr,
+        )
         rid = new_rid()
         opened = await self._store.open_session(str(account.user_id), origin.device, rid, facts, seen=seen)
         if opened.outcome == "banned":
@@ -96,7 +117,8 @@ class SessionOpening:
         if opened.outcome == "stale":
             return None
         times = {"issued": opened.issued, "ends": opened.ends}
-        pair = self._pairs.issue(account, origin.device, rid, sid=opened.sid, **times)
+        proved = Authentication(proof.acr, proof.amr, opened.issued / 1000)
+        pair = self._pairs.issue(account, origin.device, rid, sid=opened.sid, authentication=proved, **times)
         return replace(pair, ended=opened.ended)
 
 

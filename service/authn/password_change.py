@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
+from service.authn.initial_passwords import InitialPasswords
 from service.authn.login_log import UNRECORDED, LoginLog, reason_of
 from service.authn.password_rules import NO_PASSWORD, PasswordRules
 from service.authn.passwords import Passwords
@@ -14,6 +15,7 @@ from service.kernel.identity import Caller
 from service.kernel.target import Target, oneself
 from service.keyspace import SessionStore
 from service.records import accounts
+from service.records.accounts import Credentials
 from service.records.database.transactions import Connection, Database
 from service.records.user_list import UserValues
 
@@ -36,6 +38,7 @@ class PasswordChange:
         store: SessionStore,
         passwords: Passwords,
         rules: PasswordRules,
+        initial: InitialPasswords,
         throttle: Throttle,
         revocations: Revocations,
         log: LoginLog = UNRECORDED,
@@ -44,6 +47,7 @@ class PasswordChange:
         self._store = store
         self._passwords = passwords
         self._rules = rules
+        self._initial = initial
         self._throttle = throttle
         self._revocations = revocations
         self._entries = log
@@ -75,11 +79,13 @@ class PasswordChange:
         if not await self._passwords.verify(known.password_hash, current):
             raise ValidationFailed(("currentPassword", "is not the current password"))
         await attempt.succeeded()
+        if self._initial.is_initial(known) and new == current:
+            raise ValidationFailed(("newPassword", "must not be the password that has to be changed"))
 
         async def authorize(_connection: Connection) -> Target:
             return oneself(caller)
 
-        await self._set(owner, new, authorize, expected_hash=known.password_hash, keep=caller)
+        await self._set(owner, new, authorize, known=known, keep=caller)
 
     async def reset(self, new: str, authorize: Authorize) -> str:
         """Set the password of the user that ``authorize`` returns, and end all sessions of that user.
@@ -96,20 +102,21 @@ class PasswordChange:
             raise NotFound("There is no such user")
         if known is None:
             raise Conflict(NO_PASSWORD, rule="kind_of_account")
-        await self._set(owner, new, authorize, expected_hash=known.password_hash, keep=None)
+        await self._set(owner, new, authorize, known=known, keep=None)
         self._entries.by_other("password_reset", target.user_id, owner.user_name)
         return owner.user_name
 
     async def _set(
-        self, owner: UserValues, new: str, authorize: Authorize, *, expected_hash: str, keep: Caller | None
+        self, owner: UserValues, new: str, authorize: Authorize, *, known: Credentials, keep: Caller | None
     ) -> None:
-        await self._rules.require("newPassword", new, owner)
+        await self._rules.require("newPassword", new, owner, has_factor=known.second_factor)
         password_hash = await self._passwords.hash(new)
         device, opened_by = (keep.device, keep.issued_at) if keep else ("", 0.0)
+        initial = None if keep else accounts.GIVEN
         async with self._database.transaction() as connection:
             target = await authorize(connection)
             saved = await accounts.change_password(
-                connection, target.user_id, password_hash, expected_hash=expected_hash
+                connection, target.user_id, password_hash, expected_hash=known.password_hash, initial=initial
             )
             if not saved:
                 raise Conflict("The password was changed meanwhile", rule="changed_meanwhile")

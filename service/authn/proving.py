@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from typing import Protocol
 
+import structlog
+
+from service.authn.initial_passwords import InitialPasswords
 from service.authn.passwords import Passwords
 from service.errors import LoginFailed
+from service.kernel.assurance import Acr
 from service.records import accounts
 from service.records.accounts import Credentials
 from service.records.database.transactions import Database
+
+_log = structlog.get_logger(__name__)
 
 
 class Proof(Protocol):
@@ -28,6 +34,14 @@ class Proof(Protocol):
         An unknown account, None, takes as long as a wrong proof.
         """
 
+    @property
+    def acr(self) -> Acr:
+        """How strong the proof is."""
+
+    @property
+    def amr(self) -> tuple[str, ...]:
+        """The methods of the proof (RFC 8176)."""
+
     async def renew(self, stored: Credentials) -> None:
         """Renew what is stored of the proof, for an account that may log in, if it is outdated."""
 
@@ -35,10 +49,14 @@ class Proof(Protocol):
 class PasswordProof:
     """A password; it is hashed again only when the stored hash has changed."""
 
+    acr: Acr = "pwd"
+    amr: tuple[str, ...] = ("pwd",)
+
     def __init__(
         self,
         database: Database,
         passwords: Passwords,
+        initial: InitialPasswords,
         user_name: str,
         password: str,
         *,
@@ -47,6 +65,7 @@ class PasswordProof:
         """``favoured`` is that of ``Passwords.verify``."""
         self._database = database
         self._passwords = passwords
+        self._initial = initial
         self._user_name = user_name
         self._password = password
         self._favoured = favoured
@@ -58,19 +77,36 @@ class PasswordProof:
         return self._user_name
 
     async def compare(self, stored: Credentials | None) -> None:
-        """See ``Proof``; raises also ``Unavailable`` while too many passwords wait."""
+        """See ``Proof``.
+
+        Raises also ``InitialPasswordExpired``, and ``Unavailable`` while too many passwords wait.
+        """
         expected = stored.password_hash if stored else None
-        if expected is not None and expected == self._verified:
-            return
-        if not await self._passwords.verify(expected, self._password, favoured=self._favoured):
-            raise LoginFailed
-        self._verified = expected
+        if expected is None or expected != self._verified:
+            if not await self._passwords.verify(expected, self._password, favoured=self._favoured):
+                raise LoginFailed
+            self._verified = expected
+        if stored is not None:
+            self._initial.require_in_time(stored)
 
     async def renew(self, stored: Credentials) -> None:
-        """Hash the password anew if the parameters of hashes have been raised since."""
-        if self._passwords.needs_rehash(stored.password_hash):
+        """Hash the password anew if the parameters of hashes have been raised since.
+
+        One that is known from a leak becomes initial.
+        """
+        renewed = stored.password_hash
+        if self._passwords.needs_rehash(renewed):
             renewed = await self._passwords.hash(self._password)
-            async with self._database.transaction() as connection:
-                await accounts.set_password_hash(
-                    connection, stored.user_id, renewed, expected_hash=stored.password_hash
-                )
+        mark = self._initial.mark(stored, self._password)
+        if (renewed, mark) == (stored.password_hash, stored.password_initial):
+            return
+        async with self._database.transaction() as connection:
+            await accounts.renew_password(
+                connection, stored.user_id, renewed, expected_hash=stored.password_hash, initial=mark
+            )
+        if mark != stored.password_initial:
+            _log.warning(
+                "a user has logged in with a password that is known from a leak",
+                event_type="security",
+                login_id=str(stored.user_id),
+            )

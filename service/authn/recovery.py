@@ -14,7 +14,7 @@ from service.authn.passwords import Passwords
 from service.authn.throttle import Throttle
 from service.errors import Conflict, NotFound, Unavailable
 from service.keyspace import SessionStore
-from service.records import accounts, bans
+from service.records import accounts, bans, factors
 from service.records.database.transactions import Connection, Database
 from service.records.logs.login_events import SessionEvent
 
@@ -27,12 +27,16 @@ _WITHIN: Final = 15.0  # seconds for the transaction, in which both stores are a
 
 @dataclass(frozen=True, slots=True)
 class Recovered:
-    """A user with a new password, the number of ended sessions, and what still blocks the user, if any."""
+    """A user with a new password, the number of ended sessions, and what still blocks the user, if any.
+
+    ``factors`` is how many second factors were removed, with the set of recovery codes.
+    """
 
     user_id: int
     user_name: str
     ended: int
     kept_out: Literal["disabled", "banned"] | None
+    factors: int = 0
 
 
 class Recovery:
@@ -88,7 +92,7 @@ class Recovery:
             owner = await accounts.values(connection, user_id)
         if known is None or owner is None:
             raise NotFound("There is no such user")
-        await self._rules.require("newPassword", new, owner)
+        await self._rules.require("newPassword", new, owner, has_factor=known.second_factor)
         password_hash = await self._passwords.hash(new)
         unbanned = False
         if enable:
@@ -98,7 +102,11 @@ class Recovery:
         async with self._database.transaction(within=_WITHIN) as connection:
             async with keeping(connection):
                 if not await accounts.change_password(
-                    connection, user_id, password_hash, expected_hash=known.password_hash
+                    connection,
+                    user_id,
+                    password_hash,
+                    expected_hash=known.password_hash,
+                    initial=accounts.GIVEN,
                 ):
                     raise Conflict("The password was changed meanwhile", rule="changed_meanwhile")
                 if enable:
@@ -113,6 +121,25 @@ class Recovery:
         if known.status == "disabled" and not enable:
             return Recovered(user_id, owner.user_name, ended, "disabled")
         return Recovered(user_id, owner.user_name, ended, "banned" if banned else None)
+
+    async def reset_factors(self, user_id: int) -> Recovered:
+        """Remove all second factors of a user, and end all sessions of that user.
+
+        Raises ``NotFound`` and ``Unavailable``.
+        """
+        async with self._database.transaction(within=_WITHIN) as connection:
+            known = await accounts.standing_of(connection, user_id)
+            if known is None:
+                raise NotFound("There is no such user")
+            await factors.lock(connection, user_id)
+            gone = await factors.remove_all(connection, user_id)
+            ended = await self._store.close_sessions(str(user_id))
+        self._enter("factor_reset", user_id, known.user_name)
+        ended += await self._store.close_sessions(str(user_id))
+        kept_out: Literal["disabled", "banned"] | None = "banned" if known.banned else None
+        if known.status == "disabled":
+            kept_out = "disabled"
+        return Recovered(user_id, known.user_name, ended, kept_out, len(gone))
 
     def _enter(self, event: SessionEvent, user_id: int, user_name: str) -> None:
         self._entries.by_other(event, user_id, user_name, reason=BY_OPERATOR)

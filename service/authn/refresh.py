@@ -23,12 +23,15 @@ from service.errors import (
     AccountDisabled,
     InternalError,
     RefreshRejected,
+    RefreshRequired,
     Refusal,
     TokenExpired,
     TokenInvalid,
     Unavailable,
 )
-from service.keyspace import Rotation, SessionStore
+from service.kernel.assurance import Acr
+from service.kernel.identity import Caller
+from service.keyspace import Rotation, SessionStore, StepUp
 from service.records import accounts
 from service.records.database.transactions import Database
 from service.records.logs.login_events import SessionEvent
@@ -98,19 +101,31 @@ class Refresh:
         ``AccountDisabled`` (its sessions are ended) and ``Unavailable``.
         """
         with self._counting():
-            return await self._renew(claims)
+            return await self._renew(claims.sub, claims.rid)
 
-    async def _renew(self, claims: RefreshClaims) -> TokenPair:
+    async def stepped_up(self, caller: Caller, acr: Acr, amr: tuple[str, ...]) -> TokenPair:
+        """Return the successor of the tokens of the caller's session, which rests on a new proof from now on.
+
+        As after ``renew``, ``hand_out`` must be called before they are sent, and a repeat of the spent
+        refresh token gets the same ones. Raises ``RefreshRequired`` if the session has ended, and what
+        ``renew`` raises of the user.
+        """
+        try:
+            return await self._renew(caller.login_id, "", StepUp(caller.device, caller.issued_at, acr, amr))
+        except RefreshRejected:
+            raise RefreshRequired from None
+
+    async def _renew(self, login_id: str, rid: str, step_up: StepUp | None = None) -> TokenPair:
         for _ in range(ATTEMPTS):
             # Read before the user is: another marker makes this refresh stale.
-            seen = await self._store.marker_of(claims.sub)
-            account = await self._account(claims.sub)
-            rotation = await self._rotate(claims, account, seen)
+            seen = await self._store.marker_of(login_id)
+            account = await self._account(login_id)
+            rotation = await self._rotate(rid, account, seen, step_up)
             if rotation.outcome == "banned":
                 # The database had no ban when it was read: there is one by now, or the store is outdated.
                 await self._denials.settle(account.user_id)
-                if (ban := await self._store.ban_of(claims.sub)) is not None:
-                    raise self._entered(banned(ban.until), claims.sub, account.user_name)
+                if (ban := await self._store.ban_of(login_id)) is not None:
+                    raise self._entered(banned(ban.until), login_id, account.user_name)
             elif rotation.outcome != "stale":
                 return await self._pair(account, rotation)
             await asyncio.sleep(PAUSE)
@@ -129,17 +144,18 @@ class Refresh:
         else:
             await self._store.deliveries.confirm(pair.lease)
 
-    async def _rotate(self, claims: RefreshClaims, account: Account, seen: bytes) -> Rotation:
+    async def _rotate(self, rid: str, account: Account, seen: bytes, step_up: StepUp | None) -> Rotation:
         """Rotate; while another request may be handing out the successor, wait for its outcome."""
         until, pause = time.monotonic() + PATIENCE, _FIRST_PAUSE
         while True:
             rotation = await self._store.rotate_session(
-                claims.sub,
-                claims.rid,
+                str(account.user_id),
+                rid,
                 new_rid(),
                 user_name=account.user_name,
                 nick_name=account.nick_name,
                 seen=seen,
+                step_up=step_up,
             )
             if rotation.outcome == "late":
                 raise Unavailable("The session store is out of reach")
@@ -185,7 +201,14 @@ class Refresh:
     async def _issue(self, account: Account, rotation: Rotation) -> TokenPair:
         try:
             times = {"issued": rotation.issued, "ends": rotation.ends}
-            pair = self._pairs.issue(account, rotation.device, rotation.rid, sid=rotation.sid, **times)
+            pair = self._pairs.issue(
+                account,
+                rotation.device,
+                rotation.rid,
+                sid=rotation.sid,
+                authentication=rotation.authentication,
+                **times,
+            )
         except Refusal:  # the roles don't fit into a token: once they do, the same refresh token works
             if rotation.lease is not None:
                 await self._store.deliveries.release(rotation.lease)

@@ -24,10 +24,15 @@ ACCOUNT: Final = "login"
 FAVOURED_LIFE: Final = 86_400
 """Seconds for which an address is favoured from which a login succeeded."""
 
+SECOND_FACTOR: Final = "second-factor"
+"""The limit on second factors of one account."""
+
+_DAY: Final = 86_400  # seconds in which second factors are counted: six digits bear few guesses
+
 KEY_ADDRESS: Final = "key-address"
 """The limit on wrong API keys from one address."""
 
-LIMITS: Final = (ACCOUNT, "login-address", "refresh", "refresh-address", KEY_ADDRESS)
+LIMITS: Final = (ACCOUNT, SECOND_FACTOR, "login-address", "refresh", "refresh-address", KEY_ADDRESS)
 
 _log = structlog.get_logger(__name__)
 
@@ -36,9 +41,18 @@ class Attempt:
     """A login that was let through; call ``succeeded`` after it succeeds."""
 
     def __init__(
-        self, throttle: Throttle, *, account: str, device: str, share: str, network: str, favoured: bool
+        self,
+        throttle: Throttle,
+        limit: str,
+        *,
+        account: str,
+        device: str,
+        share: str,
+        network: str,
+        favoured: bool,
     ) -> None:
         self._throttle = throttle
+        self._limit = limit
         self._account = account
         self._device = device
         self._share = share
@@ -47,8 +61,12 @@ class Attempt:
         """True if a login from this address succeeded within a day: during a flood it goes first."""
 
     async def succeeded(self) -> None:
-        """Reset the account's count, and remember the device as known and the address as favoured."""
-        await self._throttle.forgive(self._account, self._device, self._share, self._network)
+        """Reset the account's count, and remember the device as known and the address as favoured.
+
+        A second factor also resets the count of logins. A password does not reset that of second factors: who
+        has stolen it could go on guessing.
+        """
+        await self._throttle.forgive(self._limit, self._account, self._device, self._share, self._network)
 
 
 class Throttle:
@@ -57,22 +75,47 @@ class Throttle:
     def __init__(self, settings: Settings, counters: Counters) -> None:
         self._settings = settings
         self._counters = counters
+        self._of_account = {
+            ACCOUNT: (settings.login_account, settings.window),
+            SECOND_FACTOR: (settings.second_factor, _DAY),
+        }
         self.refused = dict.fromkeys(LIMITS, 0)
         """The attempts that were refused, by limit."""
 
     async def login(self, user_name: str, address: str, user_agent: str) -> Attempt:
         """Count a login; raises ``RateLimited`` or ``Unavailable``."""
+        await self.from_address(address)
+        return await self._attempt(ACCOUNT, user_name, address, user_agent)
+
+    async def from_address(self, address: str) -> None:
+        """Count a login, or a step of one, from an address; raises ``RateLimited`` or ``Unavailable``."""
+        if self._settings.enabled:
+            # Not the name: it may be a password in the wrong field.
+            limit = (self._settings.login_address, "login-address", _network(address))
+            await self._hit(*limit, address=address)
+
+    async def second_factor(self, user_name: str, address: str, user_agent: str, *, guessed: bool) -> Attempt:
+        """Count a second factor that is tried for an account, if it can be ``guessed``, as a code can.
+
+        The address was counted before. Raises ``RateLimited`` or ``Unavailable``.
+        """
+        return await self._attempt(SECOND_FACTOR, user_name, address, user_agent, counted=guessed)
+
+    async def _attempt(
+        self, limit: str, user_name: str, address: str, user_agent: str, *, counted: bool = True
+    ) -> Attempt:
         account = _digest(name_key(user_name))
         device = _digest(account, address, user_agent)
         network = _network(address)
         share, favoured = "strangers", False
         if self._settings.enabled:
-            # Not the name: it may be a password in the wrong field.
-            await self._hit(self._settings.login_address, "login-address", network, address=address)
             known, favoured = await self._counters.knows(device, _digest(network))
             share = device if known else share
-            await self._hit(self._settings.login_account, ACCOUNT, account, share, address=address)
-        return Attempt(self, account=account, device=device, share=share, network=network, favoured=favoured)
+            most, window = self._of_account[limit]
+            if counted:
+                await self._hit(most, limit, account, share, window=window, address=address)
+        names = {"account": account, "device": device, "share": share, "network": network}
+        return Attempt(self, limit, **names, favoured=favoured)
 
     async def locks(self, user_name: str) -> bool:
         """True if this is the first attempt over the account's limit within the window."""
@@ -103,19 +146,23 @@ class Throttle:
         if self._settings.enabled:
             await self._hit(self._settings.key_address, KEY_ADDRESS, _network(address), address=address)
 
-    async def forgive(self, account: str, device: str, share: str, network: str) -> None:
-        """Reset one share of an account, and remember the device as known and the address as favoured."""
+    async def forgive(self, limit: str, account: str, device: str, share: str, network: str) -> None:
+        """Reset one share of an account; remember the device as known and the address as favoured."""
         settings = self._settings
         if settings.enabled:
-            await self._counters.clear(settings.login_account, settings.window, ACCOUNT, account, share)
+            for name in {ACCOUNT, limit}:
+                most, window = self._of_account[name]
+                await self._counters.clear(most, window, name, account, share)
             await self._counters.know(device, settings.known_device_life, _digest(network), FAVOURED_LIFE)
 
     async def unlock(self, user_name: str) -> None:
         """Forget all attempts to log in to an account, from any device; too slow for requests."""
-        await self._counters.clear_below("login", _digest(name_key(user_name)))
+        for limit in self._of_account:
+            await self._counters.clear_below(limit, _digest(name_key(user_name)))
 
-    async def _hit(self, most: int, limit: str, *name: str, **facts: str) -> None:
-        wait = await self._counters.hit(most, self._settings.window, limit, *name)
+    async def _hit(self, most: int, limit: str, *name: str, window: int | None = None, **facts: str) -> None:
+        """Count an attempt; ``window`` in seconds, by default that of the settings."""
+        wait = await self._counters.hit(most, window or self._settings.window, limit, *name)
         if wait is not None:
             self.refused[limit] += 1
             _log.warning("too many attempts", event_type="security", limit=limit, **facts)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from service.authn.initial_passwords import InitialPasswords
 from service.authn.tokens import Tokens
+from service.kernel.assurance import Authentication
 from service.kernel.permission_map import PermissionMap
 from service.keyspace import Lease
 from service.records.accounts import Entitled
@@ -34,20 +36,24 @@ class TokenPair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account(UserNames):
-    """The user as described in tokens."""
+    """The user as described in tokens; ``initial`` if the password must be changed first."""
 
     user_id: int
     roles: tuple[str, ...]
     permissions: tuple[str, ...]
     permission_map: PermissionMap
+    initial: bool = False
 
 
 class TokenIssuer:
     """Issues the tokens of a session, with the bits of the current permission map."""
 
-    def __init__(self, tokens: Tokens, permission_map: Callable[[], PermissionMap]) -> None:
+    def __init__(
+        self, tokens: Tokens, permission_map: Callable[[], PermissionMap], initial: InitialPasswords
+    ) -> None:
         self._tokens = tokens
         self._permission_map = permission_map
+        self._initial = initial
 
     def account(self, user: Entitled) -> Account:
         """Return the user with the stored rights.
@@ -65,12 +71,24 @@ class TokenIssuer:
             roles=user.roles,
             permissions=user.permissions,
             permission_map=known,
+            initial=self._initial.is_initial(user),
         )
 
     def issue(
-        self, account: Account, device: str, rid: str, *, sid: str, issued: int, ends: int
+        self,
+        account: Account,
+        device: str,
+        rid: str,
+        *,
+        sid: str,
+        authentication: Authentication,
+        issued: int,
+        ends: int,
     ) -> TokenPair:
-        """Return the tokens of a session; ``issued`` and ``ends`` in milliseconds since the epoch."""
+        """Return the tokens of a session; ``issued`` and ``ends`` in milliseconds since the epoch.
+
+        ``authentication`` is that of the session; whether it is initial is told by the account as it is now.
+        """
         login_id = str(account.user_id)
         access, expires_in = self._tokens.issue_access(
             login_id=login_id,
@@ -81,6 +99,7 @@ class TokenIssuer:
             roles=account.roles,
             permissions=account.permissions,
             permission_map=account.permission_map,
+            authentication=replace(authentication, initial=account.initial),
             issued=issued,
             ends=ends,
         )

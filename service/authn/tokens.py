@@ -23,6 +23,7 @@ from msgspec import UNSET
 from service.authn.claims import AccessClaims, ClientClaims, RefreshClaims
 from service.authn.signing_keys import VerifyingKey, signing_keys
 from service.errors import Conflict, RefreshRejected, RefreshRequired, TokenExpired, TokenInvalid, Unavailable
+from service.kernel.assurance import Authentication
 from service.kernel.permission_map import PermissionMap
 from service.kernel.restore_epoch import FIRST, CurrentRestoreEpoch
 from service.kernel.strict_json import strict_object
@@ -81,6 +82,7 @@ class Tokens:
         roles: Iterable[str],
         permissions: Iterable[str],
         permission_map: PermissionMap,
+        authentication: Authentication,
         issued: int,
         ends: int,
     ) -> tuple[str, int]:
@@ -106,6 +108,10 @@ class Tokens:
             roles=tuple(roles),
             permissions=UNSET if permission_map else codes,
             pb=permission_map.encode(codes) if permission_map else UNSET,
+            acr=authentication.acr,
+            amr=authentication.amr,
+            auth_time=authentication.auth_time,
+            initial=authentication.initial,
             tl=self._restore_epoch(),
         )
         return self._sign(claims), (expires - issued) // 1000

@@ -16,6 +16,7 @@ from msgspec import UNSET
 from service.authn.claims import AccessClaims, ClientClaims
 from service.authn.tokens import MAX_LENGTH, Tokens, Verified
 from service.errors import TokenExpired, TokenInvalid
+from service.kernel.assurance import Authentication
 from service.kernel.cache_sizes import cache_size
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
@@ -165,6 +166,7 @@ class VerifiedTokens:
             roles=claims.roles,
             held=self._held_codes(claims, permission_map),
             issued_at=claims.iat,
+            authentication=_authentication(claims),
         )
 
     def _held_codes(self, claims: AccessClaims, permission_map: PermissionMap) -> HeldCodes:
@@ -176,6 +178,13 @@ class VerifiedTokens:
         if held is None:
             held = self._held[permissions] = HeldCodes(_codes(claims, permission_map))
         return held
+
+
+def _authentication(claims: AccessClaims) -> Authentication:
+    """Return how the session was opened; of a token of version 0.2.0, when is told by the session alone."""
+    if claims.acr is UNSET or claims.auth_time is UNSET:
+        return Authentication(initial=claims.initial)
+    return Authentication(claims.acr, claims.amr, claims.auth_time, claims.initial)
 
 
 def _codes(claims: AccessClaims, permission_map: PermissionMap) -> frozenset[str]:

@@ -30,7 +30,7 @@ _ROUNDS: Final = 210_000  # of PBKDF2, as OWASP's Password Storage Cheat Sheet h
 _ALGORITHMS: Final = ("PBES2-HS512+A256KW", "A256GCM")
 _HEADER: Final = {"alg": _ALGORITHMS[0], "enc": _ALGORITHMS[1], "p2c": _ROUNDS}
 _REGISTRY: Final = jwe.JWERegistry(algorithms=list(_ALGORITHMS))
-_SECRETS: Final = ("jwt_secret", "jwt_previous_secret")
+_SECRETS: Final = ("jwt_secret", "jwt_previous_secret", "factor_key", "factor_previous_key")
 _FILES: Final = ("jwt_private_key", "jwt_public_key", "jwt_previous_private_key")
 _CHAIN_KEYS: Final = ("chain_key", "chain_previous_key")
 _NAMES: Final = frozenset(
@@ -43,7 +43,7 @@ class KeysError(LaunchError):
 
 
 def keys_of(settings: Settings) -> dict[str, str]:
-    """Return the signing keys and the keys of the log chains, by the names of their settings.
+    """Return the keys that sign, seal second factors and chain the logs, by the names of their settings.
 
     ``settings`` have the local secret, as those of ``reachable``. Raises ``KeysError`` for a file that can't
     be read, and if the key that signs tokens is not known: a backup must not hold less than it says.

@@ -1,4 +1,4 @@
-"""``portcullis admin reset-password``: restores a user's access."""
+"""``portcullis admin reset-password`` and ``reset-factors``: restore a user's access."""
 
 from __future__ import annotations
 
@@ -50,6 +50,31 @@ def reset_password(settings: Settings, user_name: str, *, enable: bool) -> Recov
         user_name=done.user_name,
         ended=done.ended,
         enabled=enable,
+    )
+    return done
+
+
+def reset_factors(settings: Settings, user_name: str) -> Recovered:
+    """Remove all second factors of the user and end all sessions; return the outcome.
+
+    Raises ``NotFound``, ``Conflict`` for a service account, ``SchemaError``, and ``Unavailable`` if a store
+    is out of reach: repeat the command then.
+    """
+    log_to_errors(settings)
+    require_current(settings.database.url)
+
+    async def reset() -> Recovered:
+        async with _recovery(settings) as recovery:
+            return await recovery.reset_factors(await recovery.find(user_name))
+
+    done = asyncio.run(reset())
+    tell_security(
+        settings,
+        "the second factors of a user were reset by the operator",
+        login_id=str(done.user_id),
+        user_name=done.user_name,
+        factors=done.factors,
+        ended=done.ended,
     )
     return done
 

@@ -95,6 +95,20 @@ def _reset(options: Namespace, environ: Environ) -> None:
         say(f"The user is still {done.kept_out}: use the option --enable to change that.")
 
 
+def _reset_factors(options: Namespace, environ: Environ) -> None:
+    from service.cli.admin_reset import reset_factors
+    from service.operator.stores import reachable
+
+    with reachable(table.load(environ)) as settings:
+        done = reset_factors(settings, options.user_name)
+    say(
+        f"{done.user_name}, id {done.user_id}, has no second factor: {done.factors} were removed, and "
+        f"{done.ended} sessions have ended. The password alone opens the account now."
+    )
+    if done.kept_out:
+        say(f"The user is still {done.kept_out}.")
+
+
 def _list(options: Namespace, environ: Environ) -> None:
     from service.cli.admin_list import list_users
     from service.operator.stores import reachable
@@ -136,6 +150,7 @@ _COMMANDS: dict[tuple[str, str | None], Callable[[Namespace, Environ], int | Non
     ("db", "check"): _check,
     ("admin", "create"): _create,
     ("admin", "reset-password"): _reset,
+    ("admin", "reset-factors"): _reset_factors,
     ("admin", "list"): _list,
     ("audit", "verify"): _verify,
     ("doctor", None): _doctor,

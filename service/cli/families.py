@@ -21,7 +21,7 @@ FAMILIES: Final = (
             Command("explain", "print how a request, or a grant, is decided, and why"),
             Command("refusal", "print what a refusal was about, and why, by the id of its decision"),
             Command("what", "print all that a role, a user or a set of codes passes and may grant"),
-            Command("what-if", "print who gains and loses what if a role gave other codes"),
+            Command("what-if", "print who gains and loses what if codes or roles were others"),
             Command("matrix", "print or write the table of all roles and requests"),
             Command("openings", "print the requests that need no role"),
             Command("lint", "find what a start does not refuse, in files and in a database"),

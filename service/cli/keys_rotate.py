@@ -1,4 +1,4 @@
-"""``portcullis keys rotate``: makes a new signing key, and says how to put it in force."""
+"""``portcullis keys rotate``: makes a new key, of tokens or second factors; says how to put it in force."""
 
 from __future__ import annotations
 
@@ -16,7 +16,14 @@ from service.cli.lazy_commands import add_data
 from service.cli.output import aligned, say
 from service.operator.errors import LaunchError
 from service.operator.who import tell_security
-from service.settings import Auth, Settings, local_previous, rotate_local_secret
+from service.settings import (
+    Auth,
+    Settings,
+    local_previous,
+    local_previous_factor_key,
+    rotate_local_factor_key,
+    rotate_local_secret,
+)
 
 _RESTART_WITHIN: Final = timedelta(hours=1)
 _SECRET_BYTES: Final = 64  # enough for HS512 (RFC 7518 §3.2)
@@ -36,8 +43,12 @@ class Rotated(NamedTuple):
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the options."""
     add_data(parser)
-    parser.add_argument(
+    choice = parser.add_mutually_exclusive_group()
+    choice.add_argument(
         "--stolen", action="store_true", help="accept no token of the present key any more; all sessions end"
+    )
+    choice.add_argument(
+        "--factors", action="store_true", help="replace the key of second factors, not the one that signs"
     )
 
 
@@ -48,6 +59,9 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
     a file can't be written.
     """
     settings = table.load(environ)
+    if options.factors:
+        _rotate_factor_key(settings, environ)
+        return
     until = None if options.stolen else _end_of_present_key(settings.auth)
     if until is not None:
         _refuse_second_rotation(settings)
@@ -59,6 +73,43 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
         settings, "a new signing key was made by the operator", stolen=options.stolen, until=_text(until)
     )
     say(*_report(done, until, environ))
+
+
+def _rotate_factor_key(settings: Settings, environ: Mapping[str, str]) -> None:
+    try:
+        done = _new_factor_key(settings)
+    except OSError as error:
+        raise RotationError(f"{error.filename} can't be written: {error.strerror}") from error
+    tell_security(settings, "a new key of second factors was made by the operator")
+    say(done.made)
+    if done.to_set:
+        rows = [(_variable(name, environ), value) for name, value in done.to_set.items()]
+        say("Set on all nodes:", *aligned(rows, indent="  "))
+    say(
+        "Then restart. The job factor-keys encrypts what is stored with the new key; once `portcullis "
+        "doctor` says so, remove the previous one."
+    )
+
+
+def _new_factor_key(settings: Settings) -> Rotated:
+    auth, data = settings.auth, settings.server.data
+    is_local = not auth.factor_key and not settings.database.url
+    if auth.factor_previous_key or (is_local and local_previous_factor_key(data)):
+        raise RotationError(
+            "There is a previous key still: remove it once `portcullis doctor` says that nothing needs it"
+        )
+    if is_local:
+        path = rotate_local_factor_key(data)
+        return Rotated(
+            f"A new key of second factors is in {path}, and the next start takes it from there.", {}
+        )
+    if not auth.factor_key:
+        raise RotationError("There is no key of second factors to replace: set auth.factor_key")
+    path = data / f"factor_key-{secrets.token_hex(4)}"
+    data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    _write(path, secrets.token_urlsafe(_SECRET_BYTES).encode() + b"\n", 0o600)
+    to_set = {"factor_key": f"the content of {path}", "factor_previous_key": "the present auth.factor_key"}
+    return Rotated(f"A new key is in {path}. Delete the file once its content is set.", to_set)
 
 
 def _rotate(settings: Settings, until: datetime | None) -> Rotated:

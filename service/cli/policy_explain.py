@@ -11,8 +11,9 @@ from service.authz.review.sources import READ_WITHIN, Source
 from service.authz.review.subjects import Subject, holder_of, subject_of
 from service.cli.output import show
 from service.cli.policy_reviewing import Review, add_review, review_one
-from service.endpoints.policy_explain import Question, asked
+from service.endpoints.policy_explain import Question, asked, supposed
 from service.endpoints.policy_explained import Explained, Layer, Opening, explained_answer, layers_of
+from service.kernel.assurance import WORDS
 from service.kernel.services import PORTCULLIS, is_own
 
 _OBJECTS: Final[Mapping[str, LayerName]] = {layer.upper(): layer for layer in LAYERS}
@@ -34,6 +35,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument("path", metavar="PATH", help="the path; after a layer, the object, such as a code")
     parser.add_argument("--service", metavar="NAME", default=PORTCULLIS, help="another service")
+    parser.add_argument(
+        "--assurance",
+        metavar="WORD",
+        choices=WORDS,
+        help="what the subject is supposed to satisfy, such as @two-factors; @login by default",
+    )
     add_review(parser)
 
 
@@ -54,6 +61,7 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
         user_name=options.user,
         role_code=options.role,
         permissions=codes,
+        assurance=options.assurance,
     )
 
     async def ask(review: Review, source: Source) -> Explained:
@@ -61,11 +69,12 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
         policy = await review.policy(source)
         if review.database is None:
             asking = _stranger(question)
-            return await explained_answer(None, policy, asking, explains(policy, asking.held), place)
+            explanation = explains(policy, asking.held, supposed(question, asking))
+            return await explained_answer(None, policy, asking, explanation, place)
         async with review.database.snapshot(within=READ_WITHIN) as connection:
             named = (question.user_name, question.permissions, question.role_code)
             asking = await subject_of(connection, *named)
-            explanation = explains(policy, asking.held)
+            explanation = explains(policy, asking.held, supposed(question, asking))
             return await explained_answer(connection, policy, asking, explanation, place)
 
     answer = review_one(options, environ, ask)
@@ -90,6 +99,10 @@ def lines_of(answer: Explained) -> Iterator[str]:
         yield f"Held codes: {', '.join(answer.permissions) or 'none'}"
     for layer in layers_of(answer):
         yield from _layer(layer)
+    if (demands := answer.assurance) is not None:
+        yield f"Satisfied: {', '.join(demands.satisfied)}"
+        for demand in filter(None, (demands.resource, demands.endpoint)):
+            yield from _layer(demand)
     external = answer.resource is not None and not is_own(answer.resource.object)
     if answer.path is not None and answer.endpoint is None and not external:
         yield "No route serves it (404 or 405)."

@@ -10,6 +10,7 @@ from textwrap import wrap
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import METHODS
 from service.authz.proof.comparison import differing_requests, smallest_example
+from service.authz.proof.demands import beyond_login
 from service.authz.review.prove import Proof, ProvedRequest, prove
 from service.authz.review.sources import LIVE, NAMES, SHIPPED, Source
 from service.cli.lazy_commands import add_data, add_json
@@ -111,6 +112,8 @@ def _request(proved: ProvedRequest) -> Iterator[str]:
     for layer in proved.layers:
         for line in layer.lines or (f"no line for {layer.object}",):
             yield f"  {layer.layer}: {line}"
+    if stronger := beyond_login(proved.assurance):
+        yield f"  Authenticated by one of: {', '.join(stronger)}"
     yield f"  Without a login: {'passes' if proved.visitors else 'never passes'}."
     if not proved.smallest:
         yield "  With a login: never passes, whatever codes are held."
@@ -158,10 +161,10 @@ def _equivalence(answer: Equivalence, before: str, after: str) -> Iterator[str]:
         yield f"{before} and {after} are equivalent: they decide alike for every possible caller and request."
         return
     requests = sum(request.layer is None for request in answer.differing)
-    grants = len(answer.differing) - requests
+    others = len(answer.differing) - requests
     yield (
         f"{before} and {after} are not equivalent: they differ in {counted(requests, 'request')} "
-        f"and {counted(grants, 'grant')}. The simplest example:"
+        f"and {counted(others, 'other question')}. The simplest example:"
     )
     yield from _differing(answer.differing[answer.simplest], before, after)
     yield "All:"
@@ -179,4 +182,6 @@ def _differing(request: DifferingRequest, before: str, after: str) -> Iterator[s
 def _told(caller: DiffCaller) -> str:
     if not caller.logged_in:
         return "everybody, logged in or not"
+    if caller.codes and caller.codes[0].startswith("@"):
+        return f"who satisfies {caller.codes[0]}"
     return f"a holder of {' and '.join(caller.codes)}" if caller.codes else "everybody who is logged in"

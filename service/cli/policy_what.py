@@ -6,11 +6,12 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 
 from service.authz.engine.rules import PolicyError
+from service.authz.proof.demands import beyond_login
 from service.authz.review.sources import READ_WITHIN, Source
 from service.authz.review.subjects import holder_of
 from service.cli.output import aligned, show
 from service.cli.policy_reviewing import Review, add_review, review_one
-from service.endpoints.policy_who_may import What, WhatQuery, what_answer
+from service.endpoints.policy_who_may import Passed, What, WhatQuery, what_answer
 from service.kernel.text import counted
 from service.reporting.wording import by
 from service.web.messages.schema import WHOLE_LIST
@@ -56,8 +57,15 @@ def _lines(answer: What) -> list[str]:
     requests = [passed for passed in answer.items if passed.kind == "request"]
     grants = [passed for passed in answer.items if passed.kind == "grant"]
     if requests:
-        rows = [(passed.object, by(passed.resource), by(passed.endpoint)) for passed in requests]
-        lines += aligned([("REQUEST", "RESOURCE", "ENDPOINT"), *rows])
+        rows = [_request(passed) for passed in requests]
+        heads = ("REQUEST", "RESOURCE", "ENDPOINT", "ASSURANCE")
+        width = len(heads) if any(row[-1] for row in rows) else len(heads) - 1
+        lines += aligned([row[:width] for row in (heads, *rows)])
     if grants:
         lines += aligned([("MAY GRANT", "HELD"), *((passed.object, by(passed.grant)) for passed in grants)])
     return [*lines, f"{counted(len(requests), 'request')}, {counted(len(grants), 'code')} to grant."]
+
+
+def _request(passed: Passed) -> tuple[str, ...]:
+    stronger = " ".join(beyond_login(passed.assurance or ()))
+    return passed.object, by(passed.resource), by(passed.endpoint), stronger

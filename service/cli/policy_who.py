@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from service.authz.engine.rules import METHODS, PolicyError
+from service.authz.proof.demands import beyond_login
 from service.authz.review.access import who
 from service.authz.review.explain import Explanation
 from service.authz.review.sources import READ_WITHIN, Source
@@ -73,6 +74,8 @@ def _lines(answer: Who, roles_known: bool) -> list[str]:
     lines += [f"  {name}: {line}" for name, layer in layers if layer for line in layer.lines or ["no line"]]
     if answer.endpoint is None and is_own(answer.resource.object):
         return [*lines, _UNSERVED]
+    if stronger := beyond_login(answer.assurance):
+        lines.append(f"  authenticated by one of: {', '.join(stronger)}")
     rows = [("ROLE", "USERS", "RESOURCE", "ENDPOINT")]
     rows += [
         (role.role_code, str(role.users), by(role.resource), by(role.endpoint) if answer.endpoint else "-")

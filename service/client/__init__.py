@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from .asgi import GuardASGI
 from .asking import AsyncPortcullis, Portcullis
-from .entities import Decision, Question, Resource, Subject, User
+from .entities import Decision, Question, Resource, StepUp, Subject, User
 from .exchange import Semantic
 from .wsgi import GuardWSGI
 
@@ -21,6 +21,7 @@ __all__ = [
     "Question",
     "Resource",
     "Semantic",
+    "StepUp",
     "Subject",
     "User",
 ]

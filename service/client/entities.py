@@ -68,6 +68,22 @@ class Question:
     resource: Resource
 
 
+TOO_WEAK: Final = "insufficient_user_authentication"
+"""The reason of a decision about a person who has to authenticate more strongly or again."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepUp:
+    """What the client of a person is told to get (RFC 9470 §3).
+
+    ``acr_values`` are the strengths any one of which would do, the weakest first; ``max_age`` is how many
+    seconds old the proof may be, None for any age.
+    """
+
+    acr_values: tuple[str, ...] = ()
+    max_age: int | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Decision:
     """The answer to a question; true if and only if it is allowed.
@@ -75,7 +91,8 @@ class Decision:
     ``reason`` is that of the answer, or ``unavailable`` or ``not_asked``. ``decision_id`` is empty and
     ``revision`` is None where the enforcer was not asked. ``required`` are the permission codes any one of
     which would have done, as far as Portcullis tells. ``subject`` has ``id``, ``name`` and ``roles`` of the
-    account of an API key that is allowed; None for all others.
+    account of an API key that is allowed; None for all others. ``step_up`` is what the person has to do
+    first, where that is the reason of a denial.
     """
 
     allowed: bool
@@ -84,6 +101,7 @@ class Decision:
     revision: int | None = None
     required: tuple[str, ...] = ()
     subject: Mapping[str, Any] | None = field(default=None, hash=False)
+    step_up: StepUp | None = None
 
     def __bool__(self) -> bool:
         return self.allowed

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
-from .entities import NOT_ASKED, UNAVAILABLE, Decision, Question
+from .entities import NOT_ASKED, UNAVAILABLE, Decision, Question, StepUp
 
 MOST_AT_ONCE: Final = 1000
 """The most questions of one request."""
 _MOST_KEPT: Final = 10_000  # decisions
 _OK: Final = 200
+_ACR: Final = re.compile(r"[A-Za-z0-9._:/-]+")  # of a challenge, whose values are quoted
 
 Semantic: TypeAlias = Literal["execute_all", "deny_on_first_deny", "permit_on_first_permit"]
 """How several questions are answered: all of them, or up to the first one that decides."""
@@ -156,7 +158,17 @@ def _decision(evaluation: object) -> Decision | None:
         revision if isinstance(revision, int) else None,
         tuple(map(_text, required)) if isinstance(required, list) else (),
         subject if isinstance(subject, dict) else None,
+        None if allowed else _step_up(_member(context, "obligations")),
     )
+
+
+def _step_up(obligations: object) -> StepUp | None:
+    for obligation in obligations if isinstance(obligations, list) else []:
+        if _member(obligation, "id") == "step_up":
+            values, max_age = _member(obligation, "acrValues"), _member(obligation, "maxAge")
+            acr_values = tuple(filter(_ACR.fullmatch, map(_text, values))) if isinstance(values, list) else ()
+            return StepUp(acr_values, max_age if type(max_age) is int else None)
+    return None
 
 
 def _member(value: object, name: str) -> object:

@@ -37,6 +37,6 @@ def needs(portcullis: AsyncPortcullis, code: str) -> Callable[..., Awaitable[Use
 
 def _refused(refusal: Refusal) -> HTTPException:
     headers = {"Cache-Control": "no-store"}
-    if refusal is NOT_LOGGED_IN:
-        headers["WWW-Authenticate"] = "Bearer"
+    if refusal.status == NOT_LOGGED_IN.status:
+        headers["WWW-Authenticate"] = refusal.challenge
     return HTTPException(refusal.status, refusal.problem if refusal.required else refusal.title, headers)

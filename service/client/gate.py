@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 from urllib.parse import unquote_to_bytes
 
-from .entities import NOT_ACTIVE, UNAVAILABLE, Decision, Question, Resource, Subject, User
+from .entities import NOT_ACTIVE, TOO_WEAK, UNAVAILABLE, Decision, Question, Resource, StepUp, Subject, User
 
 USER: Final = "portcullis.user"
 """The key of the ``User`` in the scope of ASGI and the environment of WSGI."""
@@ -43,10 +43,13 @@ class Refusal:
     """Why a request goes no further: nobody is logged in, no permission, no answer, or a faulty request.
 
     ``required`` are the permission codes any one of which would have let it pass, as far as they are known.
+    ``step_up`` is set where a person is logged in, and has to authenticate more strongly or again: to refresh
+    the token does not help.
     """
 
     status: Literal[400, 401, 403, 503]
     required: tuple[str, ...] = ()
+    step_up: StepUp | None = None
 
     @property
     def title(self) -> str:
@@ -61,12 +64,29 @@ class Refusal:
             ("Content-Length", str(len(self.body))),
             ("Cache-Control", "no-store"),
         ]
-        return [*shown, ("WWW-Authenticate", "Bearer")] if self.status == 401 else shown  # noqa: PLR2004
+        return [*shown, ("WWW-Authenticate", self.challenge)] if self.status == 401 else shown  # noqa: PLR2004
+
+    @property
+    def challenge(self) -> str:
+        """The challenge of a 401 (RFC 6750 §3); for a step-up that of RFC 9470 §3."""
+        if self.step_up is None:
+            return "Bearer"
+        parts = [f'error="{TOO_WEAK}"']
+        if self.step_up.acr_values:
+            parts.append(f'acr_values="{" ".join(self.step_up.acr_values)}"')
+        if self.step_up.max_age is not None:
+            parts.append(f'max_age="{self.step_up.max_age}"')
+        return f"Bearer {', '.join(parts)}"
 
     @property
     def problem(self) -> dict[str, Any]:
         """The members of the problem document; those of a lacking permission as Portcullis names them."""
         common = {"type": "about:blank", "title": self.title, "status": self.status}
+        if self.step_up is not None:
+            weak: dict[str, Any] = {"code": TOO_WEAK, "acrValues": list(self.step_up.acr_values)}
+            if self.step_up.max_age is not None:
+                weak["maxAge"] = self.step_up.max_age
+            return common | weak
         lacking = {"code": "permission_denied", "required": list(self.required), "needed": "any"}
         return common | lacking if self.required else common
 
@@ -150,6 +170,8 @@ def outcome(decision: Decision, token: str, required: tuple[str, ...] = ()) -> U
     """
     if decision.allowed:
         return _user(token, decision) or NOT_LOGGED_IN
+    if decision.reason == TOO_WEAK:
+        return Refusal(401, step_up=decision.step_up or StepUp())
     denied = Refusal(403, decision.required or required)
     return {UNAVAILABLE: NO_ANSWER, NOT_ACTIVE: NOT_LOGGED_IN}.get(decision.reason, denied)
 

@@ -38,6 +38,11 @@ export const VIEWS = [
     operation: "GET /api/online/list",
   },
   {
+    pattern: "/users/{id}/factors",
+    load: () => import("./views/user.js"),
+    operation: "GET /api/user/{id}/factors",
+  },
+  {
     pattern: "/users/{id}/keys",
     load: () => import("./views/user.js"),
     operation: "GET /api/user/{id}/keys",
@@ -86,6 +91,11 @@ export const VIEWS = [
   },
   { pattern: "/menus/new", load: () => import("./views/menu-form.js"), operation: "POST /api/menu" },
   { pattern: "/menus/{id}", load: () => import("./views/menus.js"), operation: "GET /api/menu/{id}" },
+  {
+    pattern: "/menus/{id}/history",
+    load: () => import("./views/menus.js"),
+    operation: "GET /api/operation-log/list",
+  },
   {
     pattern: "/menus/{id}/edit",
     load: () => import("./views/menu-form.js"),
@@ -196,6 +206,11 @@ export const VIEWS = [
   },
   { pattern: "/policy/who", load: () => import("./views/who.js"), operation: "GET /api/policy/who" },
   { pattern: "/policy/what", load: () => import("./views/what.js"), operation: "GET /api/policy/what" },
+  {
+    pattern: "/policy/what-if",
+    load: () => import("./views/what-if.js"),
+    operation: "GET /api/policy/what-if",
+  },
   { pattern: "/policy/matrix", load: () => import("./views/matrix.js"), operation: "GET /api/policy/matrix" },
   {
     pattern: "/policy/openings",

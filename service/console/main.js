@@ -27,6 +27,7 @@ session.hooks.restarted = async () => {
   close();
   await begin();
 };
+session.onStepUp(async (problem) => (await import("./parts/step-up.js")).stepUp(problem));
 // A page that comes back from the history has missed what happened to its session.
 addEventListener("pageshow", (event) => {
   if (event.persisted) location.reload();
@@ -44,7 +45,8 @@ async function begin() {
     const { open } = await import("./core/frame.js");
     await open(VIEWS);
   } catch (problem) {
-    if (problem instanceof Problem && problem.status === 401) await ask();
+    if (session.isInitial(problem)) await renewPassword();
+    else if (problem instanceof Problem && problem.status === 401) await ask();
     else if (!document.querySelector("main")?.childElementCount) {
       document.body.replaceChildren(
         h(
@@ -55,6 +57,17 @@ async function begin() {
       );
     }
   }
+}
+
+/** Show the page that changes an initial password, and then the address. */
+async function renewPassword() {
+  const [{ close }, { page }] = await Promise.all([
+    import("./core/frame.js"),
+    import("./views/initial-password.js"),
+  ]);
+  close();
+  await page();
+  await begin();
 }
 
 /** Show the page that asks for a login; the address stays, so that a deep link survives it. */

@@ -1,6 +1,6 @@
 // @ts-check
 /** The navigation of the console. An entry is shown to those who may see the view that its path leads to. */
-import { ENTRIES as T, GROUPS } from "./strings/frame.js";
+import { ENTRIES as T, FRAME, GROUPS } from "./strings/frame.js";
 
 /** The path of the entry that says how many findings there are. */
 export const HEALTH = "/doctor";
@@ -24,6 +24,7 @@ export const NAVIGATION = [
       ["/policy/explain", T.explain, "help"],
       ["/policy/who", T.who, "search"],
       ["/policy/what", T.what, "list"],
+      ["/policy/what-if", T.whatIf, "edit"],
       ["/policy/matrix", T.matrix, "grid"],
       ["/policy/revisions", T.revisions, "clock"],
       ["/policy/openings", T.openings, "globe"],
@@ -54,4 +55,11 @@ export const NAVIGATION = [
       [HEALTH, T.health, "stethoscope"],
     ],
   ],
+];
+
+/** The pages about the caller's own account. @type {[path: string, text: string, icon: string][]} */
+export const OWN = [
+  ["/account", FRAME.account, "user"],
+  ["/account/devices", FRAME.devices, "device"],
+  ["/account/sign-ins", FRAME.logins, "log-in"],
 ];

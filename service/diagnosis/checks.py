@@ -7,6 +7,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from service.diagnosis import (
     export_checks,
+    factor_checks,
     file_checks,
     job_checks,
     log_checks,
@@ -87,6 +88,8 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check("routes", policy_checks.routes),
     Check("administrators", user_checks.enough_administrators),
     Check("first-administrator", user_checks.first_administrator),
+    Check("second-factors", factor_checks.second_factors),
+    Check("factor-key", factor_checks.factor_key, local=True),
     Check("api-keys", job_checks.expiring_keys),
     Check("jobs", job_checks.jobs_in_time),
     Check("export", export_checks.export, local=True),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
@@ -12,12 +13,14 @@ State = Literal["ok", "warning", "fault", "unknown"]
 class Finding:
     """The result in one line, and what to do about it; neither holds a secret.
 
-    ``unknown``: the check could not be made; ``message`` says why.
+    ``unknown``: the check could not be made; ``message`` says why. ``users`` are the accounts that the
+    message names, each with its id.
     """
 
     state: State
     message: str
     remedy: str = ""
+    users: tuple[tuple[int, str], ...] = ()
 
 
 Findings: TypeAlias = list[tuple[str, Finding]]
@@ -38,9 +41,9 @@ def ok(message: str) -> Finding:
     return Finding("ok", message)
 
 
-def warning(message: str, remedy: str) -> Finding:
-    """Return a finding of something that works but is a risk."""
-    return Finding("warning", message, remedy)
+def warning(message: str, remedy: str, *, users: Iterable[tuple[int, str]] = ()) -> Finding:
+    """Return a finding of something that works but is a risk, of ``users`` by id and name."""
+    return Finding("warning", message, remedy, tuple(users))
 
 
 def fault(message: str, remedy: str) -> Finding:

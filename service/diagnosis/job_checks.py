@@ -62,4 +62,5 @@ async def expiring_keys(installation: Installation) -> Finding:
     return warning(
         f"{counted(len(keys), 'key')} {verb} within {REMIND.days} days: {', '.join(named)}{more}",
         "make new keys for these accounts, and give them to their programs",
+        users=dict.fromkeys((key.user_id, key.user_name) for key in keys[:_NAMED]),
     )

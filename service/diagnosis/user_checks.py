@@ -44,12 +44,13 @@ async def first_administrator(installation: Installation) -> Finding:
     first = [admin for admin in admins if name_key(admin.user_name) == name_key(name)]
     if not first:
         return ok(f"no administrator is called {name}")
-    if not first[0].edited:
+    if first[0].password_time is None:
         age = first[0].now - first[0].create_time
         if age < _FIRST_PASSWORD:
             return ok(f"{name} has the password of the first start, less than a day old")
         return warning(
             f"{name} still has the password of the first start, {age.days} days old",
             f"portcullis admin reset-password {name}",
+            users=[(first[0].id, name)],
         )
-    return ok(f"{name} has been changed since the first start")
+    return ok(f"{name} has had another password since the first start")

@@ -17,13 +17,15 @@ from service.endpoints.access_wire import (
     EvaluationDecision,
     Evaluations,
     Semantic,
+    StepUp,
     asked_in,
 )
 from service.errors import BadRequest, Unavailable
-from service.evaluation.answers import Answer
+from service.evaluation.answers import TOO_WEAK, Answer
 from service.evaluation.entities import Asked
 from service.evaluation.evaluator import Evaluator
 from service.kernel.account_acts import BY_PERSON, where
+from service.kernel.assurance import step_up
 from service.kernel.identity import Caller
 from service.kernel.services import PORTCULLIS
 from service.web.messages.context import RequestContext
@@ -90,7 +92,9 @@ def _decision(answer: Answer, policy: Policy, shown_layers: Collection[str]) -> 
     decision = answer.decision
     if decision is None:
         return EvaluationDecision(answer.allowed, DecisionContext(answer.reason, policy.revision))
-    shows_codes = decision.layer in shown_layers and not answer.allowed
+    # What a person has to do is told to everybody who asks: the words of a demand are no codes.
+    needs = step_up(decision.required, decision.codes) if answer.reason == TOO_WEAK else None
+    shows_codes = not answer.allowed and (needs is not None or decision.layer in shown_layers)
     account = answer.subject
     context = DecisionContext(
         reason=answer.reason,
@@ -98,6 +102,7 @@ def _decision(answer: Answer, policy: Policy, shown_layers: Collection[str]) -> 
         layer=decision.layer,
         decision_id=decision.id,
         required=list(decision.required) if shows_codes else UNSET,
+        obligations=UNSET if needs is None else [StepUp(needs.acr_values, needs.max_age or UNSET)],
         subject=UNSET
         if account is None
         else AccountOfKey(account.login_id, account.user_name, list(account.roles)),

@@ -10,15 +10,15 @@ from msgspec import Meta
 
 from service.authn.assertions import Assertions
 from service.authz.engine.policy import Decision
-from service.authz.engine.rules import ACCOUNT, RESOURCE
+from service.authz.engine.rules import ACCOUNT, ASSURANCE, RESOURCE
 from service.authz.engine.rules import PREFLIGHT as PREFLIGHT_OBJECT
 from service.endpoints.access_evaluation import Note
-from service.errors import PermissionDenied, ProxyRefused, Unauthenticated
+from service.errors import PermissionDenied, ProxyRefused, Unauthenticated, too_weak
 from service.evaluation.answers import Answer, Answers, as_answer
 from service.evaluation.entities import ROUTE, TOKEN, Asked, Resource, Subject
 from service.evaluation.questions import RequestTo
 from service.kernel.account_acts import BY_PERSON, refusal_of, where
-from service.kernel.identity import Caller, codes_asked
+from service.kernel.identity import Caller
 from service.kernel.services import NAME
 from service.kernel.value_rules import whole
 from service.web.messages.context import RequestContext
@@ -75,7 +75,7 @@ class _Forward:
             return
         caller, policy = await self._guard.identify(context, policy, original)
         question = RequestTo(service, original.method, original.path)
-        answer = self._answers.of(policy, question, codes_asked(caller))
+        answer = self._answers.about(policy, question, caller)
         self._tell(context, service, original, caller, answer)
         self._let_pass(context, service, caller, _allowed(answer, caller).id)
 
@@ -110,14 +110,18 @@ class _Forward:
 def _allowed(answer: Answer, caller: Caller | None) -> Decision:
     """Return the decision that lets a request pass.
 
-    Raises Unauthenticated or PermissionDenied if none does.
+    Raises Unauthenticated, PermissionDenied or InsufficientAuthentication if none does.
     """
     decision = answer.decision
     if caller is None and not answer.allowed:
         raise Unauthenticated
     assert decision is not None  # noqa: S101 - about a route, the enforcer is always asked
     if not decision.allowed:
-        refusal = PermissionDenied("None of the permissions bound to this resource is held", decision)
+        refusal = (
+            too_weak(decision, caller)
+            if decision.layer == ASSURANCE
+            else PermissionDenied("None of the permissions bound to this resource is held", decision)
+        )
         refusal.decision = None  # it is no decision about the caller, which is the proxy
         raise refusal
     return decision

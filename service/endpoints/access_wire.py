@@ -8,6 +8,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 from service.evaluation.entities import Asked, Resource, Subject, named_service
+from service.kernel.assurance import Acr
 from service.web.messages.schema import ProtocolSchema
 
 Properties = dict[str, Any]
@@ -112,12 +113,24 @@ class AccountOfKey(ProtocolSchema):
     roles: list[str]
 
 
+class StepUp(ProtocolSchema, omit_defaults=True):
+    """What to ask of the person before asking again: a stronger or more recent authentication.
+
+    `acrValues` and `maxAge` (seconds) are what the challenge to the person's client says (RFC 9470 §3).
+    """
+
+    acr_values: Annotated[tuple[Acr, ...], Meta(examples=[["mfa", "phr"]])] = field(name="acrValues")
+    max_age: Annotated[int, Meta(ge=1, examples=[900])] | UnsetType = field(default=UNSET, name="maxAge")
+    id: Literal["step_up"] = field(default="step_up")
+
+
 class DecisionContext(ProtocolSchema, omit_defaults=True):
     """Why a decision is as it is.
 
     `required` are the permission codes any one of which would have done. Callers with `system:policy:read`
-    are told, and service accounts about routes, as proxies are. `subject` is the account of an API key that
-    was allowed.
+    are told, and service accounts about routes, as proxies are. Where the person has to authenticate more
+    strongly or again, all are told which words would do, and there is an obligation. `subject` is the account
+    of an API key that was allowed.
     """
 
     reason: Annotated[str, Meta(examples=["not_held"])]
@@ -127,6 +140,7 @@ class DecisionContext(ProtocolSchema, omit_defaults=True):
         default=UNSET, name="decisionId"
     )
     required: list[str] | UnsetType = UNSET
+    obligations: list[StepUp] | UnsetType = UNSET
     subject: AccountOfKey | UnsetType = UNSET
 
 

@@ -12,24 +12,32 @@ from service.diagnosis.latest import LatestFindings
 from service.errors import Unavailable
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import named, needs, refuses
-from service.web.messages.schema import Moment, Schema, moment
+from service.web.messages.schema import Id, Moment, Schema, moment
 
 LOCAL: Final = frozenset(check.name for check in CHECKS if check.local)
 """The checks whose words name paths, addresses or servers of a node."""
 ON_THE_NODE: Final = "Run portcullis doctor on the node for the details"
 
 
+class UserOfFinding(Schema):
+    """An account that a finding is about."""
+
+    id: Id
+    user_name: Annotated[str, Meta(examples=["admin"])]
+
+
 class CheckFinding(Schema):
     """What one check has found.
 
     `ok`; `warning`: it works, and may do harm; `fault`: it does not work, or is a security hole; `unknown`:
-    it could not be checked. `remedy` says what to do.
+    it could not be checked. `remedy` says what to do, and `users` are the accounts that `message` names.
     """
 
     check: Annotated[str, Meta(examples=["clocks"])]
     state: State
     message: Annotated[str, Meta(examples=["session store +0.0 s, database +0.0 s against this machine"])]
     remedy: str | None
+    users: list[UserOfFinding]
 
 
 class SystemFindings(Schema):
@@ -66,7 +74,11 @@ class SystemFindingList:
 def _shown(name: str, finding: Finding) -> CheckFinding:
     if name in LOCAL:
         message = "As it should be" if finding.state == "ok" else ON_THE_NODE
-        return CheckFinding(check=name, state=finding.state, message=message, remedy=None)
+        return CheckFinding(check=name, state=finding.state, message=message, remedy=None, users=[])
     return CheckFinding(
-        check=name, state=finding.state, message=finding.message, remedy=finding.remedy or None
+        check=name,
+        state=finding.state,
+        message=finding.message,
+        remedy=finding.remedy or None,
+        users=[UserOfFinding(*user) for user in finding.users],
     )

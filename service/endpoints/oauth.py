@@ -14,6 +14,7 @@ from service.authn.oauth_messages import OAuthAnswer
 from service.authz.engine.rules import ACCOUNT
 from service.errors import PermissionDenied, RateLimited
 from service.kernel.account_acts import Where, refusal_of
+from service.kernel.assurance import Acr
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import (
     by_client,
@@ -72,6 +73,11 @@ class TokenState(ProtocolSchema):
     sub: Annotated[str, Meta(description="The login id.")] | UnsetType = UNSET
     aud: str | UnsetType = UNSET
     iss: str | UnsetType = UNSET
+    acr: Annotated[Acr, Meta(description="How strongly the person has authenticated.")] | UnsetType = UNSET
+    auth_time: (
+        Annotated[int, Meta(description="When the proof was given that `acr` rests on; seconds since 1970.")]
+        | UnsetType
+    ) = UNSET
 
 
 class OAuthError(ProtocolSchema):

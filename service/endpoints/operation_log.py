@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, Raw, UnsetType
@@ -109,6 +109,30 @@ class OperationDetail(OperationEntry):
     response: Any
 
 
+class ChangesQuery(Schema):
+    """Whose changes to read."""
+
+    ids: Annotated[
+        list[Id],
+        Meta(
+            min_length=1, max_length=100, description="Ids of entries, separated by commas.", examples=[[1]]
+        ),
+    ]
+
+
+class OperationChanges(Schema):
+    """What a call has changed: the first 20 changes, of each 5 values at most; the entry has all."""
+
+    id: Id
+    changes: list[FieldChange]
+
+
+class OperationChangeList(Schema):
+    """The entries that have changed something, by id."""
+
+    items: list[OperationChanges]
+
+
 class OperationQuery(LogQuery):
     """Exact filters of calls."""
 
@@ -126,6 +150,14 @@ class OperationQuery(LogQuery):
         None
     )
 
+    rights: Annotated[
+        bool | None,
+        Meta(
+            description="Only calls that have changed roles of users, permissions of roles, what Buttons "
+            "open, or public access; or all but these."
+        ),
+    ] = None
+
     @property
     def criteria(self) -> OperationFilter:
         """The filter; raises ValidationFailed for a malformed address."""
@@ -142,6 +174,9 @@ _VIEW = LogView(
     exported=CHANGING_OPERATIONS,
     row=OperationExportEntry,
 )
+
+_MOST_CHANGES: Final = 20
+_MOST_VALUES: Final = 5
 
 OperationList = list_of(_VIEW)
 OperationExport = export_of(_VIEW)
@@ -166,6 +201,39 @@ class OneOperation:
         return OperationDetail(
             **entry, changes=changes, params=_json(stored.params), response=_json(stored.response)
         )
+
+
+class ChangesOfOperations:
+    """``/api/operation-log/changes``."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @needs("system:operation-log:detail")
+    @named("listOperationChanges")
+    async def on_get(self, context: RequestContext, query: ChangesQuery) -> OperationChangeList:
+        """Read what some calls have changed, in brief.
+
+        For a page of the list, which has only the number of changes. Entries that have changed nothing, or
+        that are not there, are left out.
+        """
+        async with self._database.transaction() as connection:
+            stored = await queries.first_changes(connection, query.ids, _MOST_CHANGES)
+        return OperationChangeList(
+            [
+                OperationChanges(entry_id, [_brief(change) for change in changes])
+                for entry_id, changes in stored
+            ]
+        )
+
+
+def _brief(change: Any) -> Any:
+    """Return a stored change with few values on each side; what somebody has tampered with as it is."""
+    if not isinstance(change, dict):
+        return change
+    return {
+        name: value[:_MOST_VALUES] if isinstance(value, list) else value for name, value in change.items()
+    }
 
 
 def _json(text: str | None) -> Raw | None:

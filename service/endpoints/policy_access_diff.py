@@ -18,7 +18,10 @@ WHOLE: Final = PartQuery()
 
 
 class DiffCaller(Schema):
-    """A caller who may exist, and the codes that the caller holds."""
+    """A caller who may exist, and the codes that the caller holds.
+
+    In the layer `assurance` it is the strongest word that the caller satisfies.
+    """
 
     logged_in: bool
     codes: Annotated[list[str], Meta(examples=[["system:user:list"]])]
@@ -27,11 +30,12 @@ class DiffCaller(Schema):
 class DifferingRequest(Schema):
     """What two policies decide differently for some caller: a request, or an object of the named layer.
 
+    In the layer `assurance` it is a request for which one of them demands another authentication.
     `gains` is a smallest caller whom only `to` lets pass, `loses` one whom only `from` does.
     """
 
     name: Annotated[str, Meta(examples=["GET /api/user/list"])]
-    layer: Literal["grant", "permission", "service", "account"] | None
+    layer: Literal["grant", "permission", "service", "account", "assurance"] | None
     gains: DiffCaller | None
     loses: DiffCaller | None
 

@@ -12,19 +12,27 @@ from msgspec import Meta
 from service.audit.decision_event import Event
 from service.audit.decision_search import denial_in
 from service.authz.engine.policy import Policy
-from service.authz.engine.rules import GRANT, PERMISSION, LayerName, object_fault
+from service.authz.engine.rules import ASSURANCE, GRANT, PERMISSION, LayerName, object_fault
 from service.authz.publishing.live import LivePolicy
 from service.authz.review import subjects
 from service.authz.review.access import request_path
 from service.authz.review.concurrency import ConcurrencyLimit
-from service.authz.review.explain import Explanation, ObjectExplanation, explain, explain_object
+from service.authz.review.explain import (
+    Explanation,
+    ObjectExplanation,
+    explain,
+    explain_decided,
+    explain_object,
+)
 from service.authz.review.past import PastPolicies
+from service.authz.review.subjects import Subject
 from service.endpoints.policy_explained import Explained, explained_answer, refusal_answer
 from service.endpoints.policy_revisions import require_kept
 from service.endpoints.policy_who_may import Method, place_of
-from service.errors import Conflict, NotFound, PermissionDenied, RevisionUntrusted, ValidationFailed
+from service.errors import Conflict, NotFound, PermissionDenied, RevisionUntrusted, ValidationFailed, too_weak
+from service.kernel.assurance import BY_STRONGEST, Satisfied, Word
 from service.kernel.codes import MAX_CODE_LENGTH, HeldCodes, is_code
-from service.kernel.identity import Caller
+from service.kernel.identity import codes_asked
 from service.kernel.services import PORTCULLIS
 from service.kernel.value_rules import ServiceName, whole
 from service.records import policy_history
@@ -46,7 +54,9 @@ class Question(Schema):
     The subject is a user by name, a role, or a holder of `permissions`; with none of them, a visitor. It asks
     for a request by `method` and `path`, to another `service` if one is named; for a `grant`: the permission
     code to hand out or to act on; for a `permission`: the code that another service asks about; or for an
-    `object` of any `layer`. A past `decisionId` names its revision, and the answer says whether it decided
+    `object` of any `layer`. The subject is supposed to be logged in with a password, at a time that is not
+    known, or to be a service account; `assurance` is another word that it satisfies, with all weaker ones.
+    A past `decisionId` names its revision, and the answer says whether it decided
     the same question. Alone, it is looked up in the logs: what it has refused is explained, and `refusal`
     says whose request that was.
     """
@@ -61,6 +71,7 @@ class Question(Schema):
     user_name: Annotated[str, Meta(min_length=1, max_length=64, examples=["admin"])] | None = None
     role_code: Annotated[str, Meta(min_length=1, max_length=64, examples=["auditor"])] | None = None
     permissions: Annotated[list[str], Meta(max_length=1000)] | None = None
+    assurance: Word | None = None
     revision: Annotated[Revision, Meta(description="Ask this past revision.")] | None = None
     decision_id: DecisionId | None = None
 
@@ -99,7 +110,7 @@ class Explain:
         asking = None if is_by_id(body) else asked(body)
         context.policy = policy = self._live.current
         if asking is None:
-            require_log(context.user, policy)
+            require_log(context, policy)
         revision = self._revision(body)
         async with self._concurrency.turn():
             event = None if asking else await self._event(body.decision_id)
@@ -113,7 +124,9 @@ class Explain:
                 subject = await subjects.subject_of(
                     connection, body.user_name, body.permissions, body.role_code
                 )
-                explanation = explained(policy, subject.held)
+                explanation = explain_decided(
+                    body.decision_id, partial(explained, policy, subject.held), supposed(body, subject)
+                )
                 return await explained_answer(
                     connection, policy, subject, explanation, place, decision_id=body.decision_id
                 )
@@ -179,20 +192,28 @@ def is_by_id(body: Question) -> bool:
     return body.decision_id is not None and all(field is None for field in (*question, *subject))
 
 
-def require_log(caller: Caller, policy: Policy) -> None:
+def require_log(context: RequestContext, policy: Policy) -> None:
     """Return when the caller may read an entry of the operation log: what is found by an id tells of one.
 
-    PermissionDenied else, by the decision about that request.
+    PermissionDenied or InsufficientAuthentication else, by the decision about that request.
     """
-    decision = policy.decide_route(PORTCULLIS, "GET", request_path(_ENTRY), caller)
+    held, path = codes_asked(context.caller), request_path(_ENTRY)
+    decision = policy.judge_request(PORTCULLIS, "GET", path, held, context.satisfied)
     if not decision.allowed:
+        if decision.layer == ASSURANCE:
+            raise too_weak(decision)
         raise PermissionDenied(f"To find a refusal by its id takes the right to GET {_ENTRY}", decision)
 
 
 _ENTRY: Final = "/api/operation-log/{id}"
 
 
-Explains = Callable[[Policy, HeldCodes | None], Explanation | ObjectExplanation]
+def supposed(body: Question, subject: Subject) -> Satisfied:
+    """Return what the subject of ``body`` is supposed to satisfy, if it is logged in."""
+    return subject.satisfied if body.assurance is None else BY_STRONGEST[body.assurance]
+
+
+Explains = Callable[[Policy, HeldCodes | None, Satisfied], Explanation | ObjectExplanation]
 
 _ONE: Final = "Name a request, a grant, a permission, or a layer and an object, and only one"
 
@@ -224,8 +245,8 @@ def asked(body: Question) -> tuple[Place | None, Explains]:
             return None, partial(_explained, layer, name)
     method, path = _both(method=body.method, path=body.path)
     place = place_of(path, body.service)
-    return (body.service, method, place), lambda policy, held: explain(
-        policy, method, place, held, body.service
+    return (body.service, method, place), lambda policy, held, satisfied: explain(
+        policy, method, place, held, body.service, satisfied=satisfied
     )
 
 
@@ -237,5 +258,7 @@ def _both(**members: str | None) -> list[str]:
     return [value for value in members.values() if value is not None]
 
 
-def _explained(layer: str, name: str, policy: Policy, held: HeldCodes | None) -> ObjectExplanation:
-    return explain_object(policy, layer, name, held)
+def _explained(
+    layer: str, name: str, policy: Policy, held: HeldCodes | None, satisfied: Satisfied
+) -> ObjectExplanation:
+    return explain_object(policy, layer, name, held, satisfied)

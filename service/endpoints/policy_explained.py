@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from service.audit.decision_event import Event
 from service.authz.engine.policy import Policy
-from service.authz.engine.rules import ENDPOINT, GRANT, PERMISSION, RESOURCE
+from service.authz.engine.rules import ANYONE, ENDPOINT, GRANT, PERMISSION, RESOURCE
 from service.authz.review import refusals
 from service.authz.review.access import shape_of
 from service.authz.review.explain import Explanation, LayerExplained, ObjectExplanation, Reason
@@ -93,15 +93,28 @@ class FoundRefusal(Schema):
     path: Annotated[str, Meta(examples=["/api/role/list"])] | None
 
 
+class Assurance(Schema):
+    """Whether the caller has authenticated strongly enough, by the demands on the resource and the endpoint.
+
+    `satisfied` are the words that the caller satisfies. `endpoint` is null for a request to another service.
+    """
+
+    met: bool
+    satisfied: Annotated[list[str], Meta(examples=[["@anyone", "@initial", "@login"]])]
+    resource: Layer
+    endpoint: Layer | None
+
+
 class Explained(Schema):
     """The answer of the policy to a request or a question about a code.
 
     `path` is the decoded path of the request, in which `{}` stands for any value of a template. `keptOut`
     says that the user is disabled or banned: then the service serves no request, whatever the policy says.
     `resource` and `endpoint` are the layers of a request; `endpoint` is null if no route serves it (404 or
-    405). `grant` and `permission` are the layers of questions about a code, and `asked` is that of a question
-    about an object of a layer. Layers that were not asked are null. `decisionMatches` says whether one of the
-    layers has the `decisionId` that was sent; null if none was. `refusal` is what was found by it alone.
+    405). `assurance` says whether the caller has proved strongly enough who it is. `grant` and `permission`
+    are the layers of questions about a code, and `asked` is that of a question about an object of a layer.
+    Layers that were not asked are null. `decisionMatches` says whether one of the layers has the `decisionId`
+    that was sent; null if none was. `refusal` is what was found by it alone.
     """
 
     revision: Annotated[int, Meta(ge=0, examples=[12])]
@@ -113,6 +126,7 @@ class Explained(Schema):
     permissions: Annotated[list[str], Meta(examples=[["system:*"]])] | None
     resource: Layer | None
     endpoint: Layer | None
+    assurance: Assurance | None
     grant: Layer | None
     permission: Layer | None
     asked: Layer | None
@@ -176,14 +190,22 @@ async def explained_answer(
         permissions=None if asking.held is None else sorted(asking.held.codes),
         resource=layers.get(RESOURCE),
         endpoint=layers.get(ENDPOINT),
+        assurance=_assurance(explanation),
         grant=layers.get(GRANT),
         permission=layers.get(PERMISSION),
         asked=only,
-        decision_matches=None
-        if decision_id is None
-        else any(layer.decision_id == decision_id for layer in explanation.layers),
+        decision_matches=None if decision_id is None else explanation.has(decision_id),
         refusal=None,
     )
+
+
+def _assurance(explanation: Explanation | ObjectExplanation) -> Assurance | None:
+    if isinstance(explanation, ObjectExplanation) or not explanation.demands:
+        return None
+    satisfied = (ANYONE,) if explanation.satisfied is None else explanation.satisfied.codes
+    resource, endpoint = (*(_layer(demand, {}, None) for demand in explanation.demands), None)[:2]
+    assert resource is not None  # noqa: S101 - there is a demand on it
+    return Assurance(explanation.strong_enough, sorted(satisfied), resource, endpoint)
 
 
 def _layer(layer: LayerExplained, origins: Origins, opens: WouldOpen | None) -> Layer:

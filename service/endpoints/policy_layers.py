@@ -17,6 +17,7 @@ Rows = Annotated[
     Meta(examples=[["holdsSubtree"]]),
     Meta(description="The rows of the matcher that open the line: `@anyone`, `@login`, or predicates."),
 ]
+Words = Annotated[list[str], Meta(examples=[["@two-factors", "@service"]])]
 Name = Annotated[str, Meta(examples=["GET /api/role/list"])]
 
 

@@ -9,7 +9,7 @@ from msgspec import Meta
 from service.authz.review.impact import Standing
 from service.authz.review.matrix import Matrix
 from service.authz.review.sources import standing_of
-from service.endpoints.policy_layers import Name, RoleCode
+from service.endpoints.policy_layers import Name, RoleCode, Words
 from service.endpoints.policy_who_may import WITHIN, PolicyQuestion
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import named, needs
@@ -26,12 +26,14 @@ class MatrixRole(Schema):
 class MatrixRequest(Schema):
     """A request and the roles that pass it.
 
-    `visitors`: everybody passes, logged in or not. `anyLogin`: everybody who is logged in.
+    `visitors`: everybody passes, logged in or not. `anyLogin`: everybody who is logged in. `assurance` are
+    the weakest words about authentication, any one of which is needed beside that.
     """
 
     object: Name
     visitors: bool
     any_login: bool
+    assurance: Words
     roles: list[MatrixRole]
 
 

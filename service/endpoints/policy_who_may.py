@@ -8,12 +8,14 @@ from msgspec import Meta
 
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import ENDPOINT, GRANT, RESOURCE
+from service.authz.proof.demands import demands_on, least_words
 from service.authz.publishing.live import LivePolicy
 from service.authz.review import access
 from service.authz.review.access import (
     NO_CODES,
     Access,
     Kind,
+    Needed,
     Needs,
     WhoPasses,
     open_requests,
@@ -24,7 +26,7 @@ from service.authz.review.access import (
 from service.authz.review.concurrency import ConcurrencyLimit
 from service.authz.review.sources import standing_of
 from service.authz.review.subjects import Subject, subject_of
-from service.endpoints.policy_layers import AskedLayer, Code, Name, PassedLayer, RoleCode, passed
+from service.endpoints.policy_layers import AskedLayer, Code, Name, PassedLayer, RoleCode, Words, passed
 from service.errors import BadRequest, ValidationFailed
 from service.kernel.services import PORTCULLIS
 from service.kernel.value_rules import ServiceName
@@ -42,6 +44,8 @@ Path = Annotated[
 ]
 Users = Annotated[int, Meta(ge=0, examples=[3], description="Users who are neither disabled nor banned.")]
 
+_FIRST: Final = ("code", "login", "nothing")
+"""What the subject owes to its own codes comes first."""
 WITHIN: Final = 30.0
 """Seconds that reading roles and users may take."""
 
@@ -91,7 +95,8 @@ class Who(Schema, kw_only=True):
 
     `visitors`: everybody passes, logged in or not. `anyLogin`: everybody who is logged in. `users` counts all
     users who pass. `endpoint` is null if no route serves the request. `others` are requests of the same route
-    that another resource decides.
+    that another resource decides. `assurance` are the weakest words about authentication, any one of which
+    is needed beside the codes; nobody is left out who has not authenticated so strongly.
     """
 
     revision: Annotated[int, Meta(ge=0, examples=[12])]
@@ -99,6 +104,7 @@ class Who(Schema, kw_only=True):
     path: Path
     resource: AskedLayer
     endpoint: AskedLayer | None
+    assurance: Words
     visitors: bool
     any_login: bool
     users: Users
@@ -119,6 +125,7 @@ def who_answer(passing: WhoPasses, revision: int, query: WhoQuery) -> Who:
         path=query.path,
         resource=AskedLayer.of(asked.resource),
         endpoint=None if asked.endpoint is None else AskedLayer.of(asked.endpoint),
+        assurance=list(passing.assurance),
         visitors=passing.visitors,
         any_login=passing.any_login,
         users=passing.users,
@@ -195,7 +202,7 @@ class WhoUsers(PolicyQuestion):
 
 
 class WhatQuery(PageQuery):
-    """The subject, exactly one of a role, a user or codes, and the kind of what it passes."""
+    """The subject, exactly one of a role, a user or codes, and the kind and the needs of what it passes."""
 
     role_code: Annotated[str, Meta(min_length=1, max_length=64)] | None = None
     user_name: Annotated[str, Meta(min_length=1, max_length=64)] | None = None
@@ -208,6 +215,7 @@ class WhatQuery(PageQuery):
         | None
     ) = None
     kind: Annotated[list[Kind], SEVERAL] | None = None
+    needs: Annotated[list[Needed], SEVERAL] | None = None
 
     def __post_init__(self) -> None:
         if sum(choice is not None for choice in (self.role_code, self.user_name, self.codes)) != 1:
@@ -222,19 +230,33 @@ class WhatQuery(PageQuery):
         """The codes; None if a role or a user is named."""
         return None if self.codes is None else [code for code in self.codes.split(",") if code]
 
+    def lists(self, entry: Access) -> bool:
+        """Tell whether the filters leave ``entry`` in the list."""
+        return (self.kind is None or entry.kind in self.kind) and (
+            self.needs is None or entry.needs in self.needs
+        )
+
 
 class Passed(Schema):
-    """A request that the subject passes, or a code that it may grant, with the lines that allow it."""
+    """A request that the subject passes, or a code that it may grant, with the lines that allow it.
+
+    `needs` is what it takes: a `code` that the subject holds, a `login` alone, or `nothing`. `assurance` are
+    the weakest words about authentication, any one of which is needed beside that; null for a grant.
+    """
 
     kind: Kind
     object: Name
+    needs: Needed
     resource: PassedLayer | None
     endpoint: PassedLayer | None
+    assurance: Words | None
     grant: PassedLayer | None
 
 
 class What(Schema, kw_only=True):
     """All that a subject passes: requests by path and method, then codes to grant.
+
+    What it passes by its codes comes first, then what every login passes, then what everybody does.
 
     `keptOut` says that the user is disabled or banned: then the service serves no request, and there are no
     items. `permissions` are the held codes.
@@ -253,11 +275,8 @@ class What(Schema, kw_only=True):
 def what_answer(policy: Policy, asking: Subject, query: WhatQuery) -> What:
     """Return the answer with the page of ``query``; a large policy takes a while."""
     held = asking.held or NO_CODES
-    reached = (
-        []
-        if asking.kept_out
-        else [entry for entry in what(policy, held) if query.kind is None or entry.kind in query.kind]
-    )
+    reached = [] if asking.kept_out else [entry for entry in what(policy, held) if query.lists(entry)]
+    reached.sort(key=lambda entry: _FIRST.index(entry.needs))
     return What(
         revision=policy.revision,
         user_status=asking.status,
@@ -273,7 +292,8 @@ def what_answer(policy: Policy, asking: Subject, query: WhatQuery) -> What:
 def _passed(entry: Access, policy: Policy, asking: Subject) -> Passed:
     layers = entry.explained(policy, asking.held or NO_CODES)
     by_layer = {name: passed(layers, name) for name in (RESOURCE, ENDPOINT, GRANT)}
-    return Passed(kind=entry.kind, object=entry.object, **by_layer)
+    words = None if entry.example is None else list(least_words(policy, demands_on(policy, entry.example)))
+    return Passed(kind=entry.kind, object=entry.object, needs=entry.needs, assurance=words, **by_layer)
 
 
 class WhatMay(PolicyQuestion):

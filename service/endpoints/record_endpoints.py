@@ -10,13 +10,15 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Annotated, Any, Final, Generic, Protocol, TypeVar
+
+from msgspec import Meta
 
 from service.administration.changes import Match
 from service.administration.unit_of_work import Saved, unconditionally
 from service.authz.engine.rules import SERVICE
 from service.authz.publishing.live import LivePolicy
-from service.errors import Conflict, NotFound, PermissionDenied, PreconditionFailed, Refusal
+from service.errors import Conflict, NotFound, PermissionDenied, PreconditionFailed, Refusal, RowsRefused
 from service.kernel.services import PORTCULLIS
 from service.kernel.write import Write
 from service.records.database.transactions import Connection, Database
@@ -25,7 +27,7 @@ from service.web.messages import operation_metadata
 from service.web.messages.context import RequestContext
 from service.web.messages.partial_bodies import MergePatch
 from service.web.messages.preconditions import answer_tag, unchanged, version_tag
-from service.web.messages.schema import Found, Page, PageQuery, Published, Schema, page_answer
+from service.web.messages.schema import Found, Id, Page, PageQuery, Published, Revision, Schema, page_answer
 
 Responder = Callable[..., Awaitable[Any]]
 F = TypeVar("F", bound=Responder)
@@ -56,6 +58,33 @@ class RecordEndpoint(Generic[C]):
         self.database = database
         self.live = live
         self.changes = changes
+
+
+MAX_RECORDS: Final = 200
+"""The most records of one bulk act, as many as a page has: other changes of rights wait meanwhile."""
+
+
+class EnabledOrder(Schema):
+    """The records, and whether they are to be enabled."""
+
+    ids: Annotated[
+        list[Id],
+        Meta(min_length=1, max_length=MAX_RECORDS, description="Each record once.", examples=[[4, 7]]),
+    ]
+    enabled: bool
+
+
+class BulkReport(Schema):
+    """How many records were changed, and how many were already as they should be."""
+
+    changed: Annotated[int, Meta(ge=0, examples=[2])]
+    unchanged: Annotated[int, Meta(ge=0, examples=[0])]
+
+
+class PublishedBulkReport(BulkReport, kw_only=True):
+    """The same, and the revision of the policy from which it is in force."""
+
+    policy_revision: Revision
 
 
 def in_force(context: RequestContext, saved: Saved[Any]) -> int:
@@ -158,6 +187,24 @@ class RecordKind:
         refusals: Sequence[type[Refusal]] = (NotFound, Conflict, PreconditionFailed, *refuses)
         return self._write("update", "UPDATE", refusals, example)(responder)
 
+    def switches(self, summary: str, *codes: str, example: Mapping[str, Any]) -> Responder:
+        """Return the responder that enables or disables many records, all of them or none."""
+
+        async def on_post(endpoint: RecordEndpoint[Any], context: RequestContext, body: Any) -> Any:
+            saved = await endpoint.changes.update_all(context.write, body.ids, {"enabled": body.enabled})
+            if saved.policy is None:
+                return BulkReport.of(saved.record)
+            counts = saved.record.changed, saved.record.unchanged
+            return PublishedBulkReport(*counts, policy_revision=in_force(context, saved))
+
+        answer = BulkReport if self.saved is None else PublishedBulkReport
+        name = f"set{self._name}sEnabled"
+        responder = self._described(on_post, name, summary, codes, answer=answer, body=EnabledOrder)
+        operation_metadata.refuses_keys("sent again, it changes nothing more")(responder)
+        return self._write("set the state of many", "UPDATE", (Conflict, RowsRefused), example, single=False)(
+            responder
+        )
+
     def deletes(self, summary: str, *codes: str, refuses: Sequence[type[Refusal]] = ()) -> Responder:
         """Return the responder that deletes a record."""
 
@@ -218,8 +265,10 @@ class RecordKind:
         kind: DeclaredKind,
         refusals: Sequence[type[Refusal]],
         example: Mapping[str, Any] | None = None,
+        *,
+        single: bool = True,
     ) -> Callable[[F], F]:
-        """Declare what all writes have in common."""
+        """Declare what all writes have in common; only that of a ``single`` one answers its tag."""
 
         def declare(responder: F) -> F:
             operation_metadata.dry_run(responder)
@@ -229,7 +278,8 @@ class RecordKind:
                 operation_metadata.publishes(responder)
             if example is not None:
                 operation_metadata.example_body(example)(responder)
-            return operation_metadata.tagged(responder) if self.versioned and kind != "DELETE" else responder
+            tagged = single and self.versioned and kind != "DELETE"
+            return operation_metadata.tagged(responder) if tagged else responder
 
         return declare
 

@@ -63,7 +63,7 @@ class ResourceReplacement(Schema):
 
 @patch_of(ResourceBody)
 class ResourcePatch(MergePatch):
-    """The values of a resource that change (RFC 7396). `null` removes the description."""
+    """The values of a resource that change (RFC 7396). `null` removes the description, or the demand."""
 
 
 class State(Schema):
@@ -133,6 +133,20 @@ class Resources(RecordEndpoint[Changes]):
     )
 
 
+class EnabledResources(RecordEndpoint[Changes]):
+    """``/api/resource/bulk/enabled``."""
+
+    on_post = RESOURCE.switches(
+        """Enable or disable many resources, all of them or none, by the rules of an edit of one.
+
+        A refusal lists the resources by their place in `ids`, as an import does.
+        """,
+        "system:resource:update",
+        "system:service:resources",
+        example={"ids": [1], "enabled": True},
+    )
+
+
 class OneResource(RecordEndpoint[Changes]):
     """``/api/resource/{id}``."""
 
@@ -141,7 +155,8 @@ class OneResource(RecordEndpoint[Changes]):
         ResourceReplacement,
         """Replace the values of a resource; its bindings stay.
 
-        Moving, enabling or disabling a bound resource requires one of its codes.
+        Moving, enabling or disabling a bound resource requires one of its codes. Who may bind it may set
+        `assurance` and `services`, which stay if left out; to demand less requires all of its codes.
         """,
         "system:resource:update",
         "system:service:resources",

@@ -17,6 +17,7 @@ from service.errors import (
     AccountDisabled,
     BadRequest,
     Conflict,
+    InitialPasswordExpired,
     LoginFailed,
     RateLimited,
     RefreshRejected,
@@ -86,7 +87,7 @@ class Login:
 
     @public
     @logged("auth", "login", "LOGIN", params=False, response=False)
-    @refuses(LoginFailed, AccountDisabled, AccountBanned, Conflict, RateLimited)
+    @refuses(LoginFailed, AccountDisabled, AccountBanned, InitialPasswordExpired, Conflict, RateLimited)
     @example_body({"userName": "heron", "password": "four wary herons", "device": "web"})
     @named("logIn")
     @refuses_keys(_NO_KEYS)

@@ -12,6 +12,7 @@ from msgspec import Meta
 
 from service.administration.bulk_acts import MAX_USERS, BulkActs, RoleChange
 from service.administration.unit_of_work import Saved
+from service.endpoints.record_endpoints import BulkReport
 from service.errors import Conflict, RowsRefused
 from service.records.user_list import Status
 from service.web.messages import operation_metadata
@@ -45,13 +46,6 @@ class SessionsOfUsersOrder(Schema):
     """The users whose sessions are to end."""
 
     ids: UserIds
-
-
-class BulkReport(Schema):
-    """How many users were changed, and how many were already as they should be."""
-
-    changed: Annotated[int, Meta(ge=0, examples=[2])]
-    unchanged: Annotated[int, Meta(ge=0, examples=[0])]
 
 
 def _report(_context: RequestContext, saved: Saved[Any]) -> BulkReport:

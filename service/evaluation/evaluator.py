@@ -13,7 +13,7 @@ from service.evaluation.answers import Answer, Answers, question_by
 from service.evaluation.entities import TOKEN, Asked
 from service.evaluation.subjects import Subjects
 from service.kernel.cooperative_yield import CooperativeYield
-from service.kernel.identity import Caller, codes_asked
+from service.kernel.identity import Caller
 
 Note: TypeAlias = Callable[[Asked, Caller | None, Answer], None]
 """Takes each question with the subject that was found and the answer, for the decision log."""
@@ -68,4 +68,4 @@ class Evaluator:
         question = question_by(policy, asking, asked.action, asked.resource)
         if isinstance(question, Answer):
             return question
-        return NOT_ACTIVE if caller is None else self._answers.of(policy, question, codes_asked(caller))
+        return NOT_ACTIVE if caller is None else self._answers.about(policy, question, caller)

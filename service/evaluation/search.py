@@ -5,7 +5,8 @@ The universe is finite: users, registered resources and the codes of Buttons. So
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
@@ -18,14 +19,17 @@ from service.evaluation.answers import Answer, Answers, question_by
 from service.evaluation.entities import Resource, Subject
 from service.evaluation.questions import Question, service_of
 from service.evaluation.subjects import Subjects
-from service.kernel.codes import HeldCodes
-from service.kernel.identity import Caller, codes_asked
+from service.kernel.assurance import BY_STRONGEST, LOGIN, SERVICE, Satisfied
+from service.kernel.identity import Caller, Kind, codes_asked
 from service.kernel.services import split_object
 from service.records import role_holdings
 from service.records.database.transactions import Database
 
 WITHIN: Final = 30.0
 """Seconds that reading roles and users may take."""
+
+_PERSON: Final = BY_STRONGEST[LOGIN]
+_SERVICE: Final = BY_STRONGEST[SERVICE]
 
 _PARTS: Final = 3  # segments of the code of a type, an id and an action
 
@@ -55,18 +59,26 @@ class Results(Generic[T]):
 class Search:
     """Finds what would be allowed; one search at a time, in the turns of questions about the whole policy."""
 
-    def __init__(self, database: Database, subjects: Subjects, concurrency: ConcurrencyLimit) -> None:
+    def __init__(
+        self,
+        database: Database,
+        subjects: Subjects,
+        concurrency: ConcurrencyLimit,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        """``now`` is that of ``Answers``."""
         self._database = database
         self._subjects = subjects
         self._concurrency = concurrency
-        self._answers = Answers()  # used in the thread of the turns alone
+        self._answers = Answers(now)  # used in the thread of the turns alone
 
     async def subjects(
         self, policy: Policy, asking: Caller, kind: str, action: str, resource: Resource, *, part: Part
     ) -> Results[str]:
         """Return the ids of the subjects of type ``kind`` that may perform ``action`` on ``resource``.
 
-        By user name; none for a type whose subjects can't be listed. Raises ``Unavailable``.
+        By user name; none for a type whose subjects can't be listed. They are named, so persons count as
+        logged in with a password, at a time that is not known. Raises ``Unavailable``.
         """
         question = question_by(policy, asking, action, resource)
         if isinstance(question, Answer) or kind not in (entities.USER, entities.IDENTITY):
@@ -74,19 +86,39 @@ class Search:
         async with self._concurrency.turn(), self._database.snapshot(within=WITHIN) as connection:
             held = await role_holdings.read(connection)
             standing = Standing(policy, held.codes, held.users)
-            passing = await self._concurrency.computed(self._passing, standing, question)
+            passing, kind_of_account = await self._concurrency.computed(self._passing, standing, question)
             page = part.offset // part.limit + 1 if part.limit else 1
-            total = sum(held.users[roles] for roles in passing)
             result = await role_holdings.holders(
-                connection, passing, held.users, page=page, size=max(1, part.limit), total=total
+                connection,
+                passing,
+                held.users,
+                page=page,
+                size=max(1, part.limit),
+                total=held.number(passing, kind_of_account),
+                kind=kind_of_account,
             )
         users = result.items if part.limit else ()
         ids = [user.user_name if kind == entities.USER else str(user.id) for user in users]
         return Results(ids, result.total)
 
-    def _passing(self, standing: Standing, question: Question) -> list[Roles]:
+    def _passing(self, standing: Standing, question: Question) -> tuple[list[Roles], Kind | None]:
+        """Return the sets of roles that pass, and the kind of accounts that do; None for both kinds.
+
+        What a kind satisfies is the same whatever the roles, so it is asked once for the other kind.
+        """
+        persons = self._having(standing, question, _PERSON)
+        if not persons:
+            return self._having(standing, question, _SERVICE), "service"
+        held = standing.held(persons[0])
+        also = self._answers.of(standing.policy, question, held, _SERVICE).allowed
+        return persons, None if also else "person"
+
+    def _having(self, standing: Standing, question: Question, satisfied: Satisfied) -> list[Roles]:
+        policy, answer = standing.policy, self._answers.of
         return [
-            roles for roles in standing.users if self._allows(standing.policy, question, standing.held(roles))
+            roles
+            for roles in standing.users
+            if answer(policy, question, standing.held(roles), satisfied).allowed
         ]
 
     async def resources(
@@ -96,21 +128,21 @@ class Search:
 
         They are of its type and service; its id counts for nothing. Routes are told as they are registered.
         """
-        held = await self._held(policy, subject)
-        if held is None:
+        caller = await self._caller(policy, subject)
+        if caller is None:
             return Results([], 0)
         async with self._concurrency.turn():
-            allowed = await self._concurrency.computed(self._allowed, policy, asking, held, action, target)
+            allowed = await self._concurrency.computed(self._allowed, policy, asking, caller, action, target)
         return part.of(allowed)
 
     def _allowed(
-        self, policy: Policy, asking: Caller, held: HeldCodes, action: str, target: Resource
+        self, policy: Policy, asking: Caller, caller: Caller, action: str, target: Resource
     ) -> list[str]:
         allowed = []
         for resource_id in dict.fromkeys(_ids(policy, asking, action, target)):
             resource = Resource(target.type, resource_id, target.service)
             question = question_by(policy, asking, action, resource)
-            if not isinstance(question, Answer) and self._allows(policy, question, held):
+            if not isinstance(question, Answer) and self._allows(policy, question, caller):
                 allowed.append(resource_id)
         return allowed
 
@@ -118,27 +150,28 @@ class Search:
         self, policy: Policy, asking: Caller, subject: Subject, resource: Resource, *, part: Part
     ) -> Results[str]:
         """Return the names of the actions that ``subject`` may perform on ``resource``."""
-        held = await self._held(policy, subject)
-        if held is None:
+        caller = await self._caller(policy, subject)
+        if caller is None:
             return Results([], 0)
         async with self._concurrency.turn():
-            allowed = await self._concurrency.computed(self._performed, policy, asking, held, resource)
+            allowed = await self._concurrency.computed(self._performed, policy, asking, caller, resource)
         return part.of(allowed)
 
-    def _performed(self, policy: Policy, asking: Caller, held: HeldCodes, resource: Resource) -> list[str]:
+    def _performed(self, policy: Policy, asking: Caller, caller: Caller, resource: Resource) -> list[str]:
         asked = {name: question_by(policy, asking, name, resource) for name in _actions(policy, resource)}
         return [
             name
             for name, question in asked.items()
-            if not isinstance(question, Answer) and self._allows(policy, question, held)
+            if not isinstance(question, Answer) and self._allows(policy, question, caller)
         ]
 
-    async def _held(self, policy: Policy, subject: Subject) -> HeldCodes | None:
+    async def _caller(self, policy: Policy, subject: Subject) -> Caller | None:
         callers: Mapping[Subject, Caller] = await self._subjects.callers([subject], policy.permission_map)
-        return codes_asked(callers.get(subject))
+        caller = callers.get(subject)
+        return None if codes_asked(caller) is None else caller
 
-    def _allows(self, policy: Policy, question: Question, held: HeldCodes) -> bool:
-        return self._answers.of(policy, question, held).allowed
+    def _allows(self, policy: Policy, question: Question, caller: Caller) -> bool:
+        return self._answers.about(policy, question, caller).allowed
 
 
 def _ids(policy: Policy, asking: Caller, action: str, target: Resource) -> Iterator[str]:

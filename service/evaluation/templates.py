@@ -11,7 +11,7 @@ from service.authz.engine.paths import shape
 from service.authz.engine.policy import Policy
 from service.authz.engine.request_classes import registered
 from service.authz.engine.resource_index import ResourceIndex, comparable
-from service.authz.engine.rules import ENDPOINT, RESOURCE, UNREGISTERED
+from service.authz.engine.rules import ASSURANCE, ENDPOINT, RESOURCE, UNREGISTERED, assured
 from service.evaluation.questions import RequestsTo
 from service.kernel.services import PORTCULLIS, split_object
 
@@ -75,12 +75,18 @@ def _distinct(policy: Policy, known: _Known, asked: RequestsTo) -> tuple[str, ..
 
 def _lines(policy: Policy, known: _Known, asked: RequestsTo, path: str) -> tuple[object, ...]:
     """Return what is equal for requests that are decided alike."""
-    codes, method = policy.rules.codes, asked.method
+    method = asked.method
     if asked.service != PORTCULLIS:
-        return codes(RESOURCE, policy.object_at(asked.service, method, path))
+        return _of_object(policy, RESOURCE, policy.object_at(asked.service, method, path))
     route = known.routes.find(method, path)
     resource = policy.resource_at(method, path) or UNREGISTERED
-    return codes(RESOURCE, resource), route and codes(ENDPOINT, route)
+    return _of_object(policy, RESOURCE, resource), route and _of_object(policy, ENDPOINT, route)
+
+
+def _of_object(policy: Policy, layer: str, name: str) -> tuple[object, ...]:
+    """Return the codes that open an object, and the words that are demanded for it."""
+    codes = policy.rules.codes
+    return codes(layer, name), codes(ASSURANCE, assured(layer, name))
 
 
 def _candidates(policy: Policy, known: _Known, asked: RequestsTo) -> Iterator[str]:

@@ -19,9 +19,13 @@ Act: TypeAlias = Literal[
     "end-sessions",
     "ban",
     "unban",
+    "enrol-first-factor",
+    "change-factors",
+    "reset-factors",
 ]
 """What is done with an account. ``set-contact``: its email address or phone number; ``set-service``: the
-service that it is bound to."""
+service that it is bound to; ``change-factors``: adds or removes second factors beside the first one;
+``reset-factors``: sees and removes all of them."""
 
 Whom: TypeAlias = Literal["self", "others", "same-service", "other-service"]
 """Whose account it is, to the caller: the own one; another one; or, for a caller who is bound to a service,
@@ -53,6 +57,11 @@ OBJECTS: Final = frozenset(
 """All objects of the layer: nobody creates the own account."""
 
 
+DEMANDED: Final = frozenset({"set-contact self", "enrol-first-factor self", "change-factors self"})
+"""The objects on which the policy's layer ``assurance`` has demands: acts that are asked about where they
+happen, since the request that they come with does much else too."""
+
+
 def where(bound_to: str | None, service: str) -> Where:
     """Return what ``service`` is to a caller who is bound to ``bound_to``, None for none."""
     if bound_to is None:
@@ -66,6 +75,7 @@ _REFUSED: Final = {
     "disable self": "You can't disable your own account",
     "delete self": "You can't delete your own account",
     "ban self": "You can't ban yourself",
+    "reset-factors self": "Change your own second factors in your profile",
     "set-password self": "Change your own password in your profile, with the current one",
     "create other-service": (
         "An account that is bound to a service creates service accounts of the same service only"
@@ -76,7 +86,7 @@ _REFUSED: Final = {
 
 
 CLOSED_TO_ALL: Final = frozenset(
-    {"set-roles self", "disable self", "delete self", "ban self", "set-password self"}
+    {"set-roles self", "disable self", "delete self", "ban self", "set-password self", "reset-factors self"}
 )
 """What nobody does to the own account, whatever they hold: no permission would help."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from service.kernel.assurance import Authentication, Satisfied, words_at
 from service.kernel.codes import HeldCodes
 
 Kind = Literal["person", "service"]
@@ -23,7 +24,7 @@ class Caller:
     ``service`` is the service that a service account is bound to, None for none. ``key_id`` is the API key
     that the request came with, itself or by a token that was issued for it; ``device`` is ``key:`` and its
     number then, which is the name of no device. ``limited_to_nothing`` is true for a key whose list of scopes
-    is empty.
+    is empty. ``authentication`` is how a person has logged in; None for a service account.
     """
 
     user_id: int
@@ -38,6 +39,7 @@ class Caller:
     service: str | None = None
     key_id: int | None = None
     limited_to_nothing: bool = False
+    authentication: Authentication | None = None
 
     @property
     def is_operator(self) -> bool:
@@ -52,3 +54,13 @@ def codes_asked(caller: Caller | None) -> HeldCodes | None:
     that no list of codes could limit it.
     """
     return None if caller is None or caller.limited_to_nothing else caller.held
+
+
+def words_asked(caller: Caller | None, now: float) -> Satisfied | None:
+    """Return with which words the layer ``assurance`` is asked about ``caller`` at ``now``; None for nobody.
+
+    ``now`` is in seconds since the epoch.
+    """
+    if caller is None:
+        return None
+    return words_at(caller.authentication, now, by_key=caller.kind == "service")

@@ -7,6 +7,7 @@ from typing import Final, Protocol
 
 from msgspec import Struct
 
+from service.kernel.assurance import Satisfied
 from service.kernel.change_record import ChangeRecord
 from service.kernel.delegated import Delegated
 from service.kernel.span import Span
@@ -24,6 +25,8 @@ class Origin(Protocol):
     """What the request changes; None if nothing has been recorded yet."""
     delegated: Delegated | None
     """What was asked about the rights of the caller, beyond the admission of the request."""
+    satisfied: Satisfied | None
+    """What the caller satisfied of the words about authentication when it was admitted; None for nobody."""
 
     def entry(self) -> Struct | None:
         """Return the entry of the operation log as things stand, without what was sent.

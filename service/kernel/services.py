@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from service.kernel.assurance import words_of
+
 PORTCULLIS: Final = "portcullis"
 """The name of this service itself: reserved, and that of resources that name no other."""
 
@@ -74,13 +76,21 @@ def object_of(service: str, route: str) -> str:
     return route if service == PORTCULLIS else f"{service} {route}"
 
 
+NO_DEMAND: Final = words_of(None, services=False)
+"""The words of what demands nothing of anybody: ``@anyone``."""
+
+
 class BoundResource(NamedTuple):
-    """An enabled resource with all its Buttons, as code and whether enabled, sorted by code."""
+    """An enabled resource with all its Buttons, as code and whether enabled, sorted by code.
+
+    ``demand`` are the words of its lines of the layer ``assurance``.
+    """
 
     method: str
     path: str
     buttons: Sequence[tuple[str, bool]]
     service: str = PORTCULLIS
+    demand: tuple[str, ...] = NO_DEMAND
 
 
 class PublishedOpening(NamedTuple):

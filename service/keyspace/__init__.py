@@ -17,6 +17,7 @@ key                                     content
 ``auth:rights``                         a text that each end of an epoch replaces: the epoch of all rights
 ``auth:spent:{rid}``                    a refresh id that was used (JSON) or whose session ended (``ended``)
 ``auth:undelivered:{login_id}:{device}:{issued}``  tokens not known to be delivered: when the lease ends
+``auth:challenge:{digest}``             a hash: what is asked of whom, and how often it was answered
 ``auth:ahead``                          the latest instant that was found ahead of all clocks, for an hour
 ``auth:devices:{login_id}``             index of one user's device sessions
 ``auth:online``                         index of all device sessions
@@ -69,6 +70,7 @@ from service.keyspace.values import (
     Opening,
     Rotation,
     SessionFacts,
+    StepUp,
 )
 
 __all__ = [
@@ -98,6 +100,7 @@ __all__ = [
     "Rotation",
     "SessionFacts",
     "SessionStore",
+    "StepUp",
     "SynchronizedClock",
     "revision_in",
     "session_keys",

@@ -34,6 +34,11 @@ def undelivered(login_id: str, device: str, issued: int) -> str:
     return f"auth:undelivered:{login_id}:{device}:{issued}"
 
 
+def challenge(name: str) -> str:
+    """Name a challenge that waits for an answer."""
+    return f"auth:challenge:{name}"
+
+
 def known_device(fingerprint: str) -> str:
     """Name the key that remembers a successful login from this device."""
     return f"rate:known:{fingerprint}"

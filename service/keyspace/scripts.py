@@ -25,6 +25,8 @@ Name = Literal[
     "ban_of",
     "unban",
     "mark",
+    "challenge_set",
+    "challenge_try",
     "sessions",
     "count_sessions",
     "count_online",

@@ -10,7 +10,9 @@ from itertools import islice
 
 import msgspec
 
+from service.kernel.assurance import Authentication
 from service.keyspace import keys
+from service.keyspace.challenges import Challenges
 from service.keyspace.checks import Answer, Checks, KeyPair, key_pair
 from service.keyspace.client import PipelinedClient
 from service.keyspace.connection import connect, open_pool, primary_of
@@ -24,7 +26,16 @@ from service.keyspace.restored import FormerSessions
 from service.keyspace.revision_key import RevisionKey
 from service.keyspace.scripts import Scripts
 from service.keyspace.synchronized import SynchronizedClock
-from service.keyspace.values import Ban, BanNote, DeviceSession, Lease, Opening, Rotation, SessionFacts
+from service.keyspace.values import (
+    Ban,
+    BanNote,
+    DeviceSession,
+    Lease,
+    Opening,
+    Rotation,
+    SessionFacts,
+    StepUp,
+)
 from service.settings import Auth
 from service.settings import Redis as RedisSettings
 
@@ -74,6 +85,7 @@ class SessionStore:
         self.deliveries = Deliveries(self._shared, self._scripts)
         self.online = Online(self._scripts)
         self.counters = Counters(self._client)
+        self.challenges = Challenges(self._client, self._scripts)
         self.log = LogStream(self._scripts)
         self.probe = Probe(pool, settings.timeout)
         self.former_sessions = FormerSessions(pool, settings.timeout)
@@ -163,9 +175,19 @@ class SessionStore:
                 return Opening("stale")
 
     async def rotate_session(
-        self, login_id: str, rid: str, next_rid: str, *, user_name: str, nick_name: str, seen: bytes
+        self,
+        login_id: str,
+        rid: str,
+        next_rid: str,
+        *,
+        user_name: str,
+        nick_name: str,
+        seen: bytes,
+        step_up: StepUp | None = None,
     ) -> Rotation:
         """Replace ``rid`` by ``next_rid`` and update the user's names; ``seen`` as for opening.
+
+        A ``step_up`` names the session in place of ``rid``, which is empty then, and gives it a new proof.
 
         A caller that gets tokens must confirm or release their lease with ``deliveries``. After
         ``Unavailable`` the rotation may have happened or not; repeating the same call finds out.
@@ -173,15 +195,21 @@ class SessionStore:
         auth = self._auth
         lives = (1000 * auth.refresh_timeout, 1000 * auth.session_max_age)
         windows = (1000 * auth.refresh_race_window, 1000 * auth.refresh_grace)
-        changes = _facts.encode({"user_name": user_name, "nick_name": nick_name})
+        changes: dict[str, object] = {"user_name": user_name, "nick_name": nick_name}
+        of_session: tuple[str | int, ...] = ()
+        if step_up is not None:
+            changes |= {"acr": step_up.acr, "amr": step_up.amr}
+            of_session = (step_up.device, round(1000 * step_up.opened_by))
         lease = self._timeout + HAND_OUT
         limits = (self._mark_life, self._deadline(), round(1000 * lease))
         by = time.monotonic() + lease
-        arguments = (login_id, rid, next_rid, changes, *lives, *windows, seen, *limits)
+        sent = _facts.encode(changes)
+        arguments = (login_id, rid, next_rid, sent, *lives, *windows, seen, *limits, *of_session)
         outcome, *rest = await self._scripts.run("rotate", *arguments)
         match outcome:
             case b"rotated" | b"again":
-                issued, ends, sid, device, successor, until = rest
+                issued, ends, sid, device, successor, until, acr, amr, auth_time = rest
+                methods = tuple(amr.decode().split())
                 return Rotation(
                     outcome.decode(),
                     successor.decode(),
@@ -189,6 +217,7 @@ class SessionStore:
                     issued=issued,
                     ends=ends,
                     sid=sid.decode(),
+                    authentication=Authentication(acr.decode(), methods, auth_time / 1000),
                     lease=Lease(login_id, device.decode(), issued, until, by),
                 )
             case b"banned":

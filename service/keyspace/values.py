@@ -7,9 +7,11 @@ from typing import Literal
 
 from msgspec import Struct
 
+from service.kernel.assurance import NAMED, Acr, Authentication
+
 
 class SessionFacts(Struct, frozen=True):
-    """The facts of a device session when it opens."""
+    """The facts of a device session when it opens; it rests on a proof that was given just then."""
 
     user_name: str
     nick_name: str
@@ -17,12 +19,24 @@ class SessionFacts(Struct, frozen=True):
     user_agent: str
     browser: str
     os: str
+    acr: Acr = "pwd"
+    amr: tuple[str, ...] = ("pwd",)
+
+
+class StepUp(Struct, frozen=True):
+    """A new proof in the session on ``device``, which was opened by ``opened_by``, in seconds."""
+
+    device: str
+    opened_by: float
+    acr: Acr
+    amr: tuple[str, ...]
 
 
 class DeviceSession(Struct, frozen=True):
     """A device session as it is stored; times in seconds since the epoch, with a fraction.
 
     ``sid`` is its name, which its access tokens carry; empty for one that version 0.2.0 or before has opened.
+    So is ``auth_time`` 0 there: the time of the login counts.
     """
 
     rid: str = ""
@@ -35,6 +49,9 @@ class DeviceSession(Struct, frozen=True):
     user_agent: str = ""
     browser: str = ""
     os: str = ""
+    acr: Acr = "pwd"
+    amr: tuple[str, ...] = ("pwd",)
+    auth_time: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +90,8 @@ class Rotation:
     """The outcome of rotating a refresh id.
 
     ``rotated`` and ``again`` (the same successor: not yet delivered, or within the grace): ``rid``,
-    ``device``, ``issued``, ``ends`` and ``sid`` are for the tokens, and ``lease`` is for their delivery.
+    ``device``, ``issued``, ``ends``, ``sid`` and ``authentication`` are for the tokens, and ``lease`` is for
+    their delivery.
     ``pending``: another request is about to deliver the successor. ``reused``: the session on ``device`` was
     ended. ``superseded``, ``ended`` and ``unknown`` are refused. ``late``: the store ran it after the caller
     had timed out, and changed nothing. ``stale`` and ``banned`` as for ``Opening``.
@@ -87,6 +105,7 @@ class Rotation:
     issued: int = 0
     ends: int = 0
     sid: str = ""
+    authentication: Authentication = NAMED
     until: int | None = None
     lease: Lease | None = field(default=None, compare=False)
 

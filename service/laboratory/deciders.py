@@ -32,14 +32,14 @@ def indexed(model_text: str, rules: Lines) -> Decide:
 
 
 def plain(model_text: str, rules: Lines) -> Decide:
-    """Return what asks a ``casbin.Enforcer`` to which nothing but the five functions was added."""
+    """Return what asks a ``casbin.Enforcer`` to which nothing but the six functions was added."""
     model = Model()
     model.load_model_from_text(model_text)
     return asked_plainly(casbin.Enforcer(model, StringAdapter(as_csv(rules))))
 
 
 def asked_plainly(enforcer: Any) -> Decide:
-    """Return what asks ``enforcer``, a ``casbin.Enforcer``, once the five functions are added to it."""
+    """Return what asks ``enforcer``, a ``casbin.Enforcer``, once the six functions are added to it."""
     for name, function in PREDICATES.items():
         enforcer.add_function(name, function)
     # Casbin would print every denial, with all held codes.

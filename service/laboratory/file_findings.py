@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Final
 
 from service.authz.engine.lines import Lines
-from service.authz.engine.rules import ANYONE, LOGIN, PolicyError
+from service.authz.engine.rules import ANYONE, LOGIN, PolicyError, Rule
 from service.authz.invariants.checking import Violation, check
 from service.authz.publishing.shipped import Shipped
 from service.authz.review.findings import STALE, Finding
+from service.kernel.assurance import BY_STRONGEST
 from service.kernel.extension import INVARIANTS
 from service.laboratory.tables import Table, read_tables
 
@@ -23,8 +24,20 @@ INVARIANT: Final = "invariant-broken"
 LOGIN_CHANGE: Final = "login-alone-changes"
 PUBLIC_CHANGE: Final = "public-change"
 UNLISTED: Final = "openings-unlisted"
+POINTLESS: Final = "demand-without-effect"
 
-CODES: Final = (POLICY, ROUTES, TABLE, OBJECT, INVARIANT, LOGIN_CHANGE, PUBLIC_CHANGE, UNLISTED, STALE)
+CODES: Final = (
+    POLICY,
+    ROUTES,
+    TABLE,
+    OBJECT,
+    INVARIANT,
+    LOGIN_CHANGE,
+    PUBLIC_CHANGE,
+    UNLISTED,
+    POINTLESS,
+    STALE,
+)
 """The codes of the findings in files."""
 
 _PLACE: Final = re.compile(r"(\S+?:\d+): (.*)", re.DOTALL)
@@ -45,7 +58,7 @@ def file_findings(own: Shipped, paths: Iterable[Path]) -> list[Finding]:
     ``paths`` are those of the tables.
     """
     violations = check(own.invariants, own.policy(Lines(), {}, 0)).violations
-    findings = [*_changes(own), *_unlisted(own), *broken_invariants(violations)]
+    findings = [*_changes(own), *_unlisted(own), *_pointless(own.assurance), *broken_invariants(violations)]
     try:
         for table in read_tables(paths, own):
             findings += _unknown_objects(table)
@@ -72,6 +85,18 @@ def _unlisted(own: Shipped) -> Iterator[Finding]:
         where = f" in the layer {layer}" if layer else ""
         what = "by a code" if name == "lines" else f"to {word}{where}"
         yield Finding(UNLISTED, f"{INVARIANTS} {name}", f"no exact list says what the files open {what}")
+
+
+def _pointless(demands: Iterable[Rule]) -> Iterator[Finding]:
+    """Yield the lines beside which another one of the same object demands less: any one of them is enough."""
+    words: dict[str, list[str]] = {}
+    for rule in demands:
+        words.setdefault(rule.object, []).append(rule.code)
+    for name, of in words.items():
+        for word in of:
+            for weaker in of:
+                if weaker != word and weaker in BY_STRONGEST[word].codes:
+                    yield Finding(POINTLESS, name, f"the line for {word} means nothing beside {weaker}")
 
 
 def broken_invariants(violations: Iterable[Violation]) -> list[Finding]:

@@ -14,7 +14,7 @@ from service.authz.lint.matcher import as_python, parts
 from service.authz.lint.model import parsed_model
 
 _NAME = re.compile(r"\b([rp])_(layer|object|caller|code)\b")
-_HOLDS = re.compile(r"\bholds\w+")
+_HOLDS = re.compile(r"\b(?:holds\w+|satisfies\b)")
 _WORD = re.compile(r"'(@\w+)'")
 
 

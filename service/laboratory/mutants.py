@@ -9,6 +9,7 @@ from typing import Final
 
 from service.authz.engine.rules import (
     ANYONE,
+    ASSURANCE,
     ENDPOINT,
     GRANT,
     LAYERS,
@@ -20,6 +21,7 @@ from service.authz.engine.rules import (
     UNREGISTERED,
     Rule,
 )
+from service.kernel.assurance import WORDS
 from service.laboratory.altered_predicates import NARROWER, WIDER
 from service.laboratory.matcher_rows import Matcher, conjuncts, joined, name_of, shown
 
@@ -58,10 +60,11 @@ def line_mutants(own: Collection[Rule], registered: Iterable[str]) -> Iterator[M
     resources of tables, each of which gets a line that voids what is bound to it.
     """
     codes = [*codes_of(own), ANYONE, LOGIN, NOBODY]
+    alternatives = {ASSURANCE: WORDS}
     for rule in own:
         yield Mutant(LINE_DELETED, f"without '{rule}'", deleted=rule, layer=rule.layer, object=rule.object)
     objects = list(dict.fromkeys((rule.layer, rule.object) for rule in own))
-    new = [Rule(layer, name, code) for layer, name in objects for code in codes]
+    new = [Rule(layer, name, code) for layer, name in objects for code in alternatives.get(layer, codes)]
     lined = set(objects)
     listed = [(layer, name) for layer, names in OBJECTS.items() for name in sorted(names)]
     new += [Rule(*target, code) for target in listed if target not in lined for code in (ANYONE, LOGIN)]

@@ -2,7 +2,7 @@
 
 The plain one is a ``casbin.Enforcer`` with ``model.conf``, the published lines as Casbin's SQLAlchemy adapter
 loads them from ``casbin_rule``, and the lines of the files: no index, no cache and no part of the service but
-the five functions of the matcher. So a reviewer sees that nothing but Casbin decides.
+the six functions of the matcher. So a reviewer sees that nothing but Casbin decides.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ import msgspec
 from casbin.model import Model
 
 from service.authz.engine.policy import Policy
-from service.authz.engine.rules import Rule
+from service.authz.engine.rules import ASSURANCE, Rule
 from service.authz.publishing.adapter import PolicyAdapter
+from service.kernel.assurance import BY_STRONGEST, Satisfied
 from service.kernel.codes import HeldCodes, is_code
 from service.kernel.text import counted
 from service.laboratory.deciders import asked_plainly
@@ -110,9 +111,12 @@ class PlainCasbin:
 
 def _callers(
     policy: Policy, layer: str, name: str, roles: Iterable[tuple[str, HeldCodes]]
-) -> Iterator[tuple[str, HeldCodes | None]]:
+) -> Iterator[tuple[str, HeldCodes | Satisfied | None]]:
     """Yield who asks: nobody, a login without codes, a holder of each code of the object, and the roles."""
     yield "nobody logged in", None
+    if layer == ASSURANCE:
+        yield from ((f"a caller with {word}", satisfied) for word, satisfied in BY_STRONGEST.items())
+        return
     yield "a login without codes", HeldCodes([])
     for code in policy.rules.codes(layer, name):
         if is_code(code):

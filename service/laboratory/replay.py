@@ -10,9 +10,10 @@ import msgspec
 
 from service.audit.decision_event import DecisionEvent, Outcome, decoded
 from service.authz.engine.policy import Decision, Policy
-from service.authz.engine.rules import ENDPOINT, GRANT, NO_SESSION, RESOURCE, UNREGISTERED
+from service.authz.engine.rules import ASSURANCE, ENDPOINT, GRANT, NO_SESSION, RESOURCE, UNREGISTERED
+from service.kernel.assurance import WORDS, Satisfied
 from service.kernel.codes import HeldCodes
-from service.kernel.delegated import Needed
+from service.kernel.delegated import EditRequest, Needed
 
 
 class DifferingDecisions(msgspec.Struct, frozen=True, rename="camel"):
@@ -104,15 +105,25 @@ def _key(event: DecisionEvent, refusal: Decision | None) -> _Key:
 _held = lru_cache(4096)(HeldCodes)
 
 
+@lru_cache(len(WORDS))
+def _satisfied(words: frozenset[str]) -> Satisfied:
+    return Satisfied(*words)
+
+
 def _decisions(policy: Policy, event: DecisionEvent) -> Iterator[Decision]:
     """Yield the decisions of ``policy`` about all that the request asked; it passes if all allow."""
     held = None if event.codes is None else _held(event.codes)
-    yield from _of_request(policy, event.method, event.path or event.route, event.route, held)
+    request = EditRequest(event.method, event.path or event.route, event.route)
+    satisfied = None if event.satisfied is None else _satisfied(event.satisfied)
+    yield from _of_request(policy, request, held, satisfied)
     both = [held] if event.stored_codes is None else [held, _held(event.stored_codes)]
     for edit in event.edits:
         for codes in both:
-            yield from _of_request(policy, *edit, codes)
+            yield from _of_request(policy, edit, codes, satisfied)
     for layer, name in event.objects:
+        if layer == ASSURANCE:
+            yield policy.judge(layer, name, satisfied)
+            continue
         for codes in both:
             yield policy.judge(layer, name, codes)
     for question in event.grants:
@@ -122,11 +133,17 @@ def _decisions(policy: Policy, event: DecisionEvent) -> Iterator[Decision]:
 
 
 def _of_request(
-    policy: Policy, method: str, path: str, template: str, held: HeldCodes | None
+    policy: Policy,
+    request: EditRequest,
+    held: HeldCodes | None,
+    satisfied: Satisfied | None,
 ) -> Iterator[Decision]:
+    method, path, template = request
     resource = NO_SESSION if held is None else policy.resource_at(method, path) or UNREGISTERED
     yield policy.judge(RESOURCE, resource, held)
     yield policy.judge(ENDPOINT, f"{method} {template}", held)
+    if satisfied is not None:  # events of version 0.2.0 do not tell it
+        yield policy.judge_assurance(resource, f"{method} {template}", satisfied)
 
 
 def _grant(policy: Policy, code: str, both: list[HeldCodes | None]) -> Decision:

@@ -16,6 +16,7 @@ from service.authz.engine.policy import is_registered
 from service.authz.engine.resource_index import ResourceIndex
 from service.authz.engine.rules import (
     ANYONE,
+    ASSURANCE,
     ENDPOINT,
     NO_SESSION,
     RESOURCE,
@@ -28,6 +29,7 @@ from service.authz.publishing.derive import derive
 from service.authz.publishing.shipped import Shipped
 from service.authz.review.explain import Reason
 from service.errors import BadRequest
+from service.kernel.assurance import BY_STRONGEST, Satisfied
 from service.kernel.codes import HeldCodes, is_code
 from service.kernel.services import PORTCULLIS, BoundResource, PublishedOpening, Service, split_object
 from service.kernel.strict_yaml import Document, YamlError, read_yaml
@@ -82,10 +84,11 @@ class Router(_Strict):
 class TableFile(_Strict):
     """A file of cases, with what administrators have registered and the codes of Buttons.
 
-    ``services`` are other services; ``openings`` give the word that opens one of their objects.
+    ``services`` are other services; ``openings`` give the word that opens one of their objects. A caller of
+    the layer ``assurance`` is the strongest word that it satisfies.
     """
 
-    callers: dict[str, list[str] | None]
+    callers: dict[str, list[str] | str | None]
     cases: list[Case]
     registered: dict[str, list[str | Disabled]] = {}
     codes: list[str | Disabled] = []
@@ -95,11 +98,14 @@ class TableFile(_Strict):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One question to the enforcer; ``held`` is None for a caller without a session."""
+    """One question to the enforcer; ``held`` is None for a caller without a session.
+
+    In the layer ``assurance`` it is what the caller satisfies.
+    """
 
     layer: str
     object: str
-    held: HeldCodes | None
+    held: HeldCodes | Satisfied | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +181,12 @@ def _table(read: Document[TableFile], own: Shipped, endpoints: ResourceIndex) ->
         f"{read.place('callers', name)}: {code!r} is no permission code"
         for name, codes in file.callers.items()
         for code in codes or ()
-        if not is_code(code)
+        if not (isinstance(codes, str) or is_code(code))
+    ]
+    faults += [
+        f"{read.place('callers', name)}: {words!r} is no word about authentication"
+        for name, words in file.callers.items()
+        if isinstance(words, str) and words not in BY_STRONGEST
     ]
     if not file.cases:
         faults.append(f"{read.path}: the table has no cases")
@@ -220,7 +231,7 @@ def _buttons(codes: list[str | Disabled]) -> list[tuple[str, bool]]:
 
 
 def _asked(
-    place: str, number: int, case: Case, callers: Mapping[str, list[str] | None], resolver: _Resolver
+    place: str, number: int, case: Case, callers: Mapping[str, list[str] | str | None], resolver: _Resolver
 ) -> Iterator[Asked]:
     if (case.outcome == "deny") is (case.required is None):
         raise PolicyError("a denial names what is required, and only a denial does")
@@ -229,10 +240,18 @@ def _asked(
     for name in [case.caller] if isinstance(case.caller, str) else case.caller:
         if name not in callers:
             raise PolicyError(f"the table has no caller {name!r}")
-        codes = callers[name]
-        held = None if codes is None else HeldCodes(codes)
+        held = _caller(callers[name])
+        about = isinstance(case.asks, Asks) and case.asks.layer == ASSURANCE
+        if held is not None and isinstance(held, Satisfied) is not about:
+            raise PolicyError(f"the caller {name!r} is none of the layer that is asked")
         for questions in resolver.questions(case.asks, held):
             yield Asked(place, number, name, _with_line(case, questions[-1]), questions)
+
+
+def _caller(codes: list[str] | str | None) -> HeldCodes | Satisfied | None:
+    if codes is None:
+        return None
+    return BY_STRONGEST[codes] if isinstance(codes, str) else HeldCodes(codes)
 
 
 def _with_line(case: Case, last: Question) -> Case:
@@ -251,7 +270,9 @@ class _Resolver:
     external: ExternalRoutes
     endpoints: ResourceIndex
 
-    def questions(self, asks: str | Asks, held: HeldCodes | None) -> Iterator[tuple[Question, ...]]:
+    def questions(
+        self, asks: str | Asks, held: HeldCodes | Satisfied | None
+    ) -> Iterator[tuple[Question, ...]]:
         """Yield what each object or request of a case asks, in the order of the layers."""
         if isinstance(asks, Asks):
             if bool(asks.object) is bool(asks.request):
@@ -269,7 +290,7 @@ class _Resolver:
         caller = None if self.rules.codes(ENDPOINT, route) == (ANYONE,) else held
         yield Question(RESOURCE, self._resource(asks, caller), caller), Question(ENDPOINT, route, caller)
 
-    def _one(self, asks: Asks, name: str, held: HeldCodes | None) -> Question:
+    def _one(self, asks: Asks, name: str, held: HeldCodes | Satisfied | None) -> Question:
         if name:
             return Question(asks.layer, name, held)
         if asks.layer not in (RESOURCE, ENDPOINT):
@@ -280,7 +301,7 @@ class _Resolver:
     def _external(self, service: str, request: str) -> str:
         return self.external.object_at(service, *_split(request, canonical_external_path))
 
-    def _resource(self, request: str, held: HeldCodes | None) -> str:
+    def _resource(self, request: str, held: HeldCodes | Satisfied | None) -> str:
         service, route = split_object(request)
         if service != PORTCULLIS:
             return self._external(service, route)

@@ -15,6 +15,7 @@ from service import settings as table
 from service.authz.engine.lines import Lines
 from service.authz.engine.rules import ENDPOINT, LAYERS, Rule
 from service.authz.invariants.checking import check
+from service.authz.publishing.demands import FOLDER
 from service.authz.publishing.shipped import Shipped, policy_folder, read_shipped
 from service.kernel.extension import CASES
 from service.laboratory.catalogue_cases import catalogue_cases
@@ -49,6 +50,12 @@ def own_tables(own: Shipped, folders: Iterable[Path]) -> tuple[Table, ...]:
     return (*read_tables(folders, own), table_of(catalogue_cases(own.catalogue), own))
 
 
+def table_places(folder: Path, assurance: str) -> list[Path]:
+    """Return where the tables of a policy folder are; those of demands stand beside the file in use."""
+    demands = folder / FOLDER / f"{assurance}.yaml"
+    return [folder / CASES, *([demands] if demands.exists() else [])]
+
+
 def run_tests(own: Shipped, tables: Sequence[Table], *, coverage: bool, mutate: bool) -> Tested:
     """Test the policy with the static policy ``own`` by ``tables`` and by its invariants."""
     failures = run_tables(own.model_text, tables)
@@ -78,7 +85,7 @@ def _breaks(own: Shipped, rules: Collection[Rule]) -> bool:
     """True if an invariant of ``own`` does not hold with ``rules`` as the lines of its files."""
     endpoints = tuple(rule for rule in rules if rule.layer == ENDPOINT)
     rest = tuple(rule for rule in rules if rule.layer != ENDPOINT)
-    other = replace(own, base=rest, endpoints=endpoints, accounts=())
+    other = replace(own, base=rest, endpoints=endpoints, accounts=(), assurance=())
     return bool(check(own.invariants, other.policy(Lines(), {}, 0)).violations)
 
 
@@ -128,11 +135,17 @@ def _mutated(mutation: Mutation) -> Iterator[str]:
 def tested(settings: table.Policy, paths: Sequence[str], *, coverage: bool, mutate: bool) -> Tested:
     """Return the result of the tables of ``paths``, or of the policy's own; PolicyError if unreadable."""
     folder = near(policy_folder(settings.folder))
-    own = read_shipped(settings.model, folder, settings.invariants, settings.extensions)
+    own = read_shipped(
+        settings.model,
+        folder,
+        settings.invariants,
+        settings.extensions,
+        assurance=settings.assurance,
+    )
     if paths:
         tables = read_tables([near(Path(path)) for path in paths], own)
     else:
-        tables = own_tables(own, [folder / CASES, *own.cases_of_extensions])
+        tables = own_tables(own, [*table_places(folder, settings.assurance), *own.cases_of_extensions])
     return run_tests(own, tables, coverage=coverage, mutate=mutate)
 
 

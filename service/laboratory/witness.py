@@ -20,9 +20,10 @@ from typing import Any, Final, NamedTuple
 import yaml
 
 from service.authz.engine.lines import Lines
-from service.authz.engine.rules import LAYERS, LOGIN, NOBODY, OF_CODES, RESOURCE, Rule
+from service.authz.engine.rules import ASSURANCE, LAYERS, LOGIN, NOBODY, OF_CODES, RESOURCE, Rule
 from service.authz.publishing.derive import derive
-from service.authz.publishing.shipped import Shipped
+from service.authz.publishing.shipped import Shipped, is_stored
+from service.kernel.assurance import EVERY_CALLER, WORDS, Satisfied
 from service.kernel.codes import HeldCodes, is_code
 from service.kernel.services import BoundResource
 from service.laboratory.judge import Answer, Judge
@@ -66,7 +67,7 @@ class Universe:
             lines = self.rules.of(layer, name)
             altered = mutated(lines, mutant)
             told_apart = self._codes if mutant.unkeyed else codes_of((*lines, *altered))
-            for held in callers(told_apart, whole=not mutant.unkeyed):
+            for held in callers(layer, told_apart, whole=not mutant.unkeyed):
                 question = Question(layer, name, held)
                 right = self._original.answer(question, lines)
                 asked = self._every if mutant.unkeyed else altered
@@ -93,12 +94,18 @@ def mutated(lines: Sequence[Rule], mutant: Mutant) -> tuple[Rule, ...]:
     return kept if mutant.added is None or mutant.added in kept else (*kept, mutant.added)
 
 
-def callers(codes: Iterable[str], *, whole: bool = True) -> Iterator[HeldCodes | None]:
+def callers(
+    layer: str, codes: Iterable[str], *, whole: bool = True
+) -> Iterator[HeldCodes | Satisfied | None]:
     """Yield a visitor, a caller without codes, and holders of one code each, the simplest first.
 
     The codes are those that lines of ``codes`` can tell apart; without ``whole`` only ``codes`` themselves.
+    Callers of the layer ``assurance`` are the few sets of words that somebody may satisfy.
     """
     yield None
+    if layer == ASSURANCE:
+        yield from EVERY_CALLER
+        return
     yield HeldCodes()
     held = dict.fromkeys(("*", *codes))
     for code in codes if whole else ():
@@ -127,7 +134,9 @@ def as_case(witness: Witness) -> str:
         case["required"] = list(right.required)
     else:
         case["line"] = str(right.line)
-    held = None if question.held is None else sorted(question.held.codes)
+    held: list[str] | str | None = None if question.held is None else sorted(question.held.codes)
+    if isinstance(question.held, Satisfied):
+        held = max(question.held.codes, key=WORDS.index)
     table = {**_shared(witness), "callers": {"somebody": held}, "cases": [case]}
     text: str = yaml.dump(table, Dumper=_Dumper, sort_keys=False, default_flow_style=None, width=100)
     return text
@@ -145,6 +154,8 @@ def _shared(witness: Witness) -> dict[str, object]:
     for rule in rules:
         if rule.layer in OF_CODES:
             granted.append(rule.object)
+        elif rule.layer == ASSURANCE and is_stored(rule.object):
+            registered.setdefault(rule.object.partition(" ")[2], [])
         elif rule.layer == RESOURCE and not rule.object.startswith("@"):
             bound = registered.setdefault(rule.object, [])
             if rule.code == NOBODY:

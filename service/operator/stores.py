@@ -7,7 +7,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from service.embedded import EmbeddedStores, urls_of_running
-from service.settings import Settings, local_previous, local_secret
+from service.settings import (
+    Settings,
+    local_factor_key,
+    local_previous,
+    local_previous_factor_key,
+    local_secret,
+)
 
 _SECRET_BYTES = 64  # enough for HS512, RFC 7518 §3.2
 
@@ -43,18 +49,21 @@ def running(settings: Settings) -> Iterator[Stores]:
 
 
 def with_secret(settings: Settings) -> Settings:
-    """Return ``settings`` with the local signing secrets if none is set and all stores are embedded.
+    """Return ``settings`` with the local secrets where none is set: of tokens, and of second factors.
 
-    With an external store, loading the settings has already refused a missing secret.
+    There is a secret of tokens if all stores are embedded, and a key of second factors beside an embedded
+    database. With an external store, loading the settings has already refused a missing secret of tokens.
     """
-    auth = settings.auth
-    if settings.external or auth.jwt_secret or not auth.jwt_algorithm.startswith("HS"):
-        return settings
-    secret = local_secret(settings.server.data, _SECRET_BYTES)
-    filled = replace(auth, jwt_secret=secret)
-    if not auth.jwt_previous_secret and (previous := local_previous(settings.server.data)) is not None:
-        filled = replace(filled, jwt_previous_secret=previous[0], jwt_previous_until=previous[1])
-    return replace(settings, auth=filled)
+    auth, data = settings.auth, settings.server.data
+    if not settings.database.url and not auth.factor_key:
+        auth = replace(
+            auth, factor_key=local_factor_key(data), factor_previous_key=local_previous_factor_key(data)
+        )
+    if not settings.external and not auth.jwt_secret and auth.jwt_algorithm.startswith("HS"):
+        auth = replace(auth, jwt_secret=local_secret(data, _SECRET_BYTES))
+        if not auth.jwt_previous_secret and (previous := local_previous(data)) is not None:
+            auth = replace(auth, jwt_previous_secret=previous[0], jwt_previous_until=previous[1])
+    return replace(settings, auth=auth)
 
 
 @contextmanager

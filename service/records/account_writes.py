@@ -19,6 +19,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from service.errors import Conflict
 from service.kernel.names import name_key
 from service.kernel.target import NewAccount, Target
+from service.records.accounts import GIVEN
 from service.records.database.row_mapper import RowWriter
 from service.records.schema import role, user, user_login, user_role
 from service.records.user_list import UserValues
@@ -33,7 +34,7 @@ WRITER: Final = RowWriter(UserValues, user)
 class NewRow:
     """A user to be written: the account, and the ids of existing roles.
 
-    ``password_hash`` is None for a service account, and only then.
+    ``password_hash`` is None for a service account, and only then. The password of a new user is initial.
     """
 
     account: NewAccount
@@ -71,7 +72,11 @@ async def create_all(connection: AsyncConnection, rows: Iterable[NewRow]) -> dic
         .on_conflict_do_nothing(index_elements=[user.c.user_name_key])
         .returning(user.c.user_name_key, user.c.id),
         [
-            WRITER.new(UserValues(**row.account.values), password_hash=row.password_hash)
+            WRITER.new(
+                UserValues(**row.account.values),
+                password_hash=row.password_hash,
+                password_initial=None if row.password_hash is None else GIVEN,
+            )
             for row in by_key.values()
         ],
     )

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
-from sqlalchemy import BigInteger, bindparam, func, select, update
+from sqlalchemy import BigInteger, bindparam, cast, extract, func, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.kernel.identity import Kind
 from service.kernel.names import name_key
-from service.records import bans, role_rights
+from service.records import bans, factors, role_rights
 from service.records.database.prepared import PreparedSelect, Source
 from service.records.database.row_mapper import RowMapper
 from service.records.schema import user, user_ban
 from service.records.user_list import Status, UserNames, UserValues
+
+Initial: TypeAlias = Literal["given", "leaked"]
+"""Why the owner of a password has to change it first: somebody else has set it, or it is leaked."""
+GIVEN: Final[Initial] = "given"
+LEAKED: Final[Initial] = "leaked"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,21 +37,30 @@ class Standing(UserNames):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Credentials(Standing):
-    """The facts about a person that a login needs; a service account has no credentials."""
+    """The facts about a person that a login needs; a service account has no credentials.
+
+    ``password_initial`` is None for a password that its owner need not change. ``password_age`` is the time
+    since the password was set, in whole seconds.
+    """
 
     password_hash: str = field(repr=False)
+    second_factor: bool
+    password_initial: Initial | None
+    password_age: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entitled(Standing):
     """The facts about a person that tokens need: the standing, and the rights of ``role_rights.of``.
 
-    ``bits`` are the bit positions of ``permissions``, in their order.
+    ``bits`` are the bit positions of ``permissions``, in their order. ``password_initial`` is that of
+    ``Credentials``.
     """
 
     roles: tuple[str, ...]
     permissions: tuple[str, ...]
     bits: tuple[int, ...]
+    password_initial: Initial | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,8 +78,15 @@ _is_banned: Final = user_ban.c.user_id.is_not(None)
 _STANDING: Final = RowMapper(
     Standing, user, user_id=user.c.id, banned=_is_banned, banned_until=user_ban.c.until
 )
+_password_age: Final = extract("epoch", func.now() - func.coalesce(user.c.password_time, user.c.create_time))
 _CREDENTIALS: Final = RowMapper(
-    Credentials, user, user_id=user.c.id, banned=_is_banned, banned_until=user_ban.c.until
+    Credentials,
+    user,
+    user_id=user.c.id,
+    banned=_is_banned,
+    banned_until=user_ban.c.until,
+    second_factor=factors.has_factor(user.c.id),
+    password_age=cast(_password_age, BigInteger),
 )
 _roles, _permissions, _bits = role_rights.columns_of(bindparam("user_id", type_=BigInteger()))
 _ENTITLED: Final = RowMapper(
@@ -122,30 +143,49 @@ async def entitled(source: Source, user_id: int) -> Entitled | None:
     return await _ENTITLED_BY_ID.one_or_none(source, user_id=user_id)
 
 
-async def set_password_hash(
-    connection: AsyncConnection, user_id: int, password_hash: str, *, expected_hash: str
+async def renew_password(
+    connection: AsyncConnection,
+    user_id: int,
+    password_hash: str,
+    *,
+    expected_hash: str,
+    initial: Initial | None,
 ) -> bool:
-    """Replace the stored hash if it is still ``expected_hash``; returns whether it was.
+    """Replace the stored hash and the mark if the hash is still ``expected_hash``; returns whether it was.
 
-    For a hash of the same password with newer parameters: a password that was changed meanwhile stays, and
-    the record's version does not rise.
+    For a hash of the same password with newer parameters, and for one that is found in a leak: a password
+    that was changed meanwhile stays, and the record's version does not rise.
     """
     statement = (
         update(user)
         .where(user.c.id == user_id, user.c.password_hash == expected_hash)
-        .values(password_hash=password_hash, updated_by=user.c.updated_by)
+        .values(password_hash=password_hash, password_initial=initial, updated_by=user.c.updated_by)
     )
     return (await connection.execute(statement)).rowcount == 1
 
 
 async def change_password(
-    connection: AsyncConnection, user_id: int, password_hash: str, *, expected_hash: str
+    connection: AsyncConnection,
+    user_id: int,
+    password_hash: str,
+    *,
+    expected_hash: str,
+    initial: Initial | None,
 ) -> bool:
-    """Store the hash of a new password if the old one is still ``expected_hash``; returns whether it was."""
+    """Store the hash of a new password if the old one is still ``expected_hash``; returns whether it was.
+
+    ``initial`` is None if the owner has set it.
+    """
     statement = (
         update(user)
         .where(user.c.id == user_id, user.c.password_hash == expected_hash)
-        .values(password_hash=password_hash, version=user.c.version + 1, update_time=func.now())
+        .values(
+            password_hash=password_hash,
+            password_time=func.now(),
+            password_initial=initial,
+            version=user.c.version + 1,
+            update_time=func.now(),
+        )
     )
     return (await connection.execute(statement)).rowcount == 1
 

@@ -58,10 +58,11 @@ class KeyHolder(UserNames):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpiringKey:
-    """A key that will expire, with the name of its account."""
+    """A key that will expire, with the id and the name of its account."""
 
     id: int
     key_name: str
+    user_id: int
     user_name: str
     expire_time: datetime
 

@@ -14,6 +14,7 @@ from sqlalchemy.dialects.postgresql import aggregate_order_by
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import ValidationFailed
+from service.kernel.assurance import words_of
 from service.kernel.cooperative_yield import CooperativeYield
 from service.kernel.services import BoundResource
 from service.records.menus import BUTTON, Button
@@ -43,7 +44,10 @@ async def bound(connection: AsyncConnection) -> list[BoundResource]:
     ).label("ids")
     each = select(action_resource.c.resource_id, ids).group_by(action_resource.c.resource_id).subquery()
     statement = (
-        select(resource.c.method, resource.c.path, each.c.ids, resource.c.service)
+        select(
+            *(resource.c.method, resource.c.path, each.c.ids),
+            *(resource.c.service, resource.c.assurance, resource.c.services),
+        )
         .outerjoin(each, each.c.resource_id == resource.c.id)
         .where(resource.c.enabled)
     )
@@ -52,11 +56,15 @@ async def bound(connection: AsyncConnection) -> list[BoundResource]:
     def named(menu_ids: str) -> tuple[BoundButton, ...]:
         return tuple(sorted(buttons[menu_id] for menu_id in map(int, menu_ids.split()) if menu_id in buttons))
 
+    demanded = cache(words_of)  # and have one of few demands
     resources: list[BoundResource] = []
     pauses = CooperativeYield()
     async with connection.stream(statement.execution_options(yield_per=_AT_ONCE)) as rows:
         async for part in rows.partitions():
-            resources += [BoundResource(method, path, named(ids or ""), of) for method, path, ids, of in part]
+            resources += [
+                BoundResource(method, path, named(ids or ""), of, demanded(demand, services=services))
+                for method, path, ids, of, demand, services in part
+            ]
             await pauses.give_way()
     return resources
 

@@ -189,24 +189,26 @@ async def lines_at(
     """Return the lines of ``revision`` that could decide about ``place``; without one, all its lines.
 
     For a request they are those of the registered resources of its method with as many segments as its
-    path; for a permission code, those of the layers grant and permission that name it.
+    path, and of what is demanded of them; for a permission code, those of the layers grant and permission
+    that name it.
     """
     line = policy_line.c
     deciding: ColumnElement[bool]
+    of_resource = line.layer.in_(("resource", "assurance"))
+    demanded = func.substr(line.object, len("resource ") + 1)  # published demands are on resources alone
+    name = case((line.layer == "assurance", demanded), else_=line.object)
     if place is None:
         deciding = true()
     elif isinstance(place, str):
         deciding = line.layer.in_(("grant", "permission")) & (line.object == place)
     elif place[0] != PORTCULLIS:
-        of_service = line.object.startswith(f"{place[0]} ", autoescape=True)
-        deciding = (line.layer == "resource") & of_service | (line.layer == "service") & (
-            line.object == place[0]
-        )
+        of_service = name.startswith(f"{place[0]} ", autoescape=True)
+        deciding = of_resource & of_service | (line.layer == "service") & (line.object == place[0])
     else:
         _, method, path = place
-        segments = func.cardinality(func.string_to_array(func.split_part(line.object, " ", 2), "/"))
-        same_method = func.split_part(line.object, " ", 1) == method
-        deciding = (line.layer == "resource") & same_method & (segments == len(path.split("/")))
+        segments = func.cardinality(func.string_to_array(func.split_part(name, " ", 2), "/"))
+        same_method = func.split_part(name, " ", 1) == method
+        deciding = of_resource & same_method & (segments == len(path.split("/")))
     return await _lines(connection, _select().where(_in_force(revision), deciding))
 
 
@@ -217,11 +219,11 @@ async def has_layer(connection: AsyncConnection, revision: int, layer: str) -> b
 
 
 async def codes_at(
-    connection: AsyncConnection, revision: int, objects: Collection[str]
+    connection: AsyncConnection, revision: int, objects: Collection[str], layer: str = "resource"
 ) -> dict[str, list[str]]:
-    """Return, by object of the resource layer, the codes of its lines in ``revision``, in order."""
+    """Return, by object of ``layer``, the codes of its lines in ``revision``, in order."""
     line = policy_line.c
-    condition = (line.layer == "resource") & line.object.in_(objects)
+    condition = (line.layer == layer) & line.object.in_(objects)
     codes: dict[str, list[str]] = {}
     for published_line in await _lines(connection, _select().where(_in_force(revision), condition)):
         codes.setdefault(published_line.object, []).append(published_line.code)

@@ -44,7 +44,8 @@ class PastButton:
     enabled: bool
 
 
-_RESOURCE: Final = RowMapper(PastResource, resource_history)
+# What was demanded is told by the lines of the revision.
+_RESOURCE: Final = RowMapper(PastResource, resource_history, without=["assurance", "services"])
 _BUTTON: Final = RowMapper(PastButton, button_history)
 
 

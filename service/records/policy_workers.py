@@ -28,12 +28,14 @@ class NodeFacts(TypedDict):
     ``version`` is that of the service, ``settings`` a digest of each section that all nodes must have alike.
     ``parts`` are the parts of readiness that are not up, each with its ``state`` and its details.
     ``seal_keys`` are the ids of the keys by which it seals revisions; versions without seals say nothing.
+    ``layers`` are those of the policy that it asks; versions before demands on authentication say nothing.
     """
 
     version: str
     settings: Mapping[str, str]
     parts: Mapping[str, Mapping[str, Any]]
     seal_keys: NotRequired[Sequence[str]]
+    layers: NotRequired[Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,11 @@ class PolicyWorker:
     def seal_keys(self) -> frozenset[str]:
         """The ids of the keys by which it seals revisions."""
         return frozenset(() if self.facts is None else self.facts.get("seal_keys", ()))
+
+    @property
+    def layers(self) -> frozenset[str]:
+        """The layers of the policy that it asks, as far as it says."""
+        return frozenset(() if self.facts is None else self.facts.get("layers", ()))
 
 
 _WORKER: Final = RowMapper(PolicyWorker, policy_worker)

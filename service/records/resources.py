@@ -12,12 +12,13 @@ from datetime import datetime
 from typing import Annotated, Final
 
 from msgspec import Meta
+from sqlalchemy import and_, exists, func, insert, or_, select, tuple_
 from sqlalchemy import delete as delete_from
-from sqlalchemy import func, insert, select, tuple_
 from sqlalchemy import update as change
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import Conflict
+from service.kernel.assurance import Demand, words_of
 from service.kernel.fields import ITS_EDIT, ITS_TYPE, Field, declared
 from service.kernel.services import PORTCULLIS, object_of
 from service.kernel.value_rules import (
@@ -30,10 +31,10 @@ from service.kernel.value_rules import (
     ServiceName,
     service_fault,
 )
-from service.records.database.filters import contains, equals, one_of
+from service.records.database.filters import any_of, contains, equals, one_of, whether
 from service.records.database.paging import RecordList
 from service.records.database.row_mapper import RowMapper, RowWriter
-from service.records.schema import resource
+from service.records.schema import action_resource, menu, opening, resource
 
 
 @declared
@@ -60,11 +61,29 @@ class ResourceValues:
     description: Annotated[str | None, Field(DESCRIPTION)] = None
     enabled: Annotated[bool, Field(ITS_TYPE)] = True
     service: Annotated[str, Field(service_fault, fixed=True, in_state=False)] = PORTCULLIS
+    assurance: Annotated[
+        Demand | None,
+        Field(ITS_TYPE, late=True),
+        Meta(
+            description="How strongly persons must have authenticated, beside holding a code: `null` demands "
+            "nothing more.",
+        ),
+    ] = None
+    services: Annotated[
+        bool,
+        Field(ITS_TYPE, late=True),
+        Meta(description="Whether service accounts pass where `assurance` is demanded."),
+    ] = False
 
     @property
     def object(self) -> str:
         """The name by which policy lines know it, such as ``orders GET /orders/{id}``."""
         return object_of(self.service, f"{self.method} {self.path}")
+
+    @property
+    def demand(self) -> tuple[str, ...]:
+        """The words of its lines of the layer ``assurance``."""
+        return words_of(self.assurance, services=self.services)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +97,19 @@ class Resource(ResourceValues):
     updated_by: str | None
 
 
+_NAME: Final = contains(func.lower(resource.c.resource_name), str.lower)
+_CODE: Final = contains(resource.c.resource_code)
+_PATH: Final = contains(resource.c.path)
+_BOUND: Final = exists().where(action_resource.c.resource_id == resource.c.id)
+_CLOSED: Final = and_(
+    resource.c.enabled,
+    or_(resource.c.service != PORTCULLIS, _BOUND),
+    ~_BOUND.where(menu.c.id == action_resource.c.menu_id, menu.c.enabled),
+    ~exists().where(opening.c.resource_id == resource.c.id),
+)
+"""Whether the policy line of the resource is ``@nobody``: ``service.authz.publishing.derive`` says when."""
+
+
 @dataclass(frozen=True, slots=True)
 class ResourceFilter:
     """A filter of resources: part of the name, code or path; method, service and state; None matches all.
@@ -85,15 +117,26 @@ class ResourceFilter:
     ``services`` are those of which one may be shown.
     """
 
-    resource_name: Annotated[
-        str | None, contains(func.lower(resource.c.resource_name), str.lower), Meta(max_length=128)
+    keyword: Annotated[
+        str | None,
+        any_of(_NAME, _CODE, _PATH),
+        Meta(max_length=256, description="A part of the name, the code or the path."),
     ] = None
-    resource_code: Annotated[str | None, contains(resource.c.resource_code), Meta(max_length=64)] = None
+    resource_name: Annotated[str | None, _NAME, Meta(max_length=128)] = None
+    resource_code: Annotated[str | None, _CODE, Meta(max_length=64)] = None
     method: Annotated[Collection[Method] | None, one_of(resource.c.method)] = None
-    path: Annotated[str | None, contains(resource.c.path), Meta(max_length=256)] = None
+    path: Annotated[str | None, _PATH, Meta(max_length=256)] = None
     service: Annotated[ServiceName | None, equals(resource.c.service)] = None
     services: Annotated[tuple[str, ...] | None, one_of(resource.c.service)] = None
     enabled: Annotated[bool | None, equals(resource.c.enabled)] = None
+    closed: Annotated[
+        bool | None,
+        whether(_CLOSED),
+        Meta(
+            description="Whether nobody passes: it is enabled, has no public access, and is bound to "
+            "disabled Buttons only, or is of another service and bound to none."
+        ),
+    ] = None
 
 
 SORTS: Final = {

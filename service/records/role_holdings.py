@@ -18,6 +18,7 @@ from sqlalchemy import (
     Text,
     and_,
     any_,
+    case,
     exists,
     false,
     func,
@@ -29,7 +30,9 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import aggregate_order_by
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from service.records import bans, roles
+from service.kernel.assurance import Acr
+from service.kernel.identity import Kind
+from service.records import bans, factors, roles
 from service.records.database.paging import Page
 from service.records.schema import menu, role, role_menu, user, user_ban, user_role
 
@@ -48,6 +51,12 @@ class Holdings:
     codes: dict[str, tuple[str, ...]]
     users: Counter[Roles]
     persons: Counter[Roles]
+
+    def number(self, role_sets: Collection[Roles], kind: Kind | None) -> int:
+        """Return how many users have one of ``role_sets``; of one kind, or of both for None."""
+        users = sum(self.users[roles] for roles in role_sets)
+        persons = sum(self.persons[roles] for roles in role_sets)
+        return users if kind is None else persons if kind == "person" else users - persons
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +124,18 @@ def _holdings(
     return Holdings(codes, users, persons)
 
 
+async def persons_by_strength(connection: AsyncConnection) -> Counter[tuple[Roles, Acr]]:
+    """Count the persons who may log in, by their roles and by how strongly they can authenticate at most."""
+    strength = case(
+        (factors.has_passkey(_EACH.c.id), "phr"), (factors.has_factor(_EACH.c.id), "mfa"), else_="pwd"
+    )
+    each = select(_EACH.c.role_ids, strength.label("acr")).where(_EACH.c.kind == "person").subquery()
+    statement = select(each.c.role_ids, each.c.acr, func.count()).group_by(each.c.role_ids, each.c.acr)
+    role_codes = await codes_by_id(connection)
+    rows = (await connection.execute(statement)).all()
+    return Counter({(named(role_ids, role_codes), acr): number for role_ids, acr, number in rows})
+
+
 async def read_codes(connection: AsyncConnection) -> dict[str, tuple[str, ...]]:
     """Return the codes that each role gives, none for a disabled role."""
     given = await roles.held_codes(connection)
@@ -130,8 +151,11 @@ async def holders(
     page: int,
     size: int,
     total: int | None = None,
+    kind: Kind | None = None,
 ) -> Page[RoleHolder]:
     """Return page ``page`` (from 1) of the users whose roles are one of ``role_sets``, by name.
+
+    With ``kind``, only accounts of that kind.
 
     ``among`` are the sets of roles that users have. ``total`` is how many users have one of ``role_sets``, if
     it is known for this snapshot.
@@ -140,6 +164,8 @@ async def holders(
     # There may be a set for each user.
     having = await asyncio.to_thread(_having, role_sets, among, role_codes)
     statement = select(user.c.id, user.c.user_name).where(ACTIVE, having)
+    if kind is not None:
+        statement = statement.where(user.c.kind == kind)
     if total is None:
         counted = select(func.count()).select_from(statement.subquery())
         total = (await connection.execute(counted)).scalar_one()

@@ -9,8 +9,10 @@ from typing import Final
 from sqlalchemy import BigInteger, ColumnElement, bindparam, exists, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from service.records import bans
+from service.kernel.assurance import Acr
+from service.records import bans, factors
 from service.records.database.transactions import is_rehearsal
+from service.records.factors import FactorKind
 from service.records.schema import menu, role, role_menu, user, user_ban, user_role
 
 LOCK: Final = 0x72696768_74730000  # "rights"
@@ -141,8 +143,8 @@ async def holders_of_menus(connection: AsyncConnection, menu_ids: Iterable[int])
     return list((await connection.execute(statement)).scalars())
 
 
-async def has_administrator(connection: AsyncConnection) -> bool:
-    """True if an enabled person holds ``*``.
+async def has_administrator(connection: AsyncConnection, acr: Acr = "pwd") -> bool:
+    """True if an enabled person holds ``*`` who can authenticate as strongly as ``acr``.
 
     A service account does not count: it can't log in, and its keys can't make others.
     """
@@ -155,4 +157,7 @@ async def has_administrator(connection: AsyncConnection) -> bool:
         .where(user.c.status == "enabled", user.c.kind == "person", role.c.enabled)
         .where(menu.c.menu_type == "Button", menu.c.enabled, menu.c.auth_mark == "*")
     )
+    if acr != "pwd":
+        kinds: tuple[FactorKind, ...] = ("passkey",) if acr == "phr" else ("passkey", "totp")
+        holders = holders.where(factors.has_factor(user.c.id, kinds))
     return bool((await connection.execute(select(holders.exists()))).scalar_one())

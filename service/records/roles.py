@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Annotated, Any, Final
 
 from msgspec import Meta
-from sqlalchemy import ARRAY, BigInteger, any_, func, insert, literal, select
+from sqlalchemy import ARRAY, BigInteger, any_, exists, func, insert, literal, select
 from sqlalchemy import delete as delete_from
 from sqlalchemy import update as change
 from sqlalchemy.dialects.postgresql import aggregate_order_by
@@ -21,7 +21,7 @@ from service.errors import Conflict, ValidationFailed
 from service.kernel.fields import ITS_TYPE, Field, declared
 from service.kernel.names import MAX_NAME_LENGTH, name_key, text_fault
 from service.kernel.value_rules import DESCRIPTION, bounds_of, one_line, whole
-from service.records.database.filters import contains, equals
+from service.records.database.filters import any_of, contains, equals, whether
 from service.records.database.paging import RecordList
 from service.records.database.row_mapper import RowMapper, RowWriter
 from service.records.schema import menu, role, role_menu, user, user_role
@@ -71,19 +71,26 @@ class GivenMenu:
     auth_mark: str | None
 
 
+_NAME: Final = contains(role.c.role_name_key, name_key)
+_CODE: Final = contains(role.c.role_code)
+_HAS_USER: Final = exists().where(user_role.c.role_id == role.c.id)
+
+
 @dataclass(frozen=True, slots=True)
 class RoleFilter:
-    """A filter of roles: part of the name (by ``name_key``) or code, and the state; None matches all."""
+    """A filter of roles: part of the name (by ``name_key``) or code, state, and use; None matches all."""
 
+    keyword: Annotated[
+        str | None, any_of(_NAME, _CODE), Meta(max_length=64, description="A part of the name or the code.")
+    ] = None
     role_name: Annotated[
-        str | None,
-        contains(role.c.role_name_key, name_key),
-        Meta(max_length=64, description="A part of the name, in any case."),
+        str | None, _NAME, Meta(max_length=64, description="A part of the name, in any case.")
     ] = None
-    role_code: Annotated[
-        str | None, contains(role.c.role_code), Meta(max_length=64, description="A part of the code.")
-    ] = None
+    role_code: Annotated[str | None, _CODE, Meta(max_length=64, description="A part of the code.")] = None
     enabled: Annotated[bool | None, equals(role.c.enabled)] = None
+    has_user: Annotated[
+        bool | None, whether(_HAS_USER), Meta(description="Whether any user has the role.")
+    ] = None
 
 
 SORTS: Final = {

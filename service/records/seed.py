@@ -11,6 +11,7 @@ from service.kernel.extension import Extension
 from service.kernel.names import name_key
 from service.kernel.permission_catalogue import CATALOGUE
 from service.records.account_writes import WRITER
+from service.records.accounts import GIVEN
 from service.records.schema import menu, role, role_menu, user, user_role
 from service.records.seed_catalogue import ROOT, bring, insert_row
 from service.records.seed_data import ADMINISTRATOR, ADMINISTRATOR_ROLE, ROLES, SeedRole
@@ -34,7 +35,7 @@ def seed(
     """
     bring(connection, lambda _held, _codes: (), extensions)  # no role is there that could cover a code
     roles = {granted.code: _role(connection, granted) for granted in ROLES}
-    values = WRITER.new(ADMINISTRATOR, password_hash=administrator_hash())
+    values = WRITER.new(ADMINISTRATOR, password_hash=administrator_hash(), password_initial=GIVEN)
     administrator = insert_row(connection, user, **values)
     connection.execute(insert(user_role).values(user_id=administrator, role_id=roles[ADMINISTRATOR_ROLE]))
 

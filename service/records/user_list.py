@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta
-from sqlalchemy import ARRAY, BigInteger, Select, any_, bindparam, func, select, text
+from sqlalchemy import ARRAY, BigInteger, Select, any_, bindparam, exists, func, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import NotFound
@@ -19,17 +19,18 @@ from service.kernel.value_rules import AVATAR, EMAIL, ID, PHONE, service_fault
 from service.records.bans import in_force, with_bans
 from service.records.database.filters import (
     ELSEWHERE,
-    Condition,
     any_of,
     at_least,
     below,
     conditions_of,
     contains,
     one_of,
+    whether,
 )
 from service.records.database.paging import Page, order_by, page_of
 from service.records.database.prepared import PreparedSelect
 from service.records.database.row_mapper import RowMapper
+from service.records.factors import has_factor
 from service.records.schema import role, user, user_ban, user_login, user_role
 
 Status = Literal["enabled", "disabled"]
@@ -108,9 +109,8 @@ class User(UserValues):
     last_login_time: datetime | None = None
 
 
-def _banned() -> Condition:
-    banned = select(user_ban.c.user_id).where(in_force())
-    return Condition(lambda value: (user.c.id.in_(banned) if value else user.c.id.not_in(banned),))
+_BANNED: Final = user.c.id.in_(select(user_ban.c.user_id).where(in_force()))
+_HAS_ROLE: Final = exists().where(user_role.c.user_id == user.c.id)
 
 
 _USER_NAME: Final = contains(user.c.user_name_key, name_key)
@@ -134,7 +134,13 @@ class UserFilter:
     phone: Annotated[str | None, _PHONE, Meta(max_length=32)] = None
     status: Annotated[Collection[Status] | None, one_of(user.c.status)] = None
     kind: Annotated[Collection[Kind] | None, one_of(user.c.kind)] = None
-    banned: Annotated[bool | None, _banned(), Meta(description="Whether a ban is in force.")] = None
+    banned: Annotated[bool | None, whether(_BANNED), Meta(description="Whether a ban is in force.")] = None
+    has_role: Annotated[
+        bool | None, whether(_HAS_ROLE), Meta(description="Whether the user has any role, enabled or not.")
+    ] = None
+    second_factor: Annotated[
+        bool | None, whether(has_factor(user.c.id)), Meta(description="Whether the user has a second factor.")
+    ] = None
     role_code: Annotated[
         str | None, ELSEWHERE, Meta(max_length=64, description="Users with the role of that code.")
     ] = None

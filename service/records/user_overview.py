@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from service.errors import ValidationFailed
 from service.kernel.identity import Kind
 from service.records.database.row_mapper import RowMapper
+from service.records.factors import has_factor
 from service.records.schema import menu, role, role_menu, user, user_role
 from service.records.user_list import Status
 
@@ -21,8 +22,9 @@ class Overview:
     """One user.
 
     ``roles`` are the codes of the enabled roles, ``disabled_roles`` of the disabled ones; both sorted.
-    ``everything``: an enabled role gives ``*``; a disabled user may still do nothing. ``edited``: the record
-    was changed since it was created. ``now`` is the database's time.
+    ``everything``: an enabled role gives ``*``; a disabled user may still do nothing. ``password_time`` is
+    when the password was last set anew, None while it is the one that the account was made with. ``now`` is
+    the database's time.
     """
 
     id: int
@@ -33,8 +35,9 @@ class Overview:
     disabled_roles: tuple[str, ...]
     create_time: datetime
     update_time: datetime
-    edited: bool
+    password_time: datetime | None
     everything: bool
+    second_factor: bool
     now: datetime
 
 
@@ -88,8 +91,8 @@ _OVERVIEW: Final = RowMapper(
     user,
     roles=_codes(enabled=True),
     disabled_roles=_codes(enabled=False),
-    edited=user.c.update_time != user.c.create_time,  # a restore raises versions
     everything=_EVERYTHING,
+    second_factor=has_factor(user.c.id),
     now=func.now(),
 )
 

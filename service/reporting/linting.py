@@ -21,13 +21,14 @@ from service.authz.review.findings import FILE, Accepted, Finding, read_accepted
 from service.authz.review.impact import Standing
 from service.authz.review.sources import READ_WITHIN, standing_of
 from service.authz.review.stored_findings import StoredResource
+from service.authz.review.unmet_demands import unmet_demands
 from service.kernel.permission_catalogue import permissions
 from service.kernel.services import PORTCULLIS
 from service.laboratory import file_findings
-from service.laboratory.tested import near
+from service.laboratory.tested import near, table_places
 from service.operator.database import with_database
 from service.operator.stores import reachable
-from service.records import bindings, resources
+from service.records import bindings, resources, role_holdings
 from service.records.database.transactions import Database
 from service.records.seed_catalogue import seeded_resources
 from service.records.seed_data import ADMINISTRATOR_ROLE, ROLES, WILDCARDS
@@ -74,7 +75,9 @@ def lint(settings: Settings, accepted: Accepted, *, stored: bool) -> Linted:
 def _files(settings: Settings) -> list[Finding]:
     policy, folder = settings.policy, near(policy_folder(settings.policy.folder))
     try:
-        own = read_shipped(policy.model, folder, policy.invariants, policy.extensions)
+        own = read_shipped(
+            policy.model, folder, policy.invariants, policy.extensions, assurance=policy.assurance
+        )
     except PolicyError as error:
         return file_findings.refused(file_findings.POLICY, error.faults, str(folder))
     findings = []
@@ -82,7 +85,7 @@ def _files(settings: Settings) -> list[Finding]:
         check_routes(own)
     except RoutesError as error:
         findings += file_findings.refused(file_findings.ROUTES, error.faults, str(folder / "endpoints.csv"))
-    return [*findings, *file_findings.file_findings(own, [folder / "cases"])]
+    return [*findings, *file_findings.file_findings(own, table_places(folder, policy.assurance))]
 
 
 def _stored(settings: Settings) -> list[Finding]:
@@ -92,6 +95,7 @@ def _stored(settings: Settings) -> list[Finding]:
         async with database.snapshot(within=READ_WITHIN) as connection:
             policy = await derived_policy(connection, shipped)
             standing = await standing_of(policy, connection)
+            strengths = await role_holdings.persons_by_strength(connection)
             broken = await broken_invariants(connection, shipped.invariants, policy)
             bound = {
                 f"{binding.method} {binding.path}": binding.buttons
@@ -108,7 +112,8 @@ def _stored(settings: Settings) -> list[Finding]:
         findings = await asyncio.to_thread(
             stored_findings.stored_findings, standing, known, shipped.invariants
         )
-        return [*file_findings.broken_invariants(broken), *findings]
+        unmet = await asyncio.to_thread(lambda: [*unmet_demands(standing, strengths)])
+        return [*file_findings.broken_invariants(broken), *findings, *unmet]
 
     return with_database(settings, look)
 

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from service import __version__
-from service.authz.engine.rules import ACCOUNT, ENDPOINT, GRANT, LAYERS, PERMISSION, RESOURCE, SERVICE
+from service.authz.engine.rules import (
+    ACCOUNT,
+    ASSURANCE,
+    ENDPOINT,
+    GRANT,
+    LAYERS,
+    PERMISSION,
+    RESOURCE,
+    SERVICE,
+)
 from service.kernel.text import counted
 from service.reporting import changes, matrix
 from service.reporting.document import (
@@ -31,6 +40,7 @@ _LAYERS = {
     PERMISSION: "Layer permission: codes that other services may ask about",
     SERVICE: "Layer service: the other services, and how their routers read requests",
     ACCOUNT: "Layer account: what callers may do with whose account",
+    ASSURANCE: "Layer assurance: how strongly callers must have authenticated",
 }
 
 

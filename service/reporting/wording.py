@@ -87,4 +87,6 @@ def caller_text(caller: DiffCaller) -> str:
     """Return who a possible caller is."""
     if not caller.logged_in:
         return "everybody"
+    if caller.codes and caller.codes[0].startswith("@"):
+        return f"who satisfies {caller.codes[0]}"
     return f"a holder of {' and '.join(caller.codes)}" if caller.codes else "every login"

@@ -21,7 +21,12 @@ from service.settings.loading import (
     secret_files,
     written_secrets,
 )
-from service.settings.local_rotation import local_previous, rotate_local_secret
+from service.settings.local_rotation import (
+    local_previous,
+    local_previous_factor_key,
+    rotate_local_factor_key,
+    rotate_local_secret,
+)
 from service.settings.log import Log
 from service.settings.markdown import markdown
 from service.settings.objstore import Objstore
@@ -29,13 +34,14 @@ from service.settings.oplog import Oplog
 from service.settings.password import Password
 from service.settings.policy import Policy
 from service.settings.redis import Redis
-from service.settings.secrecy import check_secret, local_secret
+from service.settings.secrecy import check_secret, local_factor_key, local_secret
 from service.settings.sections import Settings
 from service.settings.server import Server
 from service.settings.table import Fault, Row, SettingsError, setting, table_of
 from service.settings.throttle import Throttle
 from service.settings.tracing import Tracing
 from service.settings.upload import Upload
+from service.settings.values import SHORTEST_WORD
 
 
 def table() -> tuple[Row, ...]:
@@ -46,6 +52,7 @@ def table() -> tuple[Row, ...]:
 __all__ = [
     "CONFIG",
     "FIRST_PASSWORD",
+    "SHORTEST_WORD",
     "Auth",
     "Console",
     "Database",
@@ -70,9 +77,12 @@ __all__ = [
     "configured_file",
     "first_password",
     "load",
+    "local_factor_key",
     "local_previous",
+    "local_previous_factor_key",
     "local_secret",
     "markdown",
+    "rotate_local_factor_key",
     "rotate_local_secret",
     "secret_files",
     "setting",

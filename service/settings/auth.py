@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from service.settings.checks import between, field_name, not_empty, token_prefix
+from service.settings.checks import between, field_name, hard_to_guess, not_empty, token_prefix
 from service.settings.table import setting
 from service.settings.values import OptionalPath, OptionalTime
 
@@ -124,6 +124,21 @@ class Auth:
         None,
         help="Until when the previous key is accepted, as RFC 3339, such as `2026-11-30T12:00:00Z`: when the "
         "last token signed with it has expired. Required with a previous key.",
+    )
+    factor_key: str = setting(
+        "",
+        secret=True,
+        check=hard_to_guess,
+        shown="with an embedded database only: random, kept in the data directory",
+        help="The key that the secrets of authenticator apps are encrypted with in the database. All nodes "
+        "must have the same. Without it nobody can set up an app as a second factor; passkeys need no key.",
+    )
+    factor_previous_key: str = setting(
+        "",
+        secret=True,
+        check=hard_to_guess,
+        help="The key before, while `factor_key` is replaced: a job encrypts what it has encrypted anew. Or "
+        "the next one, while it is brought to all nodes. Remove it once `doctor` says that nothing needs it.",
     )
     forward_assertion: bool = setting(
         default=False,

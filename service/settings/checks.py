@@ -12,6 +12,7 @@ from service.settings.values import Networks
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}")
 _UNGUESSED = re.compile(r"[\x21-\x7e]{32,512}")
 _HTTPS = re.compile(r"https://(?:\[[0-9a-f:.]{2,45}\]|[a-z0-9-]+(?:\.[a-z0-9-]+)*)(?::[1-9][0-9]{0,4})?")
+_LOCAL = re.compile(r"http://localhost(?::[1-9][0-9]{0,4})?")
 _POSTGRES = re.compile(r"(?:postgres|postgresql(?:\+psycopg)?)://(?:[^@/]*@)?(?P<hosts>[^@/?]*)(?:[/?].*)?")
 _PREFIX = re.compile(r"[\x21-\x7e]{1,31} ?|")
 
@@ -70,8 +71,11 @@ _public = url("https")
 
 
 def public_base(value: str) -> str | None:
-    """Accept a host reached by https, with or without a port, and an empty text."""
-    fits = not value or (_HTTPS.fullmatch(value) and not _public(value))
+    """Accept a host reached by https, with or without a port, an empty text, and ``localhost`` by http.
+
+    Browsers trust that one as they trust https.
+    """
+    fits = not value or _LOCAL.fullmatch(value) or (_HTTPS.fullmatch(value) and not _public(value))
     return None if fits else "must be https:// and a host, such as https://access.example.com, without a path"
 
 

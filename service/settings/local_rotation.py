@@ -1,4 +1,4 @@
-"""The rotation of the signing secret of a local installation."""
+"""The rotation of the secrets of a local installation: what signs tokens, and what seals second factors."""
 
 from __future__ import annotations
 
@@ -8,11 +8,15 @@ import tempfile
 from datetime import datetime
 from pathlib import Path
 
-from service.settings.secrecy import LOCAL_BYTES, LOCAL_FILE, owner_only_text
+from service.settings.checks import hard_to_guess
+from service.settings.secrecy import FACTOR_FILE, LOCAL_BYTES, LOCAL_FILE, local_factor_key, owner_only_text
 from service.settings.table import Fault, SettingsError
 
 PREVIOUS_FILE = "jwt_previous_secret"
 """The file of the previous secret, in the first line, and its end (RFC 3339), in the second."""
+
+PREVIOUS_FACTOR_FILE = "factor_previous_key"
+"""The file of the previous key of second factors."""
 
 
 def local_previous(data_dir: Path) -> tuple[str, datetime] | None:
@@ -51,6 +55,31 @@ def rotate_local_secret(data_dir: Path, until: datetime | None) -> Path:
     _replace(path, secrets.token_urlsafe(LOCAL_BYTES) + "\n")
     if until is None:
         previous.unlink(missing_ok=True)
+    return path
+
+
+def local_previous_factor_key(data_dir: Path) -> str:
+    """Return the previous key of second factors of the installation in ``data_dir``; "" without one.
+
+    Raises SettingsError if the file is open to other users, not a regular file, or damaged.
+    """
+    path = data_dir / PREVIOUS_FACTOR_FILE
+    if not os.path.lexists(path):
+        return ""
+    key, complaint = owner_only_text(path)
+    if complaint := complaint or hard_to_guess(key or " "):
+        raise SettingsError([Fault("auth.factor_previous_key", f"the local key {path} {complaint}")])
+    return key
+
+
+def rotate_local_factor_key(data_dir: Path) -> Path:
+    """Replace the key of second factors in ``data_dir`` by a new one, keep the old one; return its file.
+
+    Raises SettingsError if there is no usable key to replace.
+    """
+    path = data_dir / FACTOR_FILE
+    _replace(data_dir / PREVIOUS_FACTOR_FILE, local_factor_key(data_dir) + "\n")
+    _replace(path, secrets.token_urlsafe(LOCAL_BYTES) + "\n")
     return path
 
 

@@ -1,11 +1,14 @@
 """The settings of passwords and their hashing."""
 
+# ruff: noqa: RUF009 - setting() returns a dataclass field, which the rule knows only by its own name
+
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from service.settings.checks import between
 from service.settings.table import setting
+from service.settings.values import OptionalWhole, Words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,10 +29,41 @@ class Password:
         help="Logins of one worker that may wait for their hash; further ones are answered 503 at once. A "
         "quarter of these places is kept for client addresses from which a login succeeded within a day.",
     )
-    min_length: int = setting(8, unit="characters", check=between(8, 128), help="Shortest new password.")
+    min_length: int = setting(
+        8,
+        unit="characters",
+        check=between(8, 128),
+        help="Shortest new password. NIST SP 800-63B-4 asks for 15 where the password is the only factor.",
+    )
+    min_length_with_factor: OptionalWhole = setting(
+        None,
+        unit="characters",
+        check=between(8, 128),
+        shown="`password.min_length`",
+        help="Shortest new password of users who have a second factor: 8 by NIST SP 800-63B-4. At most "
+        "`password.min_length`.",
+    )
     max_length: int = setting(
         128,
         unit="characters",
         check=between(64, 1024),
         help="Longest password; none is ever truncated.",
+    )
+    initial: bool = setting(
+        default=True,
+        help="Whether a password that somebody else has set, or that is known from a leak, must be changed "
+        "first: until then its sessions satisfy only `@initial` and `@anyone` in the layer `assurance`.",
+    )
+    initial_timeout: int = setting(
+        604_800,
+        unit="s",
+        check=between(3_600, 31_536_000),
+        help="How long a login works with a password that somebody else has set (7 days), while "
+        "`password.initial` is on. One that is known from a leak has no such end.",
+    )
+    own_words: Words = setting(
+        Words(),
+        help="Words of your organization that new passwords must not be made of, such as its name, products "
+        "and places, each of 3 to 64 characters: comma-separated in the environment, a list in the file. "
+        "Case and letters that look alike make no difference.",
     )

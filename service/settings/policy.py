@@ -26,6 +26,13 @@ class Policy:
         help="Requests of logged-in callers that match no registered resource. `deny` only leaves out the "
         "line `p, resource, @unregistered, @login` of `base.csv`; `allow` uses the file unchanged.",
     )
+    assurance: Literal["base", "administrators", "everybody"] = setting(
+        "base",
+        help="How strongly somebody must have authenticated, by a file of the folder `assurance`: `base`, a "
+        "login; `administrators`, two factors for what changes users, roles, the policy, keys and services, "
+        "and a fresh login for ending sessions and for the own address and phone number; `everybody`, two "
+        "factors for all but enrolling, logging out and one's own data. Name the same on all nodes.",
+    )
     invariants: Paths = setting(
         Paths(),
         shown="only those of the folder",

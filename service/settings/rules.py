@@ -96,6 +96,8 @@ def _lifetimes(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]:
 def _password_lengths(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]:
     if settings.password.max_length < settings.password.min_length:
         yield Fault("password.max_length", "must not be less than password.min_length")
+    if (settings.password.min_length_with_factor or 0) > settings.password.min_length:
+        yield Fault("password.min_length_with_factor", "must not be more than password.min_length")
 
 
 def _bucket(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]:
@@ -172,6 +174,14 @@ def _previous_chain_key(settings: Settings, _faulty: Collection[str]) -> Iterato
         yield Fault("oplog.chain_previous_key", "is the same as oplog.chain_key")
 
 
+def _factor_keys(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]:
+    auth = settings.auth
+    if auth.factor_previous_key and not auth.factor_key:
+        yield Fault("auth.factor_key", "is missing: auth.factor_previous_key is the key before it")
+    elif auth.factor_previous_key and auth.factor_previous_key == auth.factor_key:
+        yield Fault("auth.factor_previous_key", "is the same as auth.factor_key")
+
+
 def _tracing_files(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]:
     return file_faults(settings.tracing)
 
@@ -190,10 +200,11 @@ _RULES: dict[tuple[str, ...], Rule] = {
         "auth.jwt_previous_private_key",
         "auth.jwt_previous_until",
     ): _previous_key,
+    ("auth.factor_key", "auth.factor_previous_key"): _factor_keys,
     ("auth.forward_assertion", "auth.jwt_algorithm"): _assertions,
     ("auth.access_timeout", "auth.refresh_timeout"): _lifetimes,
     ("server.cors_origins", "auth.is_read_cookie"): _cross_origin,
-    ("password.min_length", "password.max_length"): _password_lengths,
+    ("password.min_length", "password.min_length_with_factor", "password.max_length"): _password_lengths,
     ("policy.decision_log",): _decision_log,
     ("oplog.chain_key", "oplog.chain_previous_key"): _previous_chain_key,
     ("export.destinations",): _destinations,

@@ -11,12 +11,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from service.settings.checks import hard_to_guess
 from service.settings.table import Fault, SettingsError
 
 # RFC 7518 §3.2: a key of at least the size of the hash output.
 LEAST_BYTES = {"HS256": 32, "HS384": 48, "HS512": 64}
 LOCAL_BYTES = 64
 LOCAL_FILE = "jwt_secret"
+FACTOR_FILE = "factor_key"
 _MOST_BYTES = 65_536  # of a file with a secret: the tables of all export destinations may be in one
 
 _SHORTEST_PERIOD = 16
@@ -83,15 +85,11 @@ def _repeats(text: str) -> bool:
 def local_secret(data_dir: Path, nbytes: int) -> str:
     """Return the signing secret of the installation in ``data_dir``, of at least ``nbytes`` bytes.
 
-    The first call creates it: it is written to a temporary file and linked, so that processes that start at
-    the same time agree on one secret and a crash leaves no partial file. Raises SettingsError if the file is
-    open to other users, not a regular file, or too short.
+    The first call creates it. Raises SettingsError if the file is open to other users, not a regular file, or
+    too short.
     """
     path = data_dir / LOCAL_FILE
-    if not os.path.lexists(path):
-        data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _create(path, secrets.token_urlsafe(max(nbytes, LOCAL_BYTES)))
-    secret, complaint = owner_only_text(path)
+    secret, complaint = _kept_or_made(path, max(nbytes, LOCAL_BYTES))
     if complaint is None and len(secret.encode()) < nbytes:
         complaint = (
             f"is shorter than {nbytes} bytes; delete it to have a new one made, which ends all sessions"
@@ -99,6 +97,31 @@ def local_secret(data_dir: Path, nbytes: int) -> str:
     if complaint:
         raise SettingsError([Fault("auth.jwt_secret", f"the local secret {path} {complaint}")])
     return secret
+
+
+def local_factor_key(data_dir: Path) -> str:
+    """Return the key of second factors of the installation in ``data_dir``; the first call creates it.
+
+    Raises SettingsError if the file is open to other users, not a regular file, or too short.
+    """
+    path = data_dir / FACTOR_FILE
+    key, complaint = _kept_or_made(path, LOCAL_BYTES)
+    complaint = complaint or hard_to_guess(key or " ")
+    if complaint:
+        raise SettingsError([Fault("auth.factor_key", f"the local key {path} {complaint}")])
+    return key
+
+
+def _kept_or_made(path: Path, nbytes: int) -> tuple[str, str | None]:
+    """Return the secret in the file and what is wrong with it; a new one of ``nbytes`` if there is no file.
+
+    It is written to a temporary file and linked, so that processes that start at the same time agree on one
+    secret and a crash leaves no partial file.
+    """
+    if not os.path.lexists(path):
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _create(path, secrets.token_urlsafe(nbytes))
+    return owner_only_text(path)
 
 
 def _create(path: Path, secret: str) -> None:

@@ -26,6 +26,13 @@ class Throttle:
         "known device (address and User-Agent of an earlier login) has as many of its own. A login that "
         "succeeds restarts the count.",
     )
+    second_factor: int = setting(
+        20,
+        unit="attempts",
+        check=between(1, _MOST),
+        help="Second factors tried for one account within a day, with shares of devices as for "
+        "`login_account`. A login or step-up that succeeds restarts the count.",
+    )
     login_address: int = setting(
         300,
         unit="attempts",

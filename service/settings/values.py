@@ -17,6 +17,7 @@ from service.settings.destinations import Destinations, destinations_of_table, d
 Networks = tuple[IPv4Network | IPv6Network, ...]
 OptionalPath = Path | None
 OptionalNumber = float | None
+OptionalWhole = int | None
 OptionalTime = datetime | None
 LogOutput = Literal["off", "stdout"] | Path
 """Where a log goes: nowhere, to standard output, or to a file."""
@@ -34,6 +35,12 @@ class Packages(tuple[str, ...]):
     __slots__ = ()
 
 
+class Words(tuple[str, ...]):
+    """Words of ``SHORTEST_WORD`` to ``LONGEST_WORD`` characters."""
+
+    __slots__ = ()
+
+
 class Digests(tuple[str, ...]):
     """SHA-256 digests in hexadecimal."""
 
@@ -46,6 +53,9 @@ class Origins(tuple[str, ...]):
     __slots__ = ()
 
 
+SHORTEST_WORD = 3
+"""Characters of a word of which passwords must not be made: shorter ones are in too many by chance."""
+LONGEST_WORD = 64
 _WHOLE = re.compile(r"-?[0-9]{1,18}")
 _PACKAGE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -150,6 +160,13 @@ def _packages(text: str) -> Packages:
     return Packages(parts)
 
 
+def _words(text: str) -> Words:
+    parts = [_text(part.strip()) for part in text.split(",")] if text.strip() else []
+    if not all(SHORTEST_WORD <= len(part) <= LONGEST_WORD for part in parts):
+        raise ValueError(f"must be words, each of {SHORTEST_WORD} to {LONGEST_WORD} characters")
+    return Words(parts)
+
+
 def _digests(text: str) -> Digests:
     parts = [part.strip() for part in text.split(",")] if text.strip() else []
     if not all(_DIGEST.fullmatch(part) for part in parts):
@@ -191,6 +208,7 @@ _KINDS: dict[Any, Kind] = {
     int: Kind("whole number", _whole, (int,)),
     float: Kind("number", _number, (float, int)),
     OptionalNumber: Kind("number", _number, (float, int)),
+    OptionalWhole: Kind("whole number", lambda text: _whole(text) if text else None, (int,)),
     str: Kind("text", _text),
     Path: Kind("path", _path),
     OptionalPath: Kind("path", lambda text: _path(text) if text else None),
@@ -199,6 +217,7 @@ _KINDS: dict[Any, Kind] = {
     Networks: Kind("list of networks", _networks, is_list=True),
     Paths: Kind("list of paths", _paths, is_list=True),
     Digests: Kind("list of digests", _digests, is_list=True),
+    Words: Kind("list of words", _words, is_list=True),
     Packages: Kind("list of packages", _packages, is_list=True),
     Origins: Kind("list of origins", _origins, is_list=True),
     Destinations: Kind("tables by name", destinations_of_text, from_table=destinations_of_table),

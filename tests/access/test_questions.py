@@ -10,15 +10,17 @@ from typing import Any, cast
 import pytest
 
 from service.authz.engine.policy import Policy
-from service.authz.engine.rules import ACCOUNT, ENDPOINT, PERMISSION, RESOURCE, SERVICE, Rule
+from service.authz.engine.rules import ACCOUNT, ASSURANCE, ENDPOINT, PERMISSION, RESOURCE, SERVICE, Rule
 from service.evaluation.answers import Answer, Answers, question_by
 from service.evaluation.entities import Asked, Resource, Subject
 from service.evaluation.evaluator import Evaluator
 from service.evaluation.questions import Question, RequestsTo, RequestTo, Unanswerable, UseOf, question_of
 from service.evaluation.templates import MOST_PATHS, Templates
+from service.kernel.assurance import BY_STRONGEST, LOGIN, Satisfied
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
 from tests.policies.stock import MODEL
+from tests.support.demands import undemanding
 from tests.support.unstarted import SHIPPED
 
 
@@ -127,11 +129,12 @@ LINES = [
     Rule(ENDPOINT, "GET /api/role/list", "role:list"),
     Rule(ENDPOINT, "GET /api/open", "@anyone"),
 ]
-POLICY = Policy(MODEL.read_text("utf-8"), LINES, revision=7)
+POLICY = Policy(MODEL.read_text("utf-8"), undemanding(LINES), revision=7)
+BY_PASSWORD = BY_STRONGEST[LOGIN]
 
 
 def allows(question: Question, *held: str) -> bool:
-    return Answers().of(POLICY, question, HeldCodes(held)).allowed
+    return Answers().of(POLICY, question, HeldCodes(held), BY_PASSWORD).allowed
 
 
 @pytest.mark.parametrize(
@@ -189,7 +192,7 @@ def test_a_template_of_this_service_passes_both_layers(template: str, held: list
 
 def test_an_answer_has_its_reason() -> None:
     def reason(question: Question, *held: str) -> str:
-        return Answers().of(POLICY, question, HeldCodes(held)).reason
+        return Answers().of(POLICY, question, HeldCodes(held), BY_PASSWORD).reason
 
     assert reason(UseOf("orders:order:read"), "orders:*") == "opened"
     assert reason(UseOf("orders:order:read")) == "not_held"
@@ -197,6 +200,52 @@ def test_an_answer_has_its_reason() -> None:
     assert reason(RequestTo("orders", "GET", "/orders/7")) == "not_held"
     assert reason(RequestTo("orders", "GET", "/"), "*") == "no_line"
     assert reason(RequestTo("nowhere", "GET", "/"), "*") == "no_line"
+
+
+DEMANDING = Policy(
+    MODEL.read_text("utf-8"),
+    [
+        Rule(SERVICE, "orders", "@nobody"),
+        Rule(RESOURCE, "orders GET /orders/{id}", "orders:read"),
+        Rule(RESOURCE, "orders GET /orders/new", "orders:read"),
+        Rule(RESOURCE, "orders DELETE /orders/{id}", "orders:read"),
+        Rule(ASSURANCE, "resource orders GET /orders/{id}", "@login"),
+        Rule(ASSURANCE, "resource orders GET /orders/{id}", "@service"),
+        Rule(ASSURANCE, "resource orders GET /orders/new", "@two-factors-within-15m"),
+        Rule(ASSURANCE, "resource orders DELETE /orders/{id}", "@service"),
+    ],
+    revision=7,
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "strongest", "reason"),
+    [
+        (RequestTo("orders", "GET", "/orders/7"), "@login", "opened"),
+        (RequestTo("orders", "GET", "/orders/7"), "@service", "opened"),
+        (RequestTo("orders", "GET", "/orders/new"), "@login", "insufficient_user_authentication"),
+        (RequestTo("orders", "GET", "/orders/new"), "@two-factors", "insufficient_user_authentication"),
+        (RequestTo("orders", "GET", "/orders/new"), "@two-factors-within-15m", "opened"),
+        (RequestTo("orders", "GET", "/orders/new"), "@initial", "insufficient_user_authentication"),
+        (RequestTo("orders", "GET", "/orders/new"), "@service", "not_held"),  # it logs in nowhere
+        (RequestTo("orders", "DELETE", "/orders/7"), "@phishing-resistant", "not_held"),  # no login would do
+        (RequestsTo("orders", "GET", "/orders/{id}"), "@login", "insufficient_user_authentication"),
+        (RequestsTo("orders", "GET", "/orders/{id}"), "@two-factors-within-15m", "opened"),
+    ],
+)
+def test_the_demand_of_a_resource_is_met_or_told(question: Question, strongest: str, reason: str) -> None:
+    answer = Answers().of(DEMANDING, question, HeldCodes(["orders:read"]), BY_STRONGEST[strongest])
+    assert (answer.reason, answer.allowed) == (reason, reason == "opened")
+    assert answer.decision is not None
+    assert answer.decision.layer == ("resource" if reason == "opened" else "assurance")
+
+
+def test_who_lacks_the_code_is_told_of_no_demand() -> None:
+    question = RequestTo("orders", "GET", "/orders/new")
+    answer = Answers().of(DEMANDING, question, HeldCodes(["orders:write"]), BY_PASSWORD)
+    assert answer.reason == "not_held"
+    assert answer.decision is not None
+    assert answer.decision.layer == "resource"
 
 
 def test_templates_are_forgotten_with_their_policy() -> None:
@@ -218,7 +267,7 @@ def test_a_template_that_meets_very_many_resources_is_denied_without_asking_abou
     asked = []
 
     def reason(template: str) -> str:
-        answer = Answers().of(policy, RequestsTo("orders", "GET", template), HeldCodes(["*"]))
+        answer = Answers().of(policy, RequestsTo("orders", "GET", template), HeldCodes(["*"]), None)
         asked.append(answer.decision)
         return answer.reason
 
@@ -228,9 +277,11 @@ def test_a_template_that_meets_very_many_resources_is_denied_without_asking_abou
 
 
 class SlowAnswers(Answers):
-    def of(self, policy: Policy, question: Question, held: HeldCodes | None) -> Answer:
+    def of(
+        self, policy: Policy, question: Question, held: HeldCodes | None, satisfied: Satisfied | None
+    ) -> Answer:
         time.sleep(0.003)
-        return super().of(policy, question, held)
+        return super().of(policy, question, held, satisfied)
 
 
 class OneSubject:

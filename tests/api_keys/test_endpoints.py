@@ -152,7 +152,7 @@ async def test_keys_make_no_keys_and_persons_have_none(workers: Workers) -> None
     key = (await made_key(workers, account.id))["key"]
 
     refused = await workers.first.ask("POST", path, {"name": "job"}, token=key)
-    assert (refused.code, refused.json["layer"]) == ("permission_denied", "account")
+    assert (refused.code, refused.json["layer"]) == ("permission_denied", "assurance")
     assert (await workers.first.ask("GET", path, token=key)).status == 200
     assert (await workers.first.ask("POST", "/api/user/1/keys", {"name": "job"})).code == "conflict"
     assert (await workers.first.ask("POST", "/api/user/999999/keys", {"name": "job"})).status == 404

@@ -158,7 +158,7 @@ async def test_a_token_of_a_key_makes_no_keys(workers: Workers) -> None:
     token = (await issued(workers, await workers.key(account)))["access_token"]
     path = f"/api/user/{account.id}/keys"
     refused = await workers.first.ask("POST", path, {"name": "job"}, token=token)
-    assert (refused.code, refused.json["layer"]) == ("permission_denied", "account")
+    assert (refused.code, refused.json["layer"]) == ("permission_denied", "assurance")
 
 
 async def test_introspection_tells_what_a_token_may_do_now(workers: Workers) -> None:

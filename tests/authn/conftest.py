@@ -12,6 +12,11 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from service.authn import signing_keys
 from service.authn.api_keys import ApiKeyCallers
 from service.authn.authenticate import Authenticator
+from service.authn.factors.challenges import Challenges
+from service.authn.factors.checking import FactorCheck
+from service.authn.factors.sealing import FactorKeys
+from service.authn.factors.second_step import SecondStep
+from service.authn.initial_passwords import InitialPasswords
 from service.authn.opening import SessionOpening
 from service.authn.passwords import Passwords
 from service.authn.refresh import Refresh
@@ -38,6 +43,7 @@ class Container:
     database: Database
     store: SessionStore
     passwords: Passwords
+    initial: InitialPasswords
     tokens: Tokens
     pairs: TokenIssuer
     opening: SessionOpening
@@ -77,6 +83,12 @@ def own_database(new_database: NewDatabase, published_template: str) -> str:
     return new_database(published_template)
 
 
+def second_step(database: Database, store: SessionStore) -> SecondStep:
+    """Return what asks for second factors, where there is neither a key for them nor an address."""
+    check = FactorCheck(database, FactorKeys(), None, store.synchronized.now)
+    return SecondStep(database, Challenges(store), check, None)
+
+
 @pytest.fixture
 async def parts(
     auth: Auth, redis_url: str, permission_map: PermissionMap, request: pytest.FixtureRequest
@@ -85,18 +97,20 @@ async def parts(
     own = "own_database" in request.fixturenames
     users = Database(request.getfixturevalue("own_database" if own else "shared_database_url"))
     store = SessionStore(Redis(url=redis_url), auth)
-    passwords = Passwords(Password(**COSTS))
+    settings = Password(**COSTS, initial=False)
+    passwords, initial = Passwords(settings), InitialPasswords(settings)
     tokens = Tokens(auth, store.synchronized.now)
     callers = ApiKeyCallers(users, store, Throttle(ThrottleSettings(), store.counters))
-    pairs = TokenIssuer(tokens, lambda: permission_map)
+    pairs = TokenIssuer(tokens, lambda: permission_map, initial)
     yield Container(
         auth,
         users,
         store,
         passwords,
+        initial,
         tokens,
         pairs,
-        SessionOpening(users, store, pairs),
+        SessionOpening(users, store, pairs, second_step(users, store)),
         Refresh(users, store, tokens, pairs),
         callers,
         Authenticator(auth, tokens, store, callers),

@@ -26,5 +26,5 @@ async def log_in(
     user_name: str = ADMINISTRATOR,
     user_agent: str = USER_AGENT,
 ) -> TokenPair:
-    proof = PasswordProof(parts.database, parts.passwords, user_name, password)
+    proof = PasswordProof(parts.database, parts.passwords, parts.initial, user_name, password)
     return await parts.opening.open(proof, Origin.of(device, "10.0.0.1", user_agent))

@@ -11,12 +11,15 @@ from service.authn.authenticate import Authenticator
 from service.authn.verified import MOST_TOKENS
 from service.authz.engine import paths, policy
 from service.errors import AccountBanned, RefreshRequired
+from service.kernel.assurance import Authentication
 from service.kernel.identity import Caller
 from service.kernel.permission_map import PermissionMap
 from service.keyspace import SessionStore
 from service.settings import Redis
-from tests.authn.conftest import Container
+from tests.authn.conftest import SECRET, Container
+from tests.authn.keys import hs256
 from tests.authn.people import log_in
+from tests.authn.test_tokens import HEADER
 
 pytestmark = pytest.mark.anyio
 with_each_cache_size = pytest.mark.usefixtures("cache_sizes")
@@ -110,6 +113,17 @@ async def test_an_emptied_store_refuses_every_old_token(parts: Container, redis_
 
     with pytest.raises(RefreshRequired):
         await ask(parts, pair.access_token)
+
+
+async def test_a_token_without_claims_of_it_is_of_a_password_since_the_login(parts: Container) -> None:
+    claims = parts.tokens.verify_access((await log_in(parts)).access_token)
+    old = {name: getattr(claims, name) for name in claims.__struct_fields__}
+    for name in ("acr", "amr", "auth_time", "initial", "nbf", "permissions"):
+        del old[name]
+
+    for _ in range(2):
+        caller = await ask(parts, hs256(HEADER, old, SECRET))
+        assert caller.authentication == Authentication("pwd", ("pwd",), claims.iat)
 
 
 async def test_with_the_deny_check_off_a_token_works_without_the_store(parts: Container) -> None:

@@ -20,7 +20,7 @@ from service.keyspace import SessionStore
 from service.records import menus
 from service.records.database.transactions import Database
 from service.settings import Password
-from tests.authn.conftest import Container
+from tests.authn.conftest import Container, second_step
 from tests.authn.people import execute, log_in
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
 
@@ -37,6 +37,8 @@ async def test_a_login_gives_both_tokens_and_opens_the_session(parts: Container)
     assert (session.rid, session.login_time) == (refresh.rid, access.iat)
     assert (session.login_ip, session.browser, session.os) == ("10.0.0.1", "Firefox 115", "Linux")
     assert (pair.expires_in, pair.refresh_expires_in) == (7200, 604_800)
+    assert (access.acr, access.amr, access.auth_time) == ("pwd", ("pwd",), access.iat)
+    assert (session.acr, session.amr, session.auth_time) == ("pwd", ("pwd",), access.iat)
 
 
 WRONG = [
@@ -158,7 +160,7 @@ async def test_a_password_changed_during_a_login_ends_it(
 
 async def test_a_login_without_the_database_is_refused_and_leaves_no_session(parts: Container) -> None:
     away = Database("postgresql://nobody@127.0.0.1:1/none")
-    opening = SessionOpening(away, parts.store, parts.pairs)
+    opening = SessionOpening(away, parts.store, parts.pairs, second_step(away, parts.store))
 
     with pytest.raises(Unavailable):
         await log_in(replace(parts, opening=opening))

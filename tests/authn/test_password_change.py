@@ -38,6 +38,7 @@ def change(parts: Container) -> PasswordChange:
         store=parts.store,
         passwords=parts.passwords,
         rules=PasswordRules(Password()),
+        initial=parts.initial,
         throttle=Throttle(Limits(), parts.store.counters),
         revocations=Revocations(parts.database, parts.store),
     )

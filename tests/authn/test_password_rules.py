@@ -13,6 +13,7 @@ from service.errors import ValidationFailed
 from service.records.seed_data import ADMINISTRATOR
 from service.records.user_list import UserValues
 from service.settings import Password
+from service.settings.values import Words
 from tests.support.running import ROOT
 
 ALICE = UserValues(
@@ -149,6 +150,31 @@ def test_lengths_follow_the_settings() -> None:
 
     assert rules.complaint("eleven chrs", NOBODY) == "must have 12 to 64 characters"
     assert rules.complaint("twelve chars", NOBODY) is None
+
+
+def test_who_has_a_second_factor_may_have_a_shorter_password() -> None:
+    rules = PasswordRules(Password(min_length=15, min_length_with_factor=8))
+
+    assert rules.complaint("x7#Kq!2z", NOBODY) == "must have 15 to 128 characters"
+    assert rules.complaint("x7#Kq!2z", NOBODY, has_factor=True) is None
+    assert rules.complaint("x7#Kq!2", NOBODY, has_factor=True) == "must have 8 to 128 characters"
+
+
+def test_a_second_factor_makes_no_difference_as_long_as_no_length_is_set_for_it() -> None:
+    rules = PasswordRules(Password(min_length=15))
+
+    assert rules.complaint("x7#Kq!2z", NOBODY, has_factor=True) == "must have 15 to 128 characters"
+
+
+@pytest.mark.parametrize(
+    "password", ["Rocket-Sled", "rocketsled1", "ACME2024!", "acmeacme", "\u0430cme-2024"]
+)
+def test_words_of_the_organization_are_refused(rules: PasswordRules, password: str) -> None:
+    own = PasswordRules(Password(own_words=Words(["Acme", "rocket sled"])))
+
+    assert (own.complaint(password, NOBODY) or "").endswith("or your organization")
+    assert not (rules.complaint(password, NOBODY) or "").endswith("or your organization")
+    assert own.complaint("acme keeps the northern gate", NOBODY) is None
 
 
 def test_half_a_surrogate_pair_is_refused(rules: PasswordRules) -> None:

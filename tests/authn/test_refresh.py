@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
+from redis.asyncio import Redis as Client
 
 from service.authn.refresh import Refresh
 from service.authn.token_issuer import TokenPair
@@ -48,11 +52,47 @@ async def works(parts: Container, pair: TokenPair) -> bool:
     return True
 
 
+CLAIMS = {"acr", "amr", "auth_time"}
+
+
+async def edit_session(redis_url: str, edit: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+    """Write what ``edit`` returns for the stored session of user 1 on the web, past the service."""
+    key = "auth:device:1:web"
+    async with Client.from_url(redis_url) as client:
+        stored = await client.get(key)
+        assert isinstance(stored, bytes)
+        await client.set(key, json.dumps(edit(json.loads(stored))), keepttl=True)
+
+
 async def test_an_access_token_from_before_a_refresh_works_until_it_expires(parts: Container) -> None:
     first = await log_in(parts)
     await refresh(parts, first)
 
     assert await works(parts, first)
+
+
+async def test_a_refresh_keeps_how_and_when_the_user_has_authenticated(
+    parts: Container, redis_url: str
+) -> None:
+    pair = await log_in(parts)
+    stronger = {"acr": "mfa", "amr": ["pwd", "otp"], "auth_time": 1_700_000_000.25}
+    await edit_session(redis_url, lambda session: session | stronger)
+    for _ in range(2):
+        pair = await refresh(parts, pair)
+    claims = parts.tokens.verify_access(pair.access_token)
+
+    assert (claims.acr, claims.amr, claims.auth_time) == ("mfa", ("pwd", "otp"), 1_700_000_000.25)
+
+
+async def test_a_session_of_version_020_is_one_with_a_password_since_its_login(
+    parts: Container, redis_url: str
+) -> None:
+    pair = await log_in(parts)
+    opened = parts.tokens.verify_access(pair.access_token).iat
+    await edit_session(redis_url, lambda session: {name: session[name] for name in session.keys() - CLAIMS})
+    claims = parts.tokens.verify_access((await refresh(parts, pair)).access_token)
+
+    assert (claims.acr, claims.amr, claims.auth_time) == ("pwd", ("pwd",), opened)
 
 
 @pytest.mark.usefixtures("own_database")

@@ -10,12 +10,14 @@ import pytest
 
 from service.authn.authenticate import Authenticator
 from service.authn.claims import AccessClaims
+from service.authn.initial_passwords import InitialPasswords
 from service.authn.token_issuer import Account, TokenIssuer
 from service.authn.tokens import Tokens
 from service.errors import Refusal
+from service.kernel.assurance import Authentication
 from service.kernel.permission_map import PermissionMap
 from service.keyspace import SessionFacts, SessionStore
-from service.settings import Auth, Redis
+from service.settings import Auth, Password, Redis
 from tests.authn.conftest import SECRET
 from tests.support.shifted import Clocks
 
@@ -54,7 +56,7 @@ class Ann:
     def _start(self) -> None:
         self.store = SessionStore(Redis(url=self.redis_url), self.settings)
         self.tokens = Tokens(self.settings, self.store.synchronized.now)
-        self._pairs = TokenIssuer(self.tokens, lambda: MAP)
+        self._pairs = TokenIssuer(self.tokens, lambda: MAP, InitialPasswords(Password()))
         self._authenticator = Authenticator(self.settings, self.tokens, self.store, None)  # type: ignore[arg-type]  # no keys
 
     async def restart(self) -> None:
@@ -90,7 +92,9 @@ class Ann:
         return self._issue(device, following, rotation.sid, rotation.issued, rotation.ends)
 
     def _issue(self, device: str, rid: str, sid: str, issued: int, ends: int) -> Issued:
-        pair = self._pairs.issue(ANN, device, rid, sid=sid, issued=issued, ends=ends)
+        pair = self._pairs.issue(
+            ANN, device, rid, sid=sid, authentication=Authentication(auth_time=1.0), issued=issued, ends=ends
+        )
         self.rids[device] = rid
         self.issued.append(Issued(pair.access_token, device))
         return self.issued[-1]

@@ -12,6 +12,7 @@ import pytest
 
 from service.authn.tokens import Tokens
 from service.errors import Conflict, RefreshRequired, TokenExpired, TokenInvalid
+from service.kernel.assurance import Authentication
 from service.kernel.permission_map import PermissionMap
 from service.settings import Auth
 from tests.authn.conftest import SECRET
@@ -60,6 +61,7 @@ def issue_access(tokens: Tokens, **changes: Any) -> tuple[str, int]:
         "roles": ["user"],
         "permissions": ["b:c", "a:b"],
         "permission_map": PermissionMap({}),
+        "authentication": Authentication(auth_time=1_700_000_000.5),
         "issued": now(),
         "ends": now() + 10**9,
     }
@@ -103,8 +105,27 @@ def test_an_access_token_says_what_the_contract_says(tokens: Tokens) -> None:
         "nick_name": "Ann",
         "roles": ["user"],
         "permissions": ["a:b", "b:c"],
+        "acr": "pwd",
+        "amr": ["pwd"],
+        "auth_time": 1_700_000_000.5,
     }
     assert life == 7200
+
+
+def test_only_a_token_for_an_initial_password_says_so(tokens: Tokens) -> None:
+    initial = Authentication("pwd", ("pwd",), 1.0, initial=True)
+    payload = payload_of(issue_access(tokens, authentication=initial)[0])
+
+    assert payload["initial"] is True
+
+
+@pytest.mark.parametrize("lacks", ["acr", "amr", "auth_time"])
+def test_a_token_with_a_part_of_its_authentication_is_refused(tokens: Tokens, lacks: str) -> None:
+    claims = access_claims(acr="mfa", amr=["pwd", "otp"], auth_time=1.0)
+
+    assert tokens.verify_access(hs256(HEADER, claims, SECRET)).acr == "mfa"
+    with pytest.raises(TokenInvalid):
+        tokens.verify_access(hs256(HEADER, access_claims(**{**claims, lacks: None}), SECRET))
 
 
 def test_with_a_permission_map_the_token_holds_bits_and_no_names(tokens: Tokens) -> None:

@@ -6,8 +6,10 @@ import csv
 import random
 import re
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import replace
 from itertools import combinations
+from typing import Any
 
 import pytest
 
@@ -18,12 +20,14 @@ from service.authz.publishing.derive import derive
 from service.authz.publishing.shipped import Shipped
 from service.authz.review.access import open_requests, request_path, what, who
 from service.authz.review.explain import explain
-from service.authz.review.impact import Standing, what_if
+from service.authz.review.impact import Standing, differences
 from service.authz.review.matrix import Matrix, as_csv, as_html
+from service.authz.review.what_if import if_resource_opened, if_role_gave, if_user_had
+from service.endpoints.policy_what_if import WhatIfQuery, what_if_answer
 from service.endpoints.policy_who_may import openings_answer
 from service.errors import BadRequest, ValidationFailed
 from service.kernel.codes import HeldCodes
-from service.kernel.services import BoundResource, Service
+from service.kernel.services import BoundResource, Service, split_object
 from service.web.messages.schema import PageQuery
 from tests.support.unstarted import SHIPPED
 
@@ -157,7 +161,7 @@ def test_an_explanation_says_what_is_decided_and_a_denial_what_would_open_it(see
     for method, path in dice.sample(requests(policy), 60):
         held = dice.choice([None, HeldCodes(dice.sample(HELD, dice.randint(0, 3)))])
         explanation = explain(policy, method, path, held)
-        assert explanation.allowed == decided(policy, method, path, held)
+        assert explanation.permitted == decided(policy, method, path, held)
         for layer in explanation.layers:
             judged = policy.judge(layer.layer, layer.object, None if explanation.public else held)
             assert (layer.allowed, layer.decision_id) == (judged.allowed, judged.id)
@@ -253,6 +257,92 @@ def test_a_template_stands_for_any_other_value_and_the_rest_is_named() -> None:
     assert not who(standing, "PUT", "/no/route").roles
 
 
+OTHERS = [Service("billing")]
+
+
+@pytest.mark.parametrize(
+    ("name", "bound", "without", "with_"),
+    [
+        ("GET /api/user/list", ["x:one"], ["x:one"], ["x:two"]),
+        ("GET /api/user/list", ["x:one"], ["x:one"], []),  # then every login passes this layer
+        ("GET /api/user/list", None, [], ["x:two"]),  # not registered yet
+        ("billing GET /bills", ["x:one", "x:two"], ["x:two"], []),
+        ("billing GET /bills", ["x:one"], ["x:one"], []),  # then nobody passes
+    ],
+)
+def test_other_codes_of_a_resource_change_what_its_registration_with_them_changes(
+    name: str, bound: list[str] | None, without: list[str], with_: list[str]
+) -> None:
+    codes = {"one": ("x:one", "system:user:list"), "two": ("x:two", "system:user:list"), "none": ()}
+    users = Counter({("one",): 2, ("one", "two"): 1, ("none",): 1})
+
+    def standing(given: Collection[str] | None) -> Standing:
+        service, request = split_object(name)
+        method, _, path = request.partition(" ")
+        made = (
+            [] if given is None else [BoundResource(method, path, [(code, True) for code in given], service)]
+        )
+        return Standing(SHIPPED.policy(derive(made, services=OTHERS), {}, 1), codes, users)
+
+    before, after = standing(bound), standing(sorted({*(bound or ()), *with_} - {*without}))
+
+    asked = if_resource_opened(before, name, without, with_)
+
+    expected = differences(before, after)
+    assert (asked.gains, asked.loses) == (expected.gains, expected.loses)
+    assert expected.gains or expected.loses
+
+
+def test_another_demand_of_a_resource_is_told_by_the_words_before_and_after() -> None:
+    made = [BoundResource("GET", "/api/user/{id}", [("x:one", True)])]
+    standing = Standing(SHIPPED.policy(derive(made), {}, 1), {"one": ("*",)}, Counter({("one",): 1}))
+
+    def asked(**query: Any) -> tuple[Any, ...]:
+        answer = what_if_answer(standing, (), WhatIfQuery(resource="GET /api/user/{id}", **query))
+        changes = {change.object: (change.before, change.after) for change in answer.demands}
+        return answer.gains, answer.loses, changes
+
+    name, literal = "GET /api/user/{id}", "GET /api/user/info"  # the resource takes requests to both
+    login, initial = ["@login", "@service"], ["@initial", "@service"]
+    gains, loses, changes = asked(assurance="two-factors")
+    assert (gains, loses) == ([], [])
+    assert (changes[name], changes[literal]) == ((login, ["@two-factors"]), (initial, ["@two-factors"]))
+    changes = asked(assurance="login-within-15m", services=True)[2]
+    assert changes[name] == (login, ["@login-within-15m", "@service"])
+    assert asked(assurance="none")[2] == asked(with_="x:two")[2] == {}
+    for wrong in ({"services": True}, {"assurance": "none", "services": True}):
+        with pytest.raises(ValidationFailed):
+            WhatIfQuery(resource=name, **wrong)
+    with pytest.raises(ValidationFailed):
+        WhatIfQuery(role_code="one", with_="a:b", assurance="login")
+    with pytest.raises(ValidationFailed):
+        asked()
+
+
+def test_a_resource_with_the_requests_of_another_is_refused() -> None:
+    standing = Standing(SHIPPED.policy(derive([BoundResource("GET", "/api/x/{id}", [])]), {}, 1), {}, {})
+    with pytest.raises(ValidationFailed) as refused:
+        if_resource_opened(standing, "GET /api/x/{name}", with_=["x:one"])
+    assert refused.value.extra["errors"][0]["field"] == "resource"
+
+
+def test_a_user_with_another_role_gains_what_single_decisions_say() -> None:
+    standing = random_standing(random.Random(5))
+    for had, given in ((("r0", "r1"), "r2"), ((), "r3")):
+        asked = if_user_had(standing, had, with_=[given])
+        gained = {name for difference in asked.gains for name in difference.access}
+        assert {difference.users for difference in asked.gains} <= {1}
+        assert not asked.loses
+        for method, path in requests(standing.policy):
+            if not path.endswith("/8"):  # a name that no resource has, as templates stand for
+                continue
+            could, can = (
+                decided(standing.policy, method, path, standing.held(roles)) for roles in (had, (*had, given))
+            )
+            route = ResourceIndex(standing.policy.rules.objects(ENDPOINT)).find(method, path)
+            assert (route in gained) == (can and not could)
+
+
 def test_a_role_that_gives_other_codes_changes_what_single_decisions_change() -> None:
     dice = random.Random(3)
     for _ in range(4):
@@ -262,14 +352,10 @@ def test_a_role_that_gives_other_codes_changes_what_single_decisions_change() ->
         codes = ({*standing.codes[role]} - {gone}) | {come}
         after = Standing(standing.policy, {**standing.codes, role: tuple(codes - {gone})}, standing.users)
 
-        differences = what_if(standing, role, [gone], [come])
+        changed = if_role_gave(standing, role, [gone], [come])
 
-        loses = {
-            (difference.role_code, name) for difference in differences.loses for name in difference.access
-        }
-        gains = {
-            (difference.role_code, name) for difference in differences.gains for name in difference.access
-        }
+        loses = {(difference.role_code, name) for difference in changed.loses for name in difference.access}
+        gains = {(difference.role_code, name) for difference in changed.gains for name in difference.access}
         for method, path in requests(standing.policy):
             if not path.endswith("/8"):  # a name that no resource has, as templates stand for
                 continue
@@ -288,5 +374,5 @@ def test_a_role_that_gives_other_codes_changes_what_single_decisions_change() ->
 def test_a_question_that_changes_nothing_is_refused(role: str, without: list[str], field: str) -> None:
     standing = Standing(SHIPPED.policy(derive([]), {}, 1), {"r": ("x:one",)}, {})
     with pytest.raises(ValidationFailed) as refused:
-        what_if(standing, role, without)
+        if_role_gave(standing, role, without)
     assert refused.value.extra["errors"][0]["field"] == field

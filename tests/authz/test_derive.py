@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 
 from service.authz.engine.lines import Lines
 from service.authz.engine.rules import PolicyError, Rule
-from service.authz.publishing.derive import derive, digest_of
-from service.kernel.services import BoundResource, PublishedOpening, Service
+from service.authz.publishing.derive import derive, digest_of, with_demands
+from service.kernel.services import NO_DEMAND, BoundResource, PublishedOpening, Service
 
 RULES = (Rule("resource", "GET /api/x", "@login"), Rule("resource", "GET /api/y", "a:x"))
 
 
 def lines(*registered: BoundResource) -> list[str]:
-    return [str(rule) for rule in derive(registered)]
+    return [str(rule) for rule in derive(registered) if rule.layer != "assurance"]
 
 
 def test_a_code_has_a_line_of_the_grant_layer_and_that_of_an_enabled_button_one_of_the_permission_layer() -> (
@@ -30,6 +30,7 @@ def test_a_code_has_a_line_of_the_grant_layer_and_that_of_an_enabled_button_one_
         Rule("grant", "b:y", "b:y"),
         Rule("permission", "*", "*"),
         Rule("permission", "b:y", "b:y"),
+        Rule("assurance", "resource GET /a", "@anyone"),
     ]
 
 
@@ -53,6 +54,17 @@ def test_a_resource_with_nothing_bound_opens_to_everybody_logged_in() -> None:
     assert lines(BoundResource("GET", "/api/x", [])) == ["p, resource, GET /api/x, @login"]
 
 
+def test_what_a_resource_demands_is_a_line_beside_those_that_open_it() -> None:
+    demanding = BoundResource("GET", "/api/x", [("a:x", True)], demand=("@login", "@service"))
+    rest = Service("orders")
+
+    assert [str(rule) for rule in derive([demanding], services=[rest]) if rule.layer == "assurance"] == [
+        "p, assurance, resource GET /api/x, @login",
+        "p, assurance, resource GET /api/x, @service",
+        "p, assurance, resource orders @unregistered, @anyone",
+    ]
+
+
 marks = st.lists(
     st.tuples(st.sampled_from(["a:x", "b:y", "*"]), st.booleans()), max_size=3, unique_by=lambda m: m[0]
 )
@@ -63,6 +75,7 @@ resources = st.lists(
         st.sampled_from(["/a", "/b", "/a/{id}"]),
         marks,
         st.sampled_from(["portcullis", "orders"]),
+        st.sampled_from([NO_DEMAND, ("@login",), ("@service", "@two-factors-within-15m")]),
     ),
     max_size=5,
     unique_by=lambda resource: (*resource[:2], resource.service),
@@ -102,7 +115,8 @@ def test_a_resource_of_another_service_with_nothing_bound_stays_closed_until_a_l
         PublishedOpening("orders GET /orders/{id}", "@login"),
     ]
 
-    assert [str(rule) for rule in derive([free, bound, off], services=[ORDERS])] == [
+    derived = derive([free, bound, off], services=[ORDERS])
+    assert [str(rule) for rule in derived] == [
         "p, resource, orders GET /orders/, @nobody",
         "p, resource, orders GET /orders/{id}, b:y",
         "p, resource, orders PUT /orders/{id}, @nobody",
@@ -112,6 +126,10 @@ def test_a_resource_of_another_service_with_nothing_bound_stays_closed_until_a_l
             f"p, service, orders {action}, {code}:{action}"
             for action in ("bind", "create", "delete", "list", "open", "update")
             for code in ("service:orders", "system:resource")
+        ),
+        *(
+            f"p, assurance, resource orders {name}, @anyone"
+            for name in ("@unregistered", "GET /orders/", "GET /orders/{id}", "PUT /orders/{id}")
         ),
     ]
     opened = derive([free, bound, off], services=[ORDERS], openings=openings)
@@ -147,10 +165,22 @@ def test_without_other_services_the_digest_is_what_it_was_before_there_were_any(
         BoundResource("GET", "/api/x", []),
         BoundResource("PUT", "/api/{y}", [("0:b", True), ("_c", True)]),
     ]
-    # Of the version before.
+    # Of the version before, which knows no demands.
     known = "f190a93cae59f51cdd0876b1f27208d9ad72c124a532b684bdcd646745b378a8"
+    derived = derive(registered, ["_c", "a:b", "a", "a-b", "*", "0:b"])
+    before = Lines(rule for rule in derived if rule.layer != "assurance")
 
-    assert digest_of(derive(registered, ["_c", "a:b", "a", "a-b", "*", "0:b"]), {"a": 1}) == known
+    assert digest_of(before, {"a": 1}) == known
+    assert list(with_demands(before)) == list(derived)
+
+
+def test_a_revision_without_demands_gets_the_lines_of_resources_and_services_that_have_none() -> None:
+    before = derive([BoundResource("GET", "/orders/", [], "orders")], services=[ORDERS])
+    published = Lines(rule for rule in before if rule.layer != "assurance")
+
+    assert list(with_demands(published)) == list(before)
+    assert with_demands(before) is before
+    assert list(with_demands(Lines())) == []
 
 
 @pytest.mark.parametrize(
@@ -194,3 +224,8 @@ def test_the_digest_differs_when_a_line_the_order_or_the_permission_map_does() -
     }
 
     assert len(digests) == 6
+
+
+def test_what_is_no_demand_gives_no_lines() -> None:
+    with pytest.raises(PolicyError, match="the demand on 'resource GET /api'"):
+        derive([BoundResource("GET", "/api", [], demand=("@nobody",))])

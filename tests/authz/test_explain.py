@@ -4,9 +4,11 @@ import pytest
 
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import GRANT, Rule
-from service.authz.review.explain import Explanation, Fired, explain, explain_object
+from service.authz.review.explain import Explanation, Fired, explain, explain_decided, explain_object
+from service.kernel.assurance import BY_STRONGEST, WORDS, Word
 from service.kernel.codes import HeldCodes
 from tests.policies.stock import MODEL
+from tests.support.demands import undemanding
 
 RULES = [
     Rule("resource", "@unregistered", "@login"),
@@ -21,7 +23,7 @@ RULES = [
     Rule("endpoint", "POST /api/auth/login", "@anyone"),
     Rule("grant", "system:*:list", "system:*:list"),
 ]
-POLICY = Policy(MODEL.read_text("utf-8"), RULES, revision=4)
+POLICY = Policy(MODEL.read_text("utf-8"), undemanding(RULES), revision=4)
 
 
 def asked(method: str, path: str, *codes: str) -> Explanation:
@@ -149,3 +151,60 @@ def test_a_code_that_no_button_carries_is_granted_by_nobody() -> None:
 
 def test_a_visitor_grants_nothing() -> None:
     assert explain_object(POLICY, GRANT, "system:*:list", None).layer.reason == "not_logged_in"
+
+
+DEMANDING = Policy(
+    MODEL.read_text("utf-8"),
+    [
+        *RULES,
+        Rule("assurance", "resource GET /api/role/list", "@two-factors-within-15m"),
+        Rule("assurance", "resource GET /api/role/list", "@service"),
+        Rule("assurance", "endpoint GET /api/role/list", "@login"),
+        Rule("assurance", "endpoint GET /api/role/list", "@service"),
+        Rule("assurance", "account set-contact self", "@two-factors"),
+    ],
+)
+HELD = HeldCodes(["*", "audit:role:read"])
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_a_request_is_allowed_by_the_codes_and_by_what_the_caller_satisfies(word: Word) -> None:
+    explanation = explain(DEMANDING, "GET", "/api/role/list", HELD, satisfied=BY_STRONGEST[word])
+
+    assert explanation.permitted
+    assert explanation.allowed == (
+        word in ("@two-factors-within-15m", "@phishing-resistant-within-15m", "@service")
+    )
+    resource, endpoint = explanation.demands
+    assert resource.lines == (
+        "p, assurance, resource GET /api/role/list, @two-factors-within-15m",
+        "p, assurance, resource GET /api/role/list, @service",
+    )
+    assert resource.allowed == explanation.strong_enough
+    assert endpoint.allowed == (word not in ("@anyone", "@initial"))
+    assert (endpoint.fired, endpoint.rows) == ((), ("satisfies",) if endpoint.allowed else ())
+
+
+def test_who_is_asked_about_by_name_is_logged_in_with_a_password() -> None:
+    resource, endpoint = explain(DEMANDING, "GET", "/api/role/list", HELD).demands
+
+    assert (resource.allowed, resource.reason, resource.line) == (False, "not_held", None)
+    assert endpoint.line == "p, assurance, endpoint GET /api/role/list, @login"
+
+
+def test_a_refused_demand_is_explained_with_the_words_of_its_decision() -> None:
+    late = BY_STRONGEST["@two-factors-within-12h"]
+    decision = DEMANDING.judge("assurance", "resource GET /api/role/list", late)
+    explanation = explain_decided(
+        decision.id,
+        lambda satisfied: explain(DEMANDING, "GET", "/api/role/list", HELD, satisfied=satisfied),
+        BY_STRONGEST["@login"],
+    )
+
+    assert (explanation.satisfied, explanation.demands[0].decision_id) == (late, decision.id)
+    account = explain_decided(
+        DEMANDING.judge("assurance", "account set-contact self", BY_STRONGEST["@initial"]).id,
+        lambda satisfied: explain_object(DEMANDING, "assurance", "account set-contact self", HELD, satisfied),
+        BY_STRONGEST["@login"],
+    )
+    assert (account.satisfied, account.allowed) == (BY_STRONGEST["@initial"], False)

@@ -11,6 +11,7 @@ SHIPPED = MODEL.read_text("utf-8")
 LINE_OF = {line.strip(): number for number, line in enumerate(SHIPPED.split("\n"), start=1)}
 MATCHER_START = next(number for line, number in LINE_OF.items() if line.startswith("m ="))
 HOLDS_EXACTLY = LINE_OF["|| holdsExactly(r.caller, p.code) \\"]
+SATISFIES = LINE_OF["|| satisfies(r.caller, p.code) \\"]
 HOLDS_PATTERN = LINE_OF["|| holdsPattern(r.caller, p.code) \\"]
 
 REQUEST, LINE, EFFECT = (
@@ -58,7 +59,7 @@ BROKEN = {
     ),
     "no key": (REQUEST, "layer, object, caller", LINE_OF[REQUEST], "neither a section nor"),
     "a comment behind the request": (REQUEST, f"{REQUEST} # who", LINE_OF[REQUEST], "a comment behind"),
-    "a comment behind the matcher": ("    )\n", "    ) # done\n", HOLDS_PATTERN + 1, "a comment behind"),
+    "a comment behind the matcher": ("    )\n", "    ) # done\n", SATISFIES + 1, "a comment behind"),
     "a semicolon comment": (LINE, f"{LINE} ; what", LINE_OF[LINE], "a comment behind"),
     "a line of semicolons": (LINE, f"; what\n{LINE}", LINE_OF[LINE], "a comment behind"),
     "a comment inside the matcher": (
@@ -76,7 +77,7 @@ BROKEN = {
     "a matcher that goes on behind the end": (
         "    )\n",
         "    ) \\",
-        HOLDS_PATTERN + 1,
+        SATISFIES + 1,
         "the end of the file cuts",
     ),
     "a backslash inside a line": (EXACTLY, "\\" + EXACTLY, HOLDS_EXACTLY, "a backslash stands"),

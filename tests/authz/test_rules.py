@@ -41,7 +41,7 @@ def test_a_line_is_written_as_it_is_read(tmp_path: Path) -> None:
     [
         (
             "p, endpoints, GET /api/x, @login",
-            "the layer is resource, endpoint, grant, permission, service or account, not 'endpoints'",
+            "the layer is resource, endpoint, grant, permission, service, account or assurance, not",
         ),
         ("p, endpoint, orders GET /x, @login", "the object is"),
         ("p, endpoint, orders @unregistered, @login", "the object is"),

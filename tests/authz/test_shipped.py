@@ -23,7 +23,8 @@ def test_without_settings_the_shipped_files_are_read() -> None:
     assert shipped.base == read_rules(POLICIES / "base.csv")
     assert shipped.endpoints == read_rules(POLICIES / "endpoints.csv")
     assert shipped.accounts == read_rules(POLICIES / "accounts.csv")
-    assert shipped.rules == (*shipped.base, *shipped.endpoints, *shipped.accounts)
+    assert shipped.assurance == read_rules(POLICIES / "assurance" / "base.csv")
+    assert shipped.rules == (*shipped.base, *shipped.endpoints, *shipped.accounts, *shipped.assurance)
 
 
 def test_another_model_and_folder_are_read_instead(tmp_path: Path, folder: Path) -> None:

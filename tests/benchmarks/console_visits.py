@@ -1,4 +1,4 @@
-"""What a view of the console costs in a browser: requests, bytes, time, tasks of the main thread, nodes."""
+"""What a view of the console costs in a browser: requests, bytes, time, tasks, nodes, and what moves."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ PATIENCE: Final = 60_000
 
 _OBSERVE: Final = """
 (() => {
-  const noted = { began: 0, last: 0, started: 0, ended: 0, bytes: 0, largest: 0, calls: 0, task: 0 };
+  const noted = { began: 0, last: 0, started: 0, ended: 0 };
+  const fresh = { bytes: 0, largest: 0, calls: 0, task: 0, shift: 0 };
+  Object.assign(noted, fresh);
   const changed = () => { noted.last = performance.now(); };
   performance.setResourceTimingBufferSize(100000);
   const real = window.fetch;
@@ -36,11 +38,14 @@ _OBSERVE: Final = """
       noted.last = Math.max(noted.last, one.startTime + one.duration);
     }
   }).observe({ type: "longtask" });
+  new PerformanceObserver((list) => {
+    for (const one of list.getEntries()) if (!one.hadRecentInput) noted.shift += one.value;
+  }).observe({ type: "layout-shift" });
   new MutationObserver(changed).observe(document, { childList: true, subtree: true, attributes: true });
   window.measuring = {
     begin() {
       const now = performance.now();
-      Object.assign(noted, { began: now, last: now, bytes: 0, largest: 0, calls: 0, task: 0 });
+      Object.assign(noted, fresh, { began: now, last: now });
     },
     async settled(patience) {
       // The button that has opened a dialog is busy until it is closed: only the dialog counts then.
@@ -51,10 +56,11 @@ _OBSERVE: Final = """
         const now = performance.now();
         if (now - noted.began > patience || (!waits() && now - noted.last > 500)) break;
       }
-      const { began, last, calls, bytes, largest, task } = noted;
+      const { began, last, calls, bytes, largest, task, shift } = noted;
       const nodes = document.querySelectorAll("*").length;
       const faults = document.querySelectorAll(":is(main, dialog) [role=alert]").length;
-      return { calls, bytes, largest, task, seconds: Math.max(10, last - began) / 1000, nodes, faults };
+      const seconds = Math.max(10, last - began) / 1000;
+      return { calls, bytes, largest, task, shift, seconds, nodes, faults };
     },
   };
 })();
@@ -71,6 +77,7 @@ class Cost:
     bytes: int
     largest: int
     task: float  # milliseconds of the longest task of the main thread; 0 below 50
+    shift: float  # what moved without the reader, as the Layout Instability API counts it
     seconds: float
     nodes: int
     faults: int  # alerts that the view shows

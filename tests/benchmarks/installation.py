@@ -40,6 +40,7 @@ def environment(stores: EmbeddedStores, place: Path, algorithm: str = "HS256") -
         "PORTCULLIS_SERVER__DATA": str(place / "service"),
         "PORTCULLIS_AUTH__JWT_ALGORITHM": algorithm,
         "PORTCULLIS_LOG__FORMAT": "json",
+        "PORTCULLIS_PASSWORD__INITIAL": "false",  # all log in with the password that they were made with
     }
     if algorithm.startswith("HS"):
         return environ | {"JWT_SECRET": secrets.token_hex(32)}

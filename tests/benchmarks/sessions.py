@@ -79,6 +79,7 @@ def _environment(database_url: str, place: Path) -> dict[str, str]:
         "PORTCULLIS_CONFIG": "",
         "PORTCULLIS_SERVER__DATA": str(place / "service"),
         "PORTCULLIS_LOG__FORMAT": "json",
+        "PORTCULLIS_PASSWORD__INITIAL": "false",  # all log in with the password that they were made with
     }
 
 

@@ -38,6 +38,10 @@ def passes(token: str, auth: Auth) -> bool:
         return False
 
 
+def names_in(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
 def mode(path: Path) -> int:
     return path.stat().st_mode & 0o777
 
@@ -55,7 +59,7 @@ def test_the_next_start_of_an_embedded_installation_has_a_new_key_and_accepts_th
     assert auth.jwt_previous_until is not None
     assert auth.jwt_previous_until > datetime.now(UTC) + timedelta(seconds=auth.refresh_timeout)
     assert passes(token, auth)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["jwt_previous_secret", "jwt_secret"]
+    assert names_in(tmp_path) == ["factor_key", "jwt_previous_secret", "jwt_secret"]
     assert {mode(path) for path in tmp_path.iterdir()} == {0o600}
     output = "".join(capsys.readouterr())
     assert old not in output
@@ -72,7 +76,7 @@ def test_a_stolen_key_is_accepted_by_no_start_any_more(tmp_path: Path) -> None:
 
     assert next_start(tmp_path).jwt_previous_secret == ""
     assert not passes(token, next_start(tmp_path))
-    assert [path.name for path in tmp_path.iterdir()] == ["jwt_secret"]
+    assert names_in(tmp_path) == ["factor_key", "jwt_secret"]
 
 
 def test_a_second_rotation_waits_for_the_end_of_the_first(
@@ -178,3 +182,37 @@ def test_a_new_pair_of_keys_is_written_beside_the_present_one(
     new = issue_access(Tokens(auth))[0]
     assert passes(new, auth)
     assert not passes(new, next_start(tmp_path, **own))
+
+
+def test_a_local_key_of_second_factors_is_replaced_once_until_the_previous_one_is_removed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = next_start(tmp_path)
+    assert main(["keys", "rotate", "--factors", "--data", str(tmp_path)]) == 0
+    after = next_start(tmp_path)
+    assert after.factor_previous_key == before.factor_key != after.factor_key
+    assert after.jwt_secret == before.jwt_secret
+    assert {mode(path) for path in tmp_path.iterdir()} == {0o600}
+    output = "".join(capsys.readouterr())
+    assert before.factor_key not in output
+    assert after.factor_key not in output
+    assert main(["keys", "rotate", "--factors", "--data", str(tmp_path)]) == 1
+    (tmp_path / "factor_previous_key").unlink()
+    assert main(["keys", "rotate", "--factors", "--data", str(tmp_path)]) == 0
+
+
+def test_a_key_of_second_factors_that_is_set_is_replaced_by_one_to_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PORTCULLIS_AUTH__FACTOR_KEY", "k" * 40)
+    assert main(["keys", "rotate", "--factors", "--data", str(tmp_path)]) == 0
+    (path,) = tmp_path.iterdir()
+    output = capsys.readouterr().out
+    assert f"PORTCULLIS_AUTH__FACTOR_KEY           the content of {path}" in output
+    assert "PORTCULLIS_AUTH__FACTOR_PREVIOUS_KEY  the present auth.factor_key" in output
+    assert path.read_text().strip() not in output
+
+
+def test_stolen_and_factors_are_two_things(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit):
+        main(["keys", "rotate", "--factors", "--stolen", "--data", str(tmp_path)])

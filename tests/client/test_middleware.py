@@ -137,6 +137,42 @@ async def test_an_allowed_request_is_served_with_its_user(guarded: Any) -> None:
     assert point.asked[0][1]["subject"] == {"type": "token", "id": ALICE}
 
 
+@both
+@pytest.mark.parametrize(
+    ("obligations", "challenge", "members"),
+    [
+        (
+            [{"id": "step_up", "acrValues": ["mfa", "phr"], "maxAge": 900}],
+            'Bearer error="insufficient_user_authentication", acr_values="mfa phr", max_age="900"',
+            {"acrValues": ["mfa", "phr"], "maxAge": 900},
+        ),
+        (
+            [{"id": "other"}, {"id": "step_up", "acrValues": ["phr"]}],
+            'Bearer error="insufficient_user_authentication", acr_values="phr"',
+            {"acrValues": ["phr"]},
+        ),
+        (
+            [{"id": "step_up", "acrValues": ['" injected'], "maxAge": True}],
+            'Bearer error="insufficient_user_authentication"',
+            {"acrValues": []},
+        ),
+        (None, 'Bearer error="insufficient_user_authentication"', {"acrValues": []}),
+    ],
+)
+async def test_who_has_to_step_up_gets_the_challenge(
+    guarded: Any, obligations: Any, challenge: str, members: dict[str, Any]
+) -> None:
+    point = DecisionPoint(
+        lambda _: decided(False, "insufficient_user_authentication", obligations=obligations)
+    )
+    response = await guarded(point, "GET /orders/7", BEARER)
+    assert (response.status, response.seen) == (401, None)
+    assert response.headers["www-authenticate"] == challenge
+    problem = json.loads(response.body)
+    assert problem["code"] == "insufficient_user_authentication"
+    assert members.items() <= problem.items()
+
+
 ANSWERS = {
     403: lambda _: decided(False, "not_held"),
     401: lambda _: decided(False, "subject_not_active"),

@@ -6,10 +6,13 @@ from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Dialog
 
 from service.embedded import EmbeddedStores
+from tests.console.hostile import store
 from tests.console.house import House, chromium
-from tests.console.visits import Visit, new_context
+from tests.console.states import Hostile, paths
+from tests.console.visits import SCREEN, Visit, new_context
 
 HERE = Path(__file__).parent
 
@@ -68,3 +71,37 @@ def newcomer(house: House) -> Iterator[Visit]:
 def visit(visitor: Callable[[], Visit]) -> Visit:
     """A browser of its own with one page."""
     return visitor()
+
+
+@pytest.fixture(scope="module", params=["some", pytest.param("all", marks=pytest.mark.extended)])
+def hostile(
+    request: pytest.FixtureRequest, stores: EmbeddedStores, published_template: str, _closed: None
+) -> Iterator[Hostile]:
+    """A house of its own, whose records hold hostile texts: each in some field, or in all of them."""
+    chromium()
+    house = House(stores, published_template)
+    try:
+        house.browser = House.of(stores, published_template).browser
+        addresses = paths(store(house.api, everywhere=request.param == "all"))
+        with new_context(house) as context:
+            visit = Visit(house, context)
+            visit.sign_in()
+            yield Hostile(visit, addresses)
+    finally:
+        house.end()
+
+
+@pytest.fixture
+def calm(hostile: Hostile) -> Iterator[Visit]:
+    """The visit to the hostile house, on which nothing may run."""
+    visit = hostile.visit
+    ran: list[str] = []
+
+    def note(dialog: Dialog) -> None:
+        ran.append(dialog.message)
+        dialog.dismiss()
+
+    visit.hear("dialog", note)
+    yield visit
+    visit.page.set_viewport_size(SCREEN)
+    assert (ran, visit.troubles) == ([], [])

@@ -48,8 +48,11 @@ class House:
 
     _held: ClassVar[House | None] = None
 
-    def __init__(self, stores: EmbeddedStores, template: str) -> None:
-        """Start the service on a copy of the database ``template``; the browser starts when it is needed."""
+    def __init__(self, stores: EmbeddedStores, template: str, *options: str, **settings: str) -> None:
+        """Start the service on a copy of the database ``template``; the browser starts when it is needed.
+
+        ``options`` and ``settings`` are further ones of the service.
+        """
         with ExitStack() as starting:
             self._folder = Path(starting.enter_context(tempfile.TemporaryDirectory(prefix="pc-")))
             self._database = starting.enter_context(database(stores, template))
@@ -57,12 +60,16 @@ class House:
             self.service: Running = starting.enter_context(
                 running(
                     self._folder,
-                    *("--workers", "1"),
+                    *("--workers", "1", *options),
                     DATABASE_URL=self._database,
                     REDIS_URL=sessions,
                     JWT_SECRET=secrets.token_urlsafe(48),
-                    PORTCULLIS_THROTTLE__ENABLED="false",
-                    PORTCULLIS_AUTH__MAX_DEVICES="100",
+                    **{
+                        "PORTCULLIS_AUTH__FACTOR_KEY": secrets.token_urlsafe(48),
+                        "PORTCULLIS_THROTTLE__ENABLED": "false",
+                        "PORTCULLIS_AUTH__MAX_DEVICES": "100",
+                    }
+                    | settings,
                 )
             )
             self._open = starting.pop_all()
@@ -83,7 +90,11 @@ class House:
         """End the browser and the service, if they run."""
         held, cls._held = cls._held, None
         if held is not None:
-            held._open.close()
+            held.end()
+
+    def end(self) -> None:
+        """End the service, and the browser if this house has started it."""
+        self._open.close()
 
     @property
     def url(self) -> str:
@@ -132,6 +143,11 @@ class House:
             return len(response.json()["data"]["items"]) >= count
 
         assert eventually(written)
+
+    def execute(self, statement: str, *values: object) -> None:
+        """Change the database, where the API can't: to make what time or another person would."""
+        with psycopg.connect(self._database) as connection:
+            connection.execute(statement, values)
 
     def member(self, name: str, *codes: str) -> int:
         """Make a user, with the administrator's password, in a role of the same name that gives ``codes``."""

@@ -1,77 +1,35 @@
-"""What holds for every view: hostile texts of records stay texts, and 320 pixels are enough."""
+"""What holds for every view: hostile texts stay texts, 320 pixels are enough, tab stops follow the eye."""
 
 from __future__ import annotations
 
-import re
 from typing import Any, Final
 
 import pytest
-from playwright.sync_api import Dialog, expect
+from playwright.sync_api import expect
 
 from tests.console.house import House
-from tests.console.test_scripts import CONSOLE as FILES
-from tests.console.test_users import act, button, headed
+from tests.console.states import ASTRAY, LAYOUT, NARROW, SIZES, Hostile, show
+from tests.console.test_users import act, headed
 from tests.console.visits import Visit
 
-HOSTILE: Final = "<img src=x onerror=alert(1)>'\"><script>alert(2)</script>"
-VIEWS: Final = re.findall(r'pattern: "([^"]+)"', (FILES / "loaders.js").read_text(encoding="utf-8"))
-NARROW: Final = 320
-"""CSS pixels: WCAG 2.2, 1.4.10 (Reflow)."""
-RECORDS: Final = {
-    "users": ("/api/user", {"userName": "hostile", "nickName": HOSTILE, "password": "four wary herons"}),
-    "roles": ("/api/role", {"roleCode": "hostile", "roleName": HOSTILE, "description": HOSTILE}),
-    "menus": ("/api/menu", {"menuType": "Menu", "title": HOSTILE}),
-    "resources": (
-        "/api/resource",
-        {"resourceCode": "hostile", "resourceName": HOSTILE, "method": "GET", "path": "/hostile/{x}"},
-    ),
-    "services": ("/api/service", {"name": "hostile", "description": HOSTILE}),
-}
-"""How a record of each kind is made, by the first segment of the paths of its views."""
-FOUND: Final = """() => ({
-  width: document.documentElement.scrollWidth,
-  markup: document.querySelectorAll("main img, main script, body script").length,
-  torn: [...document.querySelectorAll(".listing .table:not(.keep) tbody :is(th, td):not(.row-actions, .box)")]
-    .filter((cell) => cell.childNodes.length > 1).length,
-})"""
-"""How wide the page is, how much markup of others is in it, and how many cells of lists hold several items,
-which a narrow screen would tear apart."""
 
-
-def paths(house: House) -> list[str]:
-    """Return the paths of all views, those of one record with the id of a hostile one."""
-    ids = {}
-    for kind, (path, body) in RECORDS.items():
-        answer = house.api.post(path, json=body)
-        assert answer.status_code == 201, answer.text
-        ids[kind] = str(answer.json()["data"]["id"])
-    known = [pattern for pattern in VIEWS if "{" not in pattern or pattern.split("/")[1] in ids]
-    return [re.sub(r"\{\w+\}", ids.get(pattern.split("/")[1], ""), pattern) for pattern in known]
-
-
-def test_hostile_texts_stay_texts_and_no_view_is_too_wide(visit: Visit, house: House) -> None:
-    page = visit.page
-    ran: list[str] = []
-
-    def note(dialog: Dialog) -> None:
-        ran.append(dialog.message)
-        dialog.dismiss()
-
-    visit.hear("dialog", note)
-    for path in [*paths(house), "/%3Cimg%20src=x%20onerror=alert(1)%3E"]:
-        if path == "/":
-            visit.sign_in()
-            page.set_viewport_size({"width": NARROW, "height": 640})
-        page.evaluate("path => { location.hash = path; }", path)
-        shown = page.locator(f'main .page[data-path="{path}"]')
-        expect(shown).to_be_visible()
-        expect(shown.locator("[aria-busy=true]")).to_have_count(0)
-        expect(shown.get_by_role("heading", level=1)).not_to_be_empty()
+def test_hostile_texts_stay_texts_no_view_is_too_wide_and_tab_stops_follow_the_eye(
+    calm: Visit, hostile: Hostile
+) -> None:
+    page = calm.page
+    faults = []
+    for path in [*hostile.paths, "/%3Cimg%20src=x%20onerror=alert(1)%3E"]:
+        page.set_viewport_size(NARROW)
+        shown = show(page, path)
         expect(shown.get_by_role("alert")).to_have_count(0)
-        layout = page.evaluate(FOUND)
-        assert layout == {"width": NARROW, "markup": 0, "torn": 0}, path
+        layout = page.evaluate(LAYOUT)
+        astray = page.evaluate(ASTRAY)
+        page.set_viewport_size(SIZES[0])
+        astray += page.evaluate(ASTRAY)
+        if layout != {"width": NARROW["width"], "markup": 0, "torn": 0} or astray:
+            faults.append((path, layout, astray))
     expect(page.get_by_role("heading", level=1)).to_have_text("There is no such page")
-    assert ran == []
+    assert not faults, "\n".join(map(str, faults))
 
 
 UNSAFE: Final = "<img src=x onerror=alert(1)><svg/onload=alert(2)>'\"&{{7*7}}"
@@ -138,6 +96,6 @@ def test_no_text_of_a_record_becomes_markup(visit: Visit, made: dict[str, int]) 
     expect(page.get_by_role("table")).to_contain_text(UNSAFE)
     visit.go(f"/menus/{made['menu']}")
     expect(page.locator("dd", has_text=UNSAFE)).to_have_count(3)
-    button(page, "Delete").click()
+    act(page, "Delete")
     expect(page.get_by_role("alert")).to_contain_text(UNSAFE)
     assert page.locator("img, main svg:not(.icon), dialog svg:not(.icon)").count() == 0

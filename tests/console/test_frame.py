@@ -11,7 +11,7 @@ import service
 from tests.console.house import House
 from tests.console.visits import CONSOLE, Visit
 
-REQUESTS = 17
+REQUESTS = 20
 BYTES = 200_000
 TRIED = """async () => {
   const tried = [];
@@ -101,11 +101,11 @@ def test_the_navigation_is_the_consoles_own_and_shows_what_the_caller_may_see(
     expect(navigation.get_by_role("list", name="Activity")).to_have_count(0)
     findings = house.api.get("/api/system/findings").json()["data"]["items"]
     count = sum(finding["state"] != "ok" for finding in findings)
-    health = navigation.get_by_role("link", name=re.compile("^Health"))
-    expect(health).to_have_accessible_name(f"Health {count} finding{'' if count == 1 else 's'}")
+    health = navigation.get_by_role("link", name=re.compile("^System health"))
+    expect(health).to_have_accessible_name(f"System health {count} finding{'' if count == 1 else 's'}")
     health.focus()
     health.press("Enter")
-    expect(page.get_by_role("heading", level=1)).to_have_text("Health")
+    expect(page.get_by_role("heading", level=1)).to_have_text("System health")
     expect(health).to_have_attribute("aria-current", "page")
     expect(page.get_by_role("contentinfo")).to_contain_text(f"Version {service.__version__}")
     api = page.get_by_role("contentinfo").get_by_role("link", name="API")

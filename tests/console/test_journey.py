@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, Protocol
+from collections.abc import Iterator
+from typing import Final, Protocol
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from service.embedded import EmbeddedStores
 from tests.console.house import House
 from tests.console.test_users import button, headed
-from tests.console.visits import Visit
-from tests.support.seeded import ADMINISTRATOR_PASSWORD
+from tests.console.visits import Visit, new_context, settled
+from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
 
 FOCUSED: Final = """() => {
   const at = document.activeElement;
   return (at.getAttribute("aria-label") ?? at.labels?.[0]?.textContent ?? at.textContent).trim();
 }"""
 MOST_KEYS: Final = 100
+MOST_CLICKS: Final = 12
 
 
 class Hands(Protocol):
-    """How somebody uses a page."""
+    """How somebody uses a page, with so many ``clicks``."""
+
+    clicks: int
 
     def follow(self, name: str) -> None:
         """Follow a link, or press a button."""
@@ -33,28 +38,31 @@ class Hands(Protocol):
 
 
 class Mouse:
-    """Clicks, and types only text."""
+    """Clicks, and types only text; a field is reached by the Tab key."""
 
     def __init__(self, page: Page) -> None:
         self._page = page
+        self.clicks = 0
 
     def follow(self, name: str) -> None:
         place = self._page.locator("dialog[open], body:not(:has(dialog[open]))")
         link = place.get_by_role("link", name=name, exact=True)
         link.or_(button(place, name)).first.click()
+        self.clicks += 1
 
     def fill(self, name: str, text: str) -> None:
-        self._page.get_by_role("textbox", name=name).or_(self._page.get_by_role("searchbox", name=name)).fill(
-            text
-        )
+        self._page.get_by_label(name, exact=True).fill(text)
 
     def tick(self, name: str) -> None:
         box = self._page.get_by_role("checkbox", name=name)
         box.or_(self._page.get_by_role("treeitem", name=name).last.locator(".tick")).click()
+        self.clicks += 1
 
 
 class Keyboard:
     """Never touches the mouse."""
+
+    clicks = 0
 
     def __init__(self, page: Page) -> None:
         self._page = page
@@ -82,59 +90,79 @@ class Keyboard:
         raise AssertionError(f"{name} can't be reached by the keyboard")
 
 
+@pytest.fixture
+def fresh(house: House, stores: EmbeddedStores, published_template: str) -> Iterator[Visit]:
+    """A visit to an installation in which nothing has been done yet."""
+    new = House(stores, published_template)
+    try:
+        new.browser = house.browser
+        with new_context(new) as context:
+            visit = Visit(new, context)
+            yield visit
+            visit.find_focus()
+            assert visit.troubles == []
+    finally:
+        new.end()
+
+
 @pytest.mark.parametrize("kind", [Mouse, Keyboard])
-def test_a_role_is_given_and_the_log_tells_who_was_refused_and_then_allowed(
-    visit: Visit, house: House, kind: type[Mouse | Keyboard]
+def test_from_the_first_password_to_a_log_that_tells_who_was_refused_and_then_allowed(
+    fresh: Visit, kind: type[Mouse | Keyboard]
 ) -> None:
-    name = kind.__name__.lower()
-    house.member(f"{name}-user")
-    page = visit.page
+    page = fresh.page
     hands: Hands = kind(page)
-    with house.service.client() as client:
+    fresh.go()
+    hands.fill("User name", ADMINISTRATOR)
+    hands.fill("Password", ADMINISTRATOR_PASSWORD)
+    hands.follow("Sign in")
+    expect(page.get_by_role("heading", name="First steps")).to_be_visible()
+    settled(page)
 
-        def tried() -> int:
-            sent = {"userName": f"{name}-user", "password": ADMINISTRATOR_PASSWORD}
-            token = client.post("/api/auth/login", json=sent).json()["data"]["accessToken"]
-            body: dict[str, Any] = {"roleName": f"Tried by {name}", "roleCode": f"tried-{name}"}
-            header = {"Authorization": f"Bearer {token}"}
-            return client.post("/api/role", json=body, headers=header).status_code
+    hands.follow("New role")
+    headed(page, "New role")
+    hands.fill("Name", "Makers")
+    hands.fill("Code", "makers")
+    hands.follow("Create")
+    headed(page, "Makers")
 
-        assert tried() == 403
-        visit.sign_in_by_hand()
-        hands.follow("Roles")
-        headed(page, "Roles")
-        hands.follow("New role")
-        headed(page, "New role")
-        hands.fill("Name", f"Makers {name}")
-        hands.fill("Code", f"makers-{name}")
-        hands.follow("Create")
-        headed(page, f"Makers {name}")
-        hands.fill("Search by title or code", "role:create")
-        hands.tick("Create roles")
-        hands.follow("Preview and save")
-        expect(page.get_by_role("dialog")).to_contain_text("POST /api/role")
-        hands.follow("Save")
-        expect(page.get_by_text("is saved.")).to_be_visible()
+    hands.follow("Users")
+    headed(page, "Users")
+    hands.follow("New user")
+    headed(page, "New user")
+    hands.fill("User name", "wren")
+    hands.fill("Name", "Wren")
+    hands.fill("Password", ADMINISTRATOR_PASSWORD)
+    hands.tick("Makers")
+    hands.follow("Create")
+    headed(page, "wren")
+    assert tried(fresh.house) == 403
 
-        hands.follow("Users")
-        headed(page, "Users")
-        hands.fill("Name, email or phone", f"{name}-")
-        expect(page.get_by_role("table").get_by_role("row")).to_have_count(2)
-        hands.follow(f"{name}-user")
-        headed(page, f"{name}-user")
-        hands.follow("Edit")
-        headed(page, f"Edit {name}-user")
-        hands.tick(f"Makers {name}")
-        hands.follow("Save")
-        expect(page.get_by_role("dialog").get_by_role("heading", name="Gain access")).to_be_visible()
-        hands.follow("Save")
-        expect(page.get_by_role("link", name=f"Makers {name}")).to_be_visible()
-        assert tried() == 201
-    house.wait_for_log("operation", 2, userName=f"{name}-user")
+    hands.follow("Makers")
+    headed(page, "Makers")
+    hands.fill("Search by title or permission", "role:create")
+    hands.tick("Create roles")
+    hands.follow("Preview and save")
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_role("heading", name="Gain access")).to_be_visible()
+    expect(dialog).to_contain_text("POST /api/role")
+    hands.follow("Save")
+    expect(page.get_by_text("were saved.")).to_be_visible()
+    assert tried(fresh.house) == 201
+
+    fresh.house.wait_for_log("operation", 2, userName="wren")
     hands.follow("Audit log")
     headed(page, "Audit log")
-    hands.fill("User", f"{name}-user")
+    hands.fill("User", "wren")
     rows = page.get_by_role("table").get_by_role("row")
     expect(rows).to_have_count(3)
-    expect(rows.nth(1)).to_contain_text("201")
-    expect(rows.nth(2)).to_contain_text("403")
+    expect(rows.nth(1)).to_contain_text("wren created role tried")
+    expect(rows.nth(2)).to_contain_text("wren was not allowed to create a role")
+    assert hands.clicks <= MOST_CLICKS
+
+
+def tried(house: House) -> int:
+    """Return the status that wren gets for a new role."""
+    header = {"Authorization": f"Bearer {house.log_in('wren')['accessToken']}"}
+    with house.service.client() as client:
+        made = client.post("/api/role", json={"roleName": "Tried", "roleCode": "tried"}, headers=header)
+    return made.status_code

@@ -88,7 +88,7 @@ def test_the_navigation_of_a_narrow_page_keeps_the_focus_and_closes_when_it_is_u
     settled(page)
     expect(page.locator("#side :focus")).to_have_count(1)
     page.get_by_label("Signed in as").click()
-    page.get_by_role("link", name="Your devices").click()
+    page.get_by_role("link", name="Your sessions").click()
     expect(page.get_by_role("heading", level=1)).to_be_focused()
     expect(drawer).to_have_attribute("aria-expanded", "false")
 
@@ -161,10 +161,10 @@ def test_the_focus_goes_from_row_to_row_and_to_the_heading_after_the_last(visit:
     page = visit.page
     visit.sign_in(address=f"/users/{user}/keys")
     headed(page, "wader")
-    make = button(page, "Make a key")
+    make = button(page, "Create a key")
     press(make)
     page.get_by_role("dialog").get_by_label("Name").fill("third")
-    press(button(page.get_by_role("dialog"), "Make a key"))
+    press(button(page.get_by_role("dialog"), "Create a key"))
     expect(page.get_by_role("dialog")).to_contain_text("shown only now")
     page.keyboard.press("Escape")
     expect(make).to_be_focused()
@@ -205,7 +205,7 @@ def test_a_reader_who_goes_elsewhere_meanwhile_stays_there(visit: Visit) -> None
 
     page.route("**/api/jobs", hold)
     with page.expect_request("**/api/jobs"):
-        press(button(page, "Read again"))
+        press(button(page, "Refresh"))
     home = page.get_by_role("navigation").get_by_role("link", name="Home")
     home.focus()
     with page.expect_response("**/api/jobs"):

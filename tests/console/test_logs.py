@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 
 from playwright.sync_api import Route, expect
 
@@ -22,13 +23,16 @@ def test_a_change_is_found_and_shown_with_what_was_before_and_after(visit: Visit
     visit.sign_in(address="/logs/operations?kind=UPDATE")
     visit.page.get_by_label("Record").fill("role:logged")
     visit.page.get_by_label("Record").press("Enter")
-    row = visit.page.get_by_role("row").filter(has_text="role update")
+    row = visit.page.get_by_role("row").filter(has_text="admin changed the name of role logged")
     expect(row).to_have_count(1)
+    expect(row.get_by_role("link", name="logged")).to_have_attribute("href", f"#/roles/{made['id']}")
+    expect(row.get_by_role("link", name="admin")).to_have_attribute("href", "#/users/1")
     visit.axe()
     visit.picture("operation-log")
-    row.get_by_role("link").click()
+    row.get_by_role("link").first.click()
 
-    expect(visit.page.get_by_role("heading", level=1)).to_have_text("role update")
+    sentence = "admin changed the name of role logged"
+    expect(visit.page.get_by_role("heading", level=1)).to_have_text(sentence)
     change = visit.page.get_by_role("row").filter(has_text="roleName")
     expect(change.get_by_role("deletion")).to_have_text(MARKUP)
     expect(change.get_by_role("insertion")).to_have_text("Told in the log")
@@ -48,7 +52,7 @@ def test_a_log_that_is_followed_shows_what_is_written_meanwhile(visit: Visit, ho
 
     house.api.post("/api/role", json={"roleCode": "followed", "roleName": "Followed"})
 
-    expect(visit.page.get_by_role("row").filter(has_text="role create")).to_have_count(1)
+    expect(visit.page.get_by_role("row").filter(has_text="admin created role followed")).to_have_count(1)
     expect(visit.page.get_by_text("1 new entry")).to_be_visible()
 
 
@@ -64,7 +68,7 @@ def test_a_log_is_followed_further_after_a_restore(visit: Visit, house: House) -
         visit.page.route(re.compile("after="), ahead, times=1)
     house.api.post("/api/role", json={"roleCode": "restored", "roleName": "Restored"})
 
-    expect(visit.page.get_by_role("row").filter(has_text="role create")).to_have_count(1)
+    expect(visit.page.get_by_role("row").filter(has_text="admin created role restored")).to_have_count(1)
 
 
 def test_the_login_log_tells_who_was_refused(visit: Visit, house: House) -> None:
@@ -76,7 +80,11 @@ def test_the_login_log_tells_who_was_refused(visit: Visit, house: House) -> None
 
     visit.sign_in("doorman", "/logs/logins?userName=doorman&outcome=failure")
 
-    expect(visit.page.get_by_role("row").filter(has_text="login_failed")).to_have_count(1)
+    expect(
+        visit.page.get_by_role("row").filter(
+            has_text="doorman could not sign in on web: wrong user name or password"
+        )
+    ).to_have_count(1)
     assert visit.page.get_by_role("button", name="Export").count() == 0
     visit.axe()
 
@@ -84,6 +92,7 @@ def test_the_login_log_tells_who_was_refused(visit: Visit, house: House) -> None
 def test_what_was_only_previewed_is_hidden_and_counted_until_it_is_asked_for(
     visit: Visit, house: House
 ) -> None:
+    since = datetime.now(UTC).isoformat().replace("+00:00", "Z")
     house.member("guesser", "system:role:list")
     role = house.api.post("/api/role", json={"roleCode": "kept", "roleName": "Kept"}).json()["data"]["id"]
     with house.service.client() as client:
@@ -96,7 +105,7 @@ def test_what_was_only_previewed_is_hidden_and_counted_until_it_is_asked_for(
     act(visit.page, "Delete")
     visit.page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
     house.wait_for_log("operation", target="role:kept", kind="DELETE")
-    visit.go("/logs/operations?kind=DELETE&module=role")
+    visit.go(f"/logs/operations?kind=DELETE&module=role&from={since}")
 
     expect(
         visit.page.get_by_text("2 previews are hidden, of which the policy has refused 1.")
@@ -104,17 +113,21 @@ def test_what_was_only_previewed_is_hidden_and_counted_until_it_is_asked_for(
     expect(visit.page.get_by_role("row")).to_have_count(0)
     visit.axe()
     visit.page.get_by_role("link", name="Show them").click()
-    rows = visit.page.get_by_role("row").filter(has_text="role delete")
-    expect(rows.filter(has_text="Preview")).to_have_count(2)
+    rows = visit.page.get_by_role("row")
+    expect(rows.filter(has_text="admin previewed: delete role kept")).to_have_count(1)
+    refused = rows.filter(has_text="guesser was not allowed to preview: delete a role")
+    expect(refused.get_by_role("link", name="a role")).to_have_attribute("href", f"#/roles/{role}")
     expect(visit.page.get_by_label("Previews")).to_have_value("all")
     expect(visit.page.get_by_text("hidden,")).to_have_count(0)
-    rows.first.get_by_role("link").click()
+    refused.get_by_role("link").first.click()
     expect(visit.page.get_by_text("Nothing was saved.")).to_be_visible()
 
     visit.go(
         "/logs/operations?decision=deny&userName=guesser&kind=DELETE"
     )  # no refusal is hidden from who asks for it
-    expect(visit.page.get_by_role("row").filter(has_text="role delete")).to_have_count(1)
+    expect(
+        visit.page.get_by_role("row").filter(has_text="guesser was not allowed to preview: delete a role")
+    ).to_have_count(1)
 
 
 def test_a_refused_read_is_found_with_the_number_of_its_repetitions(visit: Visit, house: House) -> None:
@@ -135,6 +148,7 @@ def test_a_refused_read_is_found_with_the_number_of_its_repetitions(visit: Visit
     visit.page.route("**/api/operation-log/list?**dryRun=false**", after_a_minute)
     visit.sign_in(address="/logs/operations?userName=reader&kind=REFUSED_READ")
 
-    row = visit.page.get_by_role("row").filter(has_text="user getUser (2 times)")
+    row = visit.page.get_by_role("row").filter(has_text="reader was not allowed to read GET /api/user/1")
     expect(row).to_have_count(1)
+    expect(row).to_contain_text("(2 times)")
     expect(row).to_contain_text("Denied")

@@ -117,7 +117,7 @@ def test_a_session_is_ended_and_its_user_banned(visitor: Callable[[], Visit], ho
 
     other = visitor()
     other.sign_in("trespasser")
-    seen.page.get_by_role("button", name="Read again").click()
+    seen.page.get_by_role("button", name="Refresh").click()
     row.get_by_role("button", name="Ban: trespasser").click()
     dialog = seen.page.get_by_role("dialog")
     dialog.get_by_label("For").select_option(label="1 hour")
@@ -134,11 +134,11 @@ def test_a_key_is_made_shown_once_works_and_is_deleted(visit: Visit, house: Hous
     number = made.json()["data"]["id"]
     page = visit.page
     visit.sign_in(address=f"/users/{number}/keys")
-    page.get_by_role("button", name="Make a key").click()
+    page.get_by_role("button", name="Create a key").click()
     dialog = page.get_by_role("dialog")
     dialog.get_by_label("Name").fill("job")
     dialog.get_by_label("Limited to").fill("system:user:list\nsystem:role:list")
-    dialog.get_by_role("button", name="Make a key").click()
+    dialog.get_by_role("button", name="Create a key").click()
     key = page.get_by_role("textbox", name="The new key").input_value()
     headers = {"Authorization": f"Bearer {key}"}
     info = f"{house.url}/api/user/info"
@@ -163,9 +163,8 @@ def test_findings_are_shown_to_those_who_may_see_them_and_a_job_is_run_and_pause
     page = visit.page
     checks = page.get_by_role("link", name="All checks")
     expect(checks).to_be_visible()
-    visit.picture("home")
     checks.click()
-    expect(page.get_by_role("heading", name="Health")).to_be_visible()
+    expect(page.get_by_role("heading", name="System health")).to_be_visible()
     expect(page.get_by_role("listitem").filter(has_text="session store")).not_to_have_count(0)
     visit.axe()
     visit.picture("doctor")
@@ -173,7 +172,7 @@ def test_findings_are_shown_to_those_who_may_see_them_and_a_job_is_run_and_pause
     page.get_by_role("button", name="Pause: file-sweep").click()
     expect(page.get_by_role("button", name="Resume: file-sweep")).to_be_focused()
     page.get_by_role("button", name="Run now: file-sweep").click()
-    expect(page.get_by_role("status").get_by_text("file-sweep runs now")).to_be_visible()
+    expect(page.get_by_role("status").get_by_text("Job file-sweep runs now")).to_be_visible()
     visit.axe()
     visit.picture("jobs")
     (job,) = [

@@ -7,7 +7,7 @@ from typing import Any
 from playwright.sync_api import expect
 
 from tests.console.house import House
-from tests.console.test_users import button, headed
+from tests.console.test_users import act, button, headed
 from tests.console.visits import Visit
 
 
@@ -38,14 +38,15 @@ def test_a_button_is_made_bound_disabled_and_deleted(visit: Visit, house: House)
     page = visit.page
     visit.sign_in(address=f"/menus/{parent}")
     expect(page.get_by_role("treeitem", name="Birds")).to_have_attribute("aria-selected", "true")
-    page.get_by_role("main").get_by_role("link", name="New Button").last.click()
+    page.get_by_text("More actions").click()
+    page.get_by_role("link", name="New Button").click()
     headed(page, "New Button")
     page.get_by_label("Title").fill("Watch herons")
-    page.get_by_label("Permission code").fill("Herons:watch")
+    page.get_by_label("Permission").fill("Herons:watch")
     button(page, "Create").click()
-    expect(page.get_by_label("Permission code")).to_be_focused()
+    expect(page.get_by_label("Permission")).to_be_focused()
     visit.axe()
-    page.get_by_label("Permission code").fill("herons:watch")
+    page.get_by_label("Permission").fill("herons:watch")
     button(page, "Create").click()
     expect(page.get_by_role("heading", name="Watch herons")).to_be_visible()
 
@@ -58,17 +59,19 @@ def test_a_button_is_made_bound_disabled_and_deleted(visit: Visit, house: House)
     visit.axe()
     visit.picture("menus")
 
-    button(page, "Disable").click()
+    act(page, "Disable")
     button(page.get_by_role("dialog"), "Disable").click()
-    expect(page.locator(".card .badge", has_text="Disabled")).to_be_visible()
-    button(page, "Delete").click()
-    expect(page.get_by_role("alert")).to_contain_text("The menu is in use")
+    expect(page.locator(".titled .badge", has_text="Disabled")).to_be_visible()
+    act(page, "Delete")
+    expect(page.get_by_role("alert")).to_contain_text("It is still in use")
     expect(page.get_by_role("alert")).to_contain_text("Resources that it opens: herons")
     page.keyboard.press("Escape")
     button(page, "Remove List herons").click()
     button(page.get_by_role("dialog"), "Remove").click()
     expect(page.get_by_text("It opens no resource.")).to_be_visible()
-    button(page, "Delete").click()
+    page.get_by_role("link", name="History").click()
+    expect(page.get_by_role("table")).to_contain_text("created Button herons:watch")
+    act(page, "Delete")
     button(page, "Delete it").click()
     expect(page.get_by_text("Choose a Menu or a Button")).to_be_visible()
     assert below(house, parent) == []
@@ -105,7 +108,7 @@ def test_menus_are_moved_by_keys_by_a_dialog_and_by_drag(visit: Visit, house: Ho
     visit.sign_in(address=f"/menus/{first}")
     item = page.get_by_role("treeitem")
     item.filter(has_text="One").last.focus()
-    message = page.locator(".message", has_text="One is moved.")
+    message = page.locator(".message", has_text="One was moved.")
 
     def message_is_shown() -> None:
         expect(message).to_be_visible()
@@ -119,7 +122,7 @@ def test_menus_are_moved_by_keys_by_a_dialog_and_by_drag(visit: Visit, house: Ho
     message_is_shown()
     assert (below(house, top), below(house, two)) == (["Two", "Three"], ["One"])
 
-    button(page, "Move to…").click()
+    act(page, "Move to…")
     page.get_by_label("Below").select_option("Top")
     page.get_by_label("Where").select_option("After Three")
     button(page, "Move").click()
@@ -131,6 +134,6 @@ def test_menus_are_moved_by_keys_by_a_dialog_and_by_drag(visit: Visit, house: Ho
 
     row = page.locator(".tree-row")
     row.filter(has_text="Three").drag_to(row.filter(has_text="Two"), target_position={"x": 60, "y": 2})
-    expect(page.get_by_text("Three is moved.")).to_be_visible()
+    expect(page.get_by_text("Three was moved.")).to_be_visible()
     assert below(house, top) == ["Three", "Two"]
     assert three

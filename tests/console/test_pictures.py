@@ -19,7 +19,7 @@ def test_the_way_to_a_request_is_drawn_and_told_in_a_table(visit: Visit, house: 
     expect(drawing.locator("text.name").first).to_have_text("wheatear")
     page.get_by_text("Show as table").click()
     table = page.get_by_role("table")
-    expect(table.get_by_role("row", name="wheatear system:role:list gives the code")).to_be_visible()
+    expect(table.get_by_role("row", name="wheatear system:role:list gives the permission")).to_be_visible()
     expect(table).to_contain_text("held exactly")
     visit.axe()
     narrow(page)
@@ -71,10 +71,63 @@ def test_revisions_and_changes_of_users_and_roles_share_one_axis_of_time(visit: 
     expect(drawing.locator("circle.good")).not_to_have_count(0)
     expect(drawing.locator("polygon.warn")).not_to_have_count(0)
     page.get_by_text("Show as table").click()
-    expect(page.get_by_role("table").first.get_by_role("link", name="role:whinchat")).to_be_visible()
+    expect(
+        page.get_by_role("table").first.get_by_role("link", name="admin created role whinchat")
+    ).to_be_visible()
     visit.axe()
     narrow(page)
     page.get_by_role("link", name="a week ago").click()
     page.get_by_role("heading", level=1, name="From revision 1 to").wait_for()
     expect(page.get_by_label("Since")).not_to_have_value("")
     visit.axe()
+
+
+def test_the_path_to_a_request_is_shown_on_the_page_of_a_user(visit: Visit, house: House) -> None:
+    user = house.member("linnet", "system:role:list")
+    page = visit.page
+    visit.sign_in(address=f"/users/{user}/access")
+    choice = page.locator("section.card", has=page.get_by_role("heading", name="Path to a request"))
+    choice.get_by_label("Method").select_option("DELETE")
+    choice.get_by_role("button", name="Show the path").click()
+    expect(choice).to_contain_text("Fill this in")
+    choice.get_by_label("Path").fill("/api/role/1")
+    choice.get_by_label("Path").press("Enter")
+    shown = page.get_by_role("dialog", name="Path to DELETE /api/role/1")
+    expect(shown.get_by_role("img", name="The way of linnet to DELETE /api/role/1: Refused")).to_be_visible()
+    shown.get_by_role("button", name="Close").click()
+
+    page.get_by_role("button", name="Path to GET /api/role/list").click()
+    shown = page.get_by_role("dialog", name="Path to GET /api/role/list")
+    expect(shown.get_by_role("img", name="The way of linnet to GET /api/role/list: Allowed")).to_be_visible()
+    shown.get_by_text("Show as table").click()
+    expect(shown.get_by_role("row", name="linnet system:role:list gives the permission")).to_be_visible()
+    visit.axe()
+    narrow(page)
+    shown.get_by_role("link", name="The whole explanation").click()
+    headed(page, "Explain")
+    expect(page.get_by_role("img", name="The way of linnet to GET /api/role/list: Allowed")).to_be_visible()
+
+
+def test_changes_of_rights_of_a_record_have_a_row_of_their_own_on_its_axis(
+    visit: Visit, house: House
+) -> None:
+    user = house.member("twite")
+    made = house.api.post("/api/role", json={"roleCode": "twite-more", "roleName": "Twite more"})
+    role = made.json()["data"]["id"]
+    assert house.api.patch(f"/api/user/{user}", json={"roleIds": [role]}).status_code == 200
+    assert house.api.patch(f"/api/user/{user}", json={"nickName": "Twite"}).status_code == 200
+    house.wait_for_log("operation", 2, target="user:twite")
+    page = visit.page
+    visit.sign_in(address=f"/users/{user}/history")
+    drawing = page.get_by_role("img", name="Changes of user:twite by time")
+    expect(drawing.locator(".info")).to_have_count(1)
+    expect(drawing.locator(".warn")).to_have_count(1)
+    page.get_by_text("Show as table").click()
+    rights = page.get_by_role("row", name="Changes of rights")
+    expect(rights).to_contain_text("admin gave role twite-more to twite")
+    visit.axe()
+    narrow(page)
+    visit.go("/policy/revisions")
+    headed(page, "Revisions")
+    page.get_by_text("Show as table").click()
+    expect(page.get_by_role("row", name="Roles of users admin gave role twite-more")).to_be_visible()

@@ -79,7 +79,23 @@ def test_a_record_shows_what_it_allows_and_its_history_and_only_tabs_for_the_rea
     page.goto("about:blank")
     visit.sign_in(address=f"/users/{user}/history")
     headed(page, "smew")
-    expect(page.get_by_role("table")).to_contain_text("POST /api/user")
+    expect(page.get_by_role("table")).to_contain_text("admin created user smew")
     narrow(page)
     settled(page)
     visit.axe()
+
+
+def test_a_click_anywhere_on_a_row_goes_to_its_record_and_the_name_is_its_one_link(visit: Visit) -> None:
+    page = visit.page
+    visit.sign_in(address="/roles")
+    row = page.get_by_role("row", name="Auditor")
+    expect(row.get_by_role("link")).to_have_count(1)
+    with page.context.expect_page() as opened:
+        row.get_by_role("cell").nth(1).click(modifiers=["Control"])
+    opened.value.close()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Roles")
+    row.get_by_role("cell").nth(1).click()
+    headed(page, "Auditor")
+    visit.go("/users")
+    page.get_by_role("row", name="admin").get_by_role("cell").first.click()  # where others have their box
+    expect(page.get_by_role("heading", level=1)).to_have_text("Users")

@@ -66,7 +66,7 @@ def test_each_refusal_says_what_it_means_and_names_its_request(visit: Visit, hou
     visit.axe()
     # Nothing stands in the way any more: the same request is sent again.
     visit.page.get_by_role("button", name="Try again").click()
-    expect(visit.page.get_by_role("status").get_by_text("Saved.")).to_be_visible()
+    expect(visit.page.get_by_role("status").get_by_text("Your profile was saved.")).to_be_visible()
     assert house.api.get(f"/api/user/{number}").json()["data"]["nickName"] == "Kept"
 
 
@@ -110,7 +110,7 @@ def test_an_edit_by_somebody_else_is_merged(visit: Visit, house: House) -> None:
     shown.get_by_label("Theirs: Theirs").check()
     visit.axe()
     visit.page.get_by_role("button", name="Save").click()
-    expect(visit.page.get_by_role("status").get_by_text("Saved.")).to_be_visible()
+    expect(visit.page.get_by_role("status").get_by_text("Your profile was saved.")).to_be_visible()
     saved = house.api.get(f"/api/user/{number}").json()["data"]
     assert saved.items() >= {**edit, "phone": "+49 30 1234567"}.items()
 
@@ -126,6 +126,19 @@ def refused(house: House, name: str) -> str:
     return decision_id
 
 
+def test_a_value_that_is_taken_is_named_with_what_was_not_saved(visit: Visit) -> None:
+    page = visit.page
+    visit.sign_in(address="/roles/new")
+    headed(page, "New role")
+    page.get_by_role("textbox", name="Name", exact=True).fill("Second")
+    page.get_by_role("textbox", name="Code", exact=True).fill("auditor")
+    button(page, "Create").click()
+    alert = page.get_by_role("alert")
+    expect(alert).to_contain_text("Role Second was not saved: Code: “auditor” is taken already.")
+    expect(alert.get_by_role("link", name="409 conflict")).to_have_attribute("href", "/docs/errors#conflict")
+    expect(page.get_by_role("textbox", name="Code", exact=True)).to_be_focused()
+
+
 def test_a_decision_id_alone_says_who_was_refused_what_and_why(visit: Visit, house: House) -> None:
     house.member("dipper", "system:user:list")
     decision_id = refused(house, "dipper")
@@ -138,11 +151,11 @@ def test_a_decision_id_alone_says_who_was_refused_what_and_why(visit: Visit, hou
     answer = page.get_by_role("region", name="Answer")
     expect(answer).to_contain_text("The user dipper")
     expect(answer).to_contain_text("DELETE /api/user/1")
-    expect(answer).to_contain_text("the operation log")
+    expect(answer).to_contain_text("the audit log")
     expect(answer.get_by_role("listitem").filter(has_text="Endpoint").first).to_contain_text(
         "system:user:delete"
     )
-    expect(answer.get_by_text("The user held other codes then")).to_have_count(0)
+    expect(answer.get_by_text("The user held other permissions then")).to_have_count(0)
     visit.axe()
     visit.picture("refusal")
     answer.get_by_role("link", name="dipper").click()
@@ -166,9 +179,9 @@ def test_codes_that_have_been_given_since_are_told(visit: Visit, house: House) -
     assert house.api.patch(f"/api/user/{user}", json={"roleIds": [known[0]["id"]]}).status_code == 200
     page = visit.page
     visit.sign_in(address="/logs/operations?userName=ouzel&decision=deny")
-    page.get_by_role("row").nth(1).get_by_role("link").click()
+    page.get_by_role("row").nth(1).get_by_role("rowheader").get_by_role("link").click()
     page.get_by_role("link", name="Explain this decision").click()
-    expect(page.get_by_text("The user held other codes then")).to_be_visible()
+    expect(page.get_by_text("The user held other permissions then")).to_be_visible()
     assert page.url.endswith(f"#/policy/explain?decisionId={decision_id}")
     expect(page.get_by_role("region", name="Answer")).to_contain_text("The user ouzel")
 
@@ -188,10 +201,13 @@ def test_a_refusal_on_a_page_leads_those_who_may_to_its_explanation(
         button(page, "Save").click()
         trouble = page.get_by_role("alert")
         expect(trouble).to_contain_text(re.compile("Decision r[0-9]+-"))
-        expect(trouble.get_by_role("link")).to_have_count(1 if name == "robin" else 0)
+        decision = trouble.get_by_role("link", name=re.compile("^r[0-9]+-"))
+        expect(decision).to_have_count(1 if name == "robin" else 0)
+        meaning = trouble.get_by_role("link", name="403 permission_denied")
+        expect(meaning).to_have_attribute("href", "/docs/errors#permission-denied")
         visit.axe()
     house.wait_for_log("operation", userName="robin", decision="deny")
-    trouble.get_by_role("link").click()
+    decision.click()
     button(page.get_by_role("dialog"), "Leave").click()
     answer = page.get_by_role("region", name="Answer")
     expect(answer).to_contain_text("The user robin")
@@ -206,7 +222,7 @@ def test_the_way_to_an_explanation_closes_the_dialog_that_it_is_in(visit: Visit,
     act(page, "Set a password")
     page.get_by_role("dialog").get_by_label("New password").fill("four wary herons")
     button(page.get_by_role("dialog"), "Set the password").click()
-    link = page.get_by_role("dialog").get_by_role("alert").get_by_role("link")
+    link = page.get_by_role("dialog").get_by_role("alert").get_by_role("link", name=re.compile("^r[0-9]+-"))
     expect(link).to_be_visible()
     house.wait_for_log("operation", userName="pipit", decision="deny")
     link.click()

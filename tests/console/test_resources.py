@@ -48,7 +48,7 @@ def test_requests_are_registered_from_the_coverage(visit: Visit, house: House) -
     button(page, "Check 1 resource").click()
     visit.axe()
     button(page, "Register 2 resources").click()
-    expect(page.get_by_text("2 resources are registered.")).to_be_visible()
+    expect(page.get_by_text("2 resources were registered.")).to_be_visible()
     resources = house.api.get("/api/resource/list", params={"path": "public-link"}).json()["data"]["items"]
     assert {resource["method"] for resource in resources} == {"POST", "DELETE"}
     assert UNSAFE in {resource["resourceName"] for resource in resources}
@@ -76,7 +76,7 @@ def test_operations_of_a_document_are_registered_disabled(visit: Visit, house: H
     expect(page.get_by_text("HEAD is decided as GET.")).to_be_visible()
     button(page, "Check 3 resources").click()
     button(page, "Register 3 resources").click()
-    expect(page.get_by_text("3 resources are registered.")).to_be_visible()
+    expect(page.get_by_text("3 resources were registered.")).to_be_visible()
     visit.axe()
     visit.picture("resource-import")
     narrow(page)

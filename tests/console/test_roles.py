@@ -101,7 +101,7 @@ def test_a_role_is_made_previewed_saved_and_undone_by_the_keyboard_alone(visit: 
     expect(dialog).to_contain_text("GET /api/user/list")
     visit.axe()
     page.keyboard.press("Enter")
-    expect(page.get_by_text("is saved.")).to_be_visible()
+    expect(page.get_by_text("were saved.")).to_be_visible()
     assert stored(house, "keyed")["permissions"] == ["system:user:list"]
     expect(button(page, "Preview and save")).to_have_count(0)
     button(page, "Undo").focus()
@@ -113,7 +113,7 @@ def test_a_role_is_made_previewed_saved_and_undone_by_the_keyboard_alone(visit: 
 def test_a_role_shows_what_its_wildcards_cover_and_a_copy_gives_the_same(visit: Visit, house: House) -> None:
     page = visit.page
     visit.sign_in(address="/roles/2")
-    search = page.get_by_role("searchbox", name="Search by title or code")
+    search = page.get_by_role("searchbox", name="Search by title or permission")
     search.fill("role:list")
     covered = page.get_by_role("treeitem", name="List and read roles")
     expect(covered).to_contain_text("covered by system:*")
@@ -147,7 +147,7 @@ def test_what_others_gave_to_a_role_meanwhile_is_merged(visit: Visit, house: Hou
     role_id = stored(house, "dunlin")["id"]
     page = visit.page
     visit.sign_in(address=f"/roles/{role_id}")
-    page.get_by_role("searchbox", name="Search by title or code").fill("role:list")
+    page.get_by_role("searchbox", name="Search by title or permission").fill("role:list")
     page.get_by_role("treeitem", name="List and read roles").locator(".tick").click()
     theirs = {"permissions": ["system:user:list", "system:menu:list"]}
     assert house.api.put(f"/api/role/{role_id}/permissions", json=theirs).status_code == 200
@@ -158,7 +158,7 @@ def test_what_others_gave_to_a_role_meanwhile_is_merged(visit: Visit, house: Hou
     expect(page.get_by_role("dialog")).to_contain_text("dunlin 1 user")
     visit.picture("role-preview")
     button(page.get_by_role("dialog"), "Save").click()
-    expect(page.get_by_text("is saved.")).to_be_visible()
+    expect(page.get_by_text("were saved.")).to_be_visible()
     assert stored(house, "dunlin")["permissions"] == [
         "system:menu:list",
         "system:role:list",

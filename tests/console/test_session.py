@@ -32,7 +32,7 @@ def heading(visit: Visit, text: str) -> None:
 def test_a_second_tab_needs_no_login_and_one_of_two_tabs_refreshes(visit: Visit, house: House) -> None:
     number = house.member("pair")
     visit.sign_in_by_hand("pair", "/account/devices")
-    heading(visit, "Your devices")
+    heading(visit, "Your sessions")
     other = visit.tab()
     logins, refreshes = requests(other, "/auth/login"), requests(other, "/auth/refresh")
     visit.hear(
@@ -40,7 +40,7 @@ def test_a_second_tab_needs_no_login_and_one_of_two_tabs_refreshes(visit: Visit,
         lambda request: refreshes.append(request) if request.url.endswith("/auth/refresh") else None,
     )
     other.go("/account/devices")
-    heading(other, "Your devices")
+    heading(other, "Your sessions")
     expect(other.page.get_by_role("row")).to_have_count(2)  # one session, below the head
     assert logins == []
     # New roles: both tabs have to refresh before their next request.
@@ -49,7 +49,7 @@ def test_a_second_tab_needs_no_login_and_one_of_two_tabs_refreshes(visit: Visit,
         tab.page.evaluate("location.hash = '/account/sign-ins'")
     for tab in (visit, other):
         heading(tab, "Your sign-ins")
-        expect(tab.page.get_by_role("row").nth(1)).to_contain_text("Signed in")
+        expect(tab.page.get_by_role("row").nth(1)).to_contain_text("signed in")
     assert len(refreshes) == 1
     other.page.get_by_label("Signed in as pair").click()
     other.page.get_by_role("button", name="Sign out").click()
@@ -90,6 +90,7 @@ def test_reloading_asks_for_a_login_and_then_shows_the_same_address(visit: Visit
     assert visit.page.evaluate("Object.keys(sessionStorage)") == []
     visit.page.reload()
     heading(visit, "Sign in")
+    expect(visit.page.get_by_role("main")).to_contain_text("Your session ends when you reload")
     visit.page.get_by_label("User name").fill("linked")
     visit.page.get_by_label("Password").fill(ADMINISTRATOR_PASSWORD)
     visit.page.keyboard.press("Enter")
@@ -152,7 +153,7 @@ def test_a_tab_whose_other_tab_becomes_another_user_starts_anew(visit: Visit, ho
     visit.sign_in("tab-of-first", "/account")
     other = visit.tab()
     other.go("/account/devices")
-    heading(other, "Your devices")
+    heading(other, "Your sessions")
     visit.page.get_by_label("Name", exact=True).fill("Of the first")
     assert house.api.delete(f"/api/online/{first}").status_code == 200
     other.page.evaluate("location.hash = '/account'")
@@ -197,7 +198,7 @@ def test_a_view_that_can_not_be_loaded_for_a_while_costs_no_session(visit: Visit
     expect(visit.page.get_by_role("alert")).to_contain_text("can't be reached")
     visit.context.set_offline(offline=False)
     visit.page.get_by_role("button", name="Try again").click()
-    heading(visit, "Your devices")
+    heading(visit, "Your sessions")
     # A service on the machine itself needs no network.
     visit.page.evaluate("Object.defineProperty(navigator, 'onLine', { value: false })")
     visit.page.evaluate("location.hash = '/'")
@@ -261,6 +262,9 @@ def test_a_session_is_in_cookies_alone_and_survives_a_reload(cookies: Visit) -> 
     page = cookies.page
     sent: list[str] = []
     page.on("request", lambda request: sent.append(request.headers.get("authorization", "")))
+    cookies.go("/account")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Sign in")
+    expect(page.get_by_role("main")).not_to_contain_text("ends when you reload")
     cookies.sign_in_by_hand(address="/account")
     page.reload()
     expect(page.get_by_role("heading", level=1)).to_have_text("Your account")
@@ -273,6 +277,11 @@ def test_a_session_is_in_cookies_alone_and_survives_a_reload(cookies: Visit) -> 
     expect(page.get_by_role("status").get_by_text("Saved.")).to_be_visible()
     assert not any(sent)
     assert page.evaluate("Object.keys(localStorage)") == ["portcullis.device"]
+    # A reload when the access token is over finds the session by the refresh cookie.
+    page.wait_for_function(f"() => new Promise((done) => setTimeout(() => done(true), {SHORT}500))")
+    with page.expect_response("**/api/auth/refresh", timeout=30_000):
+        page.reload()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Your account")
     page.get_by_label("Signed in as").click()
     page.get_by_role("button", name="Sign out").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Sign in")

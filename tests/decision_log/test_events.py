@@ -73,6 +73,8 @@ async def test_a_denied_grant_has_both_lines_that_let_the_request_in_and_all_tha
     assert event.passed == (
         "p, resource, @unregistered, @login",
         "p, endpoint, PUT /api/thing/{id}, thing:list",
+        "p, assurance, resource @unregistered, @anyone",
+        "p, assurance, endpoint PUT /api/thing/{id}, @anyone",
     )
     assert (event.required, event.needed) == (("thing:delete", "thing:drop"), "all")
     assert event.grants == (
@@ -104,7 +106,7 @@ async def test_a_denied_edit_of_several_is_told_with_its_own_request(service: Wo
 
     assert event.edits == (("DELETE", "/api/thing/7", "/api/thing/{id}"),)
     assert (event.layer, event.object) == ("endpoint", "DELETE /api/thing/{id}")
-    assert len(event.passed) == 2
+    assert len(event.passed) == 4
 
 
 async def test_what_was_asked_of_other_layers_is_told(service: World) -> None:
@@ -114,7 +116,7 @@ async def test_what_was_asked_of_other_layers_is_told(service: World) -> None:
     both = (("service", "orders list"), ("service", "orders bind"))
     assert (allowed.outcome, allowed.layer, allowed.objects) == ("allow", "endpoint", both)
     assert (denied.layer, denied.object, denied.objects) == ("service", "orders bind", both)
-    assert (len(denied.passed), denied.required) == (2, ("thing:delete",))
+    assert (len(denied.passed), denied.required) == (4, ("thing:delete",))
 
 
 async def test_a_question_that_an_endpoint_denies_is_told_though_nothing_is_changed() -> None:
@@ -125,7 +127,7 @@ async def test_a_question_that_an_endpoint_denies_is_told_though_nothing_is_chan
 
     assert (event.layer, event.object, event.line) == ("service", "orders list", None)
     assert event.objects == (("service", "orders list"),)
-    assert (len(event.passed), event.stored_codes) == (2, None)
+    assert (len(event.passed), event.stored_codes) == (4, None)
 
 
 async def test_a_refused_import_is_told_with_its_first_row_that_lacks_permissions(service: World) -> None:

@@ -27,6 +27,7 @@ from service.kernel.identity import Caller
 from service.laboratory.replay import Replayed, replay
 from tests.decision_log.world import LINES, World, caller, world
 from tests.policies.stock import MODEL, POLICIES, ROOT
+from tests.support.demands import undemanding
 
 CODES = ("*", "thing:*", "thing:list", "thing:read", "thing:delete", "thing:drop", "other")
 REQUESTS = (
@@ -185,7 +186,7 @@ def log(tmp_path: Path) -> Path:
 
 
 def exported(folder: Path, lines: list[Rule]) -> str:
-    export(Policy(MODEL.read_text("utf-8"), lines), folder)
+    export(Policy(MODEL.read_text("utf-8"), undemanding(lines)), folder)
     return str(folder)
 
 

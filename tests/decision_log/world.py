@@ -30,6 +30,7 @@ from service.web.requests.credentials import HeaderToken
 from service.web.requests.guard import AuthorizationGuard
 from service.web.requests.middleware import RequestMiddleware
 from service.web.requests.routes import Routes
+from tests.support.demands import undemanding
 from tests.web.driver import Answer, ask
 
 REVISION = 12
@@ -176,7 +177,7 @@ _shipped = cache(read_shipped)
 def world(callers: Mapping[str, Caller], lines: Iterable[Rule] = LINES, *, allows: float = 1.0) -> World:
     """Return a service that logs this share of what it allows."""
     shipped = _shipped()
-    policy = Policy(shipped.model_text, lines, {}, REVISION, own_digest="5e" * 32)
+    policy = Policy(shipped.model_text, undemanding(lines), {}, REVISION, own_digest="5e" * 32)
     live = LivePolicy(shipped, RevisionSeals())
     live.offer(policy)
 

@@ -133,8 +133,8 @@ print(json.dumps(found))
 def trial(changed: tuple[Path, list[Path]], stores: EmbeddedStores) -> dict[str, Any]:
     """What commands, tests of pages, types and a migration of the copy say, asked in one process."""
     root, _ = changed
-    (root / "policies" / "broken").mkdir()
-    for name in ("base.csv", "endpoints.csv", "accounts.csv"):
+    (root / "policies" / "broken" / "assurance").mkdir(parents=True)
+    for name in ("base.csv", "endpoints.csv", "accounts.csv", "assurance/base.csv"):
         text = (root / "policies" / name).read_text()
         (root / "policies" / "broken" / name).write_text(
             text.replace("system:role:users", "system:role:list")

@@ -104,12 +104,18 @@ RECORDED = LOGS.partition("## What is recorded")[2].partition("\n## ")[0]
 
 
 def test_every_event_of_the_login_log_is_on_the_page() -> None:
-    text = "".join(module.read_text(encoding="utf-8") for module in (ROOT / "service" / "authn").glob("*.py"))
-    events = set(re.findall(r'(?:\.own|\.by_other|_enter_own)\(\s*"(\w+)"', text)) | {"refresh", "reuse"}
+    modules = (
+        module
+        for folder in ("authn", "administration")
+        for module in (ROOT / "service" / folder).rglob("*.py")
+    )
+    text = "".join(module.read_text(encoding="utf-8") for module in modules)
+    named = re.findall(r'(?:\.own|\.by_other|_enter_own|_enter|self\._saved)\(\s*"(\w+)"', text)
+    events = {*named, "refresh", "reuse"}
     table = RECORDED.partition("| `event` |")[2].partition("\n\n")[0]
     first_cells = "".join(re.findall(r"^\| (`.*?) \|", table, re.MULTILINE))
 
-    assert len(events) == 13
+    assert len(events) == 18
     assert set(re.findall(r"`(\w+)`", first_cells)) == events
 
 
@@ -213,7 +219,7 @@ def test_every_security_event_is_on_the_page() -> None:
     events = re.findall(r'_security\(\s*"([^"]+)"', text)
     events += re.findall(r'_log\.\w+\(\s*"([^"]+)",\s*event_type="security"', text)
 
-    assert len(events) == 7
+    assert len(events) == 8
     assert [event for event in events if f"| `{event}` |" not in SESSIONS] == []
 
 
@@ -235,5 +241,5 @@ def test_every_security_event_of_the_operator_is_on_the_page() -> None:
     text = "".join(module.read_text(encoding="utf-8") for module in modules)
     events = re.findall(r'tell_security\(\s*settings,\s*"([^"]+)"', text)
 
-    assert len(events) == 7
+    assert len(events) == 9
     assert [event for event in events if f"| `{event}` |" not in OPERATING] == []

@@ -226,12 +226,16 @@ def test_the_first_administrator_is_told_of_until_the_password_is_changed(
     then = "now() - interval '41 days'"
     execute(database_url, f"UPDATE sys.user SET create_time = {then}, update_time = {then}")
     first = look_at("first-administrator")
-    execute(database_url, "UPDATE sys.user SET update_time = now()")
+    execute(database_url, "UPDATE sys.user SET nick_name = 'Edited', update_time = now()")
+    edited = look_at("first-administrator")
+    execute(database_url, "UPDATE sys.user SET password_time = now()")
     changed = look_at("first-administrator")
     execute(database_url, "UPDATE sys.user SET user_name = 'wanda', user_name_key = 'wanda'")
 
     assert first.message == "admin still has the password of the first start, 41 days old"
+    assert edited.message == first.message
     assert (first.state, changed.state) == ("warning", "ok")
+    assert (first.users, changed.users) == (((1, "admin"),), ())
     assert look_at("first-administrator").message == "no administrator is called admin"
 
 

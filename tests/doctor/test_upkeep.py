@@ -112,6 +112,7 @@ def test_keys_that_expire_within_14_days_are_named_and_those_of_disabled_account
     finding = look_at("api-keys")
     assert finding.state == "warning"
     assert finding.message.startswith("1 key expires within 14 days: key 13 of robot (")
+    assert [name for _, name in finding.users] == ["robot"]
     execute(database_url, "UPDATE sys.\"user\" SET status = 'disabled' WHERE user_name = 'robot'")
     assert look_at("api-keys").state == "ok"
 

@@ -14,13 +14,14 @@ from service.authn.csrf import Csrf
 from service.authn.tokens import Tokens
 from service.authn.verified import Authenticated
 from service.authz.engine.policy import Policy
-from service.authz.engine.rules import Rule
+from service.authz.engine.rules import ASSURANCE, Rule
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.revisions import PublishedRevisions
 from service.authz.publishing.shipped import read_shipped
 from service.endpoints.access_forward import ForwardCaddy, ForwardEnvoy, ForwardNginx, ForwardTraefik
 from service.errors import TokenInvalid, Unavailable
 from service.evaluation.answers import Answers
+from service.kernel.assurance import NAMED
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller, Kind
 from service.kernel.permission_map import PermissionMap
@@ -33,6 +34,7 @@ from service.web.requests.credentials import CookieToken
 from service.web.requests.guard import AuthorizationGuard
 from service.web.requests.middleware import RequestMiddleware
 from service.web.requests.routes import Routes
+from tests.support.demands import undemanding
 from tests.web.driver import Answer, ask
 
 PROXY_KEY = "pck_of_the_proxy"
@@ -62,7 +64,10 @@ def caller(
     kind: Kind = "person",
     service: str | None = None,
 ) -> Caller:
-    return Caller(user_id, str(user_id), name, name, "web", roles, HeldCodes(codes), 5.0, kind, service)
+    held, by_password = HeldCodes(codes), NAMED if kind == "person" else None
+    return Caller(
+        user_id, str(user_id), name, name, "web", roles, held, 5.0, kind, service, authentication=by_password
+    )
 
 
 ALICE = caller(7, "alice", "orders:*:list", "orders:order:read", roles=("clerk", "night watch"))
@@ -132,14 +137,25 @@ class DecisionPoint:
             )
         self.app = RequestMiddleware(app, takes_path=routes.takes_path)
 
-    def publish(self, resources: Iterable[str], router: Iterable[str] = ("@nobody",)) -> None:
+    def publish(
+        self,
+        resources: Iterable[str],
+        router: Iterable[str] = ("@nobody",),
+        demands: Iterable[str] = (),
+    ) -> None:
+        """Put lines in force; ``demands`` are objects of the layer ``assurance``, each with its word."""
         lines = [f"resource, {line}" for line in (*self.openings, *resources)]
         lines += [f"service, orders, {word}" for word in router]
         lines += [
             f"endpoint, GET /access/v1/forward/{kind}/{{service}}, system:policy:evaluate"
             for kind in ENDPOINTS
         ]
-        rules = [*(Rule(*line.split(", ")) for line in lines), *self.accounts]
+        rules = undemanding([*(Rule(*line.split(", ")) for line in lines), *self.accounts])
+        demanded = dict(demand.split(", ", 1) for demand in demands)
+        rules = [
+            rule._replace(code=demanded.get(rule.object, rule.code)) if rule.layer == ASSURANCE else rule
+            for rule in rules
+        ]
         self.live.offer(Policy(self._shipped.model_text, rules, {}, self.live.current.revision + 1))
 
     def _note(self, *details: Any) -> None:

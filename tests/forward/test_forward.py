@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
+
 import pytest
 from structlog.testing import capture_logs
 
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import METHODS
+from service.kernel.assurance import Authentication
 from service.web.messages.original import PROXY_KEY as HEADER
-from tests.forward.decision_point import ALICE, OPENINGS, PROXY_KEY, ZOE, DecisionPoint
+from tests.forward.decision_point import ALICE, OPENINGS, PROXY_KEY, RESOURCES, ZOE, DecisionPoint, caller
 from tests.web.driver import Answer, ask
 
 pytestmark = pytest.mark.anyio
@@ -43,6 +47,38 @@ async def test_who_lacks_the_code_is_refused_without_an_identity(kind: str) -> N
     assert answer.json["required"] == ["orders:order:delete"]
     assert set(identity(answer).values()) == {None}
     assert answer.header("cache-control") == "no-store"
+
+
+@every
+async def test_who_has_to_step_up_is_challenged_and_not_called_forbidden(kind: str) -> None:
+    point = DecisionPoint()
+    point.publish(RESOURCES, demands=["resource orders GET /orders/{id}, @two-factors-within-15m"])
+    answer = await point.ask(kind, "GET /orders/7", BEARER + "alice")
+    assert (answer.status, answer.code) == (401, "insufficient_user_authentication")
+    assert answer.header("www-authenticate") == (
+        'Bearer error="insufficient_user_authentication", acr_values="mfa phr", max_age="900"'
+    )
+    assert answer.json["layer"] == "assurance"
+    assert answer.json["required"] == ["@two-factors-within-15m"]
+    assert (answer.json["acrValues"], answer.json["maxAge"]) == (["mfa", "phr"], 900)
+    assert set(identity(answer).values()) == {None}
+    assert point.events[-1].reason == "insufficient_user_authentication"
+    assert point.events[-1].satisfied == frozenset({"@anyone", "@initial", "@login"})
+    user = point.credentials.callers["alice"]
+    now = Authentication("mfa", ("pwd", "otp", "mfa"), time.time())
+    point.credentials.callers["alice"] = replace(user, authentication=now)
+    assert (await point.ask(kind, "GET /orders/7", BEARER + "alice")).status == 200
+
+
+@every
+async def test_a_service_account_is_refused_where_a_person_is_demanded(kind: str) -> None:
+    point = DecisionPoint()
+    point.credentials.callers["job"] = caller(60, "job", "orders:order:read", kind="service")
+    assert (await point.ask(kind, "GET /orders/7", BEARER + "job")).status == 200
+    point.publish(RESOURCES, demands=["resource orders GET /orders/{id}, @login"])
+    answer = await point.ask(kind, "GET /orders/7", BEARER + "job")
+    assert (answer.status, answer.code) == (403, "permission_denied")
+    assert answer.header("www-authenticate") is None
 
 
 @every

@@ -82,6 +82,19 @@ async def test_what_is_denied_does_not_reach_the_service(guarded: Guarded) -> No
     assert served.values("x-portcullis-user") in ([], [""])
 
 
+async def test_the_challenge_to_step_up_reaches_the_client(guarded: Guarded) -> None:
+    guarded.point.publish(RESOURCES, demands=["resource orders GET /orders/{id}, @two-factors-within-15m"])
+    try:
+        answer, served = await guarded.send("GET /orders/7", ALICE)
+    finally:
+        guarded.point.publish(RESOURCES)
+    assert (answer.status, served) == (401, None)
+    assert 'error="insufficient_user_authentication", acr_values="mfa phr", max_age="900"' in answer.head
+    assert answer.head.count("www-authenticate:") == 1
+    if guarded.kind != "nginx":
+        assert b'"acrValues":["mfa","phr"]' in answer.body
+
+
 FORGED = (
     "X-Forwarded-Uri: /status",
     "X-Forwarded-Method: GET",

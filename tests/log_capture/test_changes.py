@@ -204,8 +204,9 @@ async def test_bindings_are_told_from_both_ends(logged: Logged) -> None:
     await calls.ask("PUT", f"/api/menu/{second}/resources", {"resourceIds": [resource_id]})
     await calls.ask("PUT", f"/api/resource/{resource_id}/enabled", {"enabled": False})
     await calls.ask("PATCH", f"/api/resource/{resource_id}", body | {"path": "/api/bound"})
+    await calls.ask("PATCH", f"/api/resource/{resource_id}", {"assurance": "login", "services": True})
     await calls.ask("DELETE", f"/api/resource/{resource_id}")
-    created, bound, added, closed, moved, deleted = await calls.entries()
+    created, bound, added, closed, moved, demanding, deleted = await calls.entries()
 
     target = "resource:GET /api/bind/{id}"
     assert created["targets"] == [target]
@@ -217,6 +218,10 @@ async def test_bindings_are_told_from_both_ends(logged: Logged) -> None:
     assert closed["changes"] == [change(target, "enabled", True, False)]
     assert moved["targets"] == [target, "resource:GET /api/bound"]
     assert moved["changes"] == [change(target, "path", "/api/bind/{id}", "/api/bound")]
+    assert demanding["changes"] == [
+        change("resource:GET /api/bound", "assurance", None, "login"),
+        change("resource:GET /api/bound", "services", False, True),
+    ]
     gone = codes("resource:GET /api/bound", "permissions", ["bind:a", "bind:b"], [])
     assert deleted["changes"][-1] == gone
 
@@ -336,3 +341,35 @@ async def test_a_bulk_act_names_each_user_that_it_touches(logged: Logged) -> Non
     assert disabled["targets"] == kicked["targets"] == [f"user:{name}" for name in named]
     assert disabled["changes"] == [change(f"user:{name}", "status", "enabled", "disabled") for name in named]
     assert kicked["changes"] is None
+
+
+async def test_the_entries_of_changed_rights_are_those_that_have_changed_who_may_do_what(
+    logged: Logged,
+) -> None:
+    calls = Calls(logged)
+    keep, (role_id, code) = await button(logged, "keep:rights"), await role(logged)
+    person = await logged.person("user")
+    service = {"name": "keeping"}
+    await Calls(logged).made("/api/service", service)
+    route = {"resourceName": "K", "resourceCode": "keeping", "method": "GET", "path": "/k"}
+    resource = await Calls(logged).made("/api/resource", route | {"service": "keeping"})
+
+    given = await calls.ask("PUT", f"/api/role/{role_id}/permissions", {"menuIds": [keep]})
+    edit = {"roleIds": [role_id]}
+    has = await calls.ask("PATCH", f"/api/user/{person.id}", edit)
+    bound = await calls.ask("PUT", f"/api/resource/{resource}/buttons", {"menuIds": [keep]})
+    opening = {"service": "keeping", "resourceId": resource, "code": "@login"}
+    opened = await calls.ask("POST", "/api/opening", opening)
+    named = await calls.ask("PATCH", f"/api/user/{person.id}", {"nickName": "Keeper"})
+    titled = await calls.ask("PATCH", f"/api/role/{role_id}", {"description": code})
+    await calls.entries()
+
+    async def listed(rights: str) -> list[str]:
+        page = await logged.inside.data("GET", f"/api/operation-log/list?rights={rights}&size=100")
+        return [entry["requestId"] for entry in page["items"]]
+
+    assert {answer.status for answer in (given, has, bound, opened, named, titled)} <= {200, 201}
+    assert (await listed("true"))[:4] == [
+        answer.header("x-request-id") for answer in (opened, bound, has, given)
+    ]
+    assert (await listed("false"))[:2] == [answer.header("x-request-id") for answer in (titled, named)]

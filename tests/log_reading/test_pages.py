@@ -269,3 +269,30 @@ async def test_a_cursor_that_no_answer_gave_out_is_refused(shared: Inside) -> No
     ):
         refused = await shared.ask("GET", f"{LIST}?{query}")
         assert (refused.status, refused.fields) == (422, ["after"]), query
+
+
+async def test_the_changes_of_a_page_are_read_in_brief_by_the_ids_of_its_entries(shared: Inside) -> None:
+    many = [
+        {
+            "target": f"user:u{n}",
+            "field": "roles",
+            "before": [],
+            "after": [f"r{m}" for m in range(9)],
+            "added": 9,
+        }
+        for n in range(30)
+    ]
+    small = [{"target": "user:lee", "field": "email", "before": None, "after": "lee@example.org"}]
+    tampered = ["not a change"]
+    ids = await operations(
+        shared.database_url, *({"changes": changes} for changes in (many, small, tampered, None))
+    )
+    query = ",".join(map(str, reversed([*ids, 10**15])))
+    items = (await shared.data("GET", f"/api/operation-log/changes?ids={query}"))["items"]
+    assert [item["id"] for item in items] == ids[:3]
+    assert [len(item["changes"]) for item in items] == [20, 1, 1]
+    assert items[0]["changes"][0] == many[0] | {"after": ["r0", "r1", "r2", "r3", "r4"]}
+    assert [item["changes"] for item in items[1:]] == [small, tampered]
+
+    for refused in ("", "?ids=", "?ids=x", f"?ids={','.join(map(str, range(1, 102)))}"):
+        assert (await shared.ask("GET", f"/api/operation-log/changes{refused}")).status == 422

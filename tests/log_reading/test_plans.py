@@ -26,12 +26,13 @@ MONTH = (
 )
 FILL_OPERATIONS = """
 INSERT INTO sys.operation_log (create_time, event_id, request_id, user_id, user_name, module, action, kind,
-    method, url, client_ip, status, elapsed_ms, decision, targets, query)
+    method, url, client_ip, status, elapsed_ms, decision, targets, query, changes)
 SELECT timestamptz '2026-09-01Z' + interval '650 seconds' * n, gen_random_uuid(), md5(n::text), n % 500,
     'user' || n % 500, 'm' || n % 300, 'a', 'k' || n % 3000, 'GET', '/', inet '10.0.0.0' + n,
     CASE WHEN n % 100 = 0 THEN 403 ELSE 200 END, 1, CASE WHEN n % 100 = 0 THEN 'deny' ELSE 'allow' END,
     CASE WHEN n % 10 = 0 THEN ARRAY['role:r' || n % 3000, 'user:u' || n] END,
-    CASE WHEN n % 100 = 7 THEN 'dryRun=true' END
+    CASE WHEN n % 100 = 7 THEN 'dryRun=true' END,
+    CASE WHEN n % 100 = 9 THEN '[{"field": "roles"}]' WHEN n % 10 = 1 THEN '[{"field": "email"}]' END::jsonb
 FROM generate_series(1, 8000) n
 """
 FILL_LOGINS = """
@@ -104,6 +105,8 @@ SEPTEMBER = Span(at(-70 * 86_400), at(-60 * 86_400))
         (OPERATIONS, OperationFilter(target="role:r10"), ("targets",)),
         (OPERATIONS, OperationFilter(dry_run=True), ("preview",)),
         (OPERATIONS, OperationFilter(dry_run=False), ("create_time_id",)),
+        (OPERATIONS, OperationFilter(rights=True), ("rights",)),
+        (OPERATIONS, OperationFilter(rights=False), ("create_time_id",)),
         (LOGINS, LoginFilter(), ("create_time_id",)),
         (LOGINS, LoginFilter(user_id=7), ("user_id_create_time",)),
         (LOGINS, LoginFilter(user_name="user7"), ("user_name_create_time",)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -56,10 +57,11 @@ def test_the_shipped_lines_tell_the_routes_of_the_code() -> None:
 
 
 def test_lines_of_the_operator_are_compared_with_the_code(tmp_path: Path) -> None:
-    for path in (ROOT / POLICIES).glob("*.csv"):
-        (tmp_path / path.name).write_text(path.read_text("utf-8"), "utf-8")
-    lines = tmp_path / "endpoints.csv"
-    lines.write_text(lines.read_text("utf-8") + "p, endpoint, GET /api/gone, @login\n", "utf-8")
-    settings = Policy(folder=tmp_path)
+    folder = tmp_path / POLICIES
+    shutil.copytree(ROOT / POLICIES, folder)
+    with (folder / "endpoints.csv").open("a") as lines, (folder / "assurance/base.csv").open("a") as demands:
+        lines.write("p, endpoint, GET /api/gone, @login\n")
+        demands.write("p, assurance, endpoint GET /api/gone, @login\n")
+    settings = Policy(folder=folder)
     with pytest.raises(RoutesError, match="GET /api/gone"):
         known_routes(settings, configured(settings))

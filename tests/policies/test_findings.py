@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -14,11 +15,13 @@ from service.authz.engine.rules import PolicyError, Rule
 from service.authz.invariants.reading import read_invariants
 from service.authz.lint.overlap import losing
 from service.authz.publishing.derive import derive
-from service.authz.publishing.shipped import Shipped
+from service.authz.publishing.shipped import Shipped, read_shipped
 from service.authz.review import stored_findings
 from service.authz.review.findings import Finding, read_accepted
 from service.authz.review.impact import Roles, Standing
 from service.authz.review.stored_findings import StoredResource
+from service.authz.review.unmet_demands import unmet_demands
+from service.kernel.assurance import Acr
 from service.kernel.services import BoundResource, Service
 from service.laboratory import file_findings
 from tests.docs.pages import between
@@ -238,3 +241,78 @@ def test_the_page_lists_every_finding() -> None:
     )
 
     assert sorted(listed) == sorted({*file_findings.CODES, *stored_findings.CODES})
+
+
+def test_a_demand_beside_a_weaker_one_of_the_same_object_is_a_finding() -> None:
+    def lines(**words: tuple[str, ...]) -> tuple[Rule, ...]:
+        return tuple(
+            Rule("assurance", f"endpoint GET /{name}", word) for name, of in words.items() for word in of
+        )
+
+    own = replace(
+        OWN,
+        assurance=lines(
+            aged=("@two-factors", "@two-factors-within-15m"),
+            login=("@login", "@phishing-resistant"),
+            key=("@two-factors", "@service"),
+            either=("@login-within-15m", "@two-factors"),
+            open=("@anyone", "@service"),
+        ),
+    )
+    pointless = [
+        each for each in file_findings.file_findings(own, ()) if each.finding == file_findings.POINTLESS
+    ]
+
+    assert {each.place for each in pointless} == {
+        "endpoint GET /aged",
+        "endpoint GET /login",
+        "endpoint GET /open",
+    }
+    assert pointless[0].reason == "the line for @two-factors-within-15m means nothing beside @two-factors"
+
+
+@pytest.mark.parametrize("name", ["base", "administrators", "everybody"])
+def test_the_shipped_demands_have_no_line_without_effect_and_no_opening_that_is_not_listed(name: str) -> None:
+    own = read_shipped(assurance=name)
+    listed = {each.finding for each in file_findings.file_findings(own, ())}
+    assert not {file_findings.POINTLESS, file_findings.INVARIANT} & listed
+
+    opened = replace(
+        own, assurance=(*own.assurance, Rule("assurance", "endpoint DELETE /api/user/{id}", "@anyone"))
+    )
+    broken = [
+        each for each in file_findings.file_findings(opened, ()) if each.finding == file_findings.INVARIANT
+    ]
+    assert any("endpoint DELETE /api/user/{id} is open, and not listed" in each.reason for each in broken)
+
+
+def test_persons_with_codes_whose_demands_they_can_not_meet_are_a_finding() -> None:
+    own = replace(
+        OWN,
+        assurance=tuple(
+            Rule("assurance", name, word)
+            for name, word in {
+                "resource @unregistered": "@anyone",
+                "resource @no-session": "@anyone",
+                "endpoint POST /login": "@anyone",
+                "endpoint GET /mine": "@phishing-resistant",
+                "endpoint GET /user/list": "@two-factors",
+                "endpoint GET /user/{id}": "@phishing-resistant-within-15m",
+            }.items()
+        ),
+    )
+    standing = Standing(own.policy(derive([]), {}, 1), ROLES, {})
+
+    def unmet(roles: Roles, acr: Acr) -> list[str]:
+        return [f"{each.place}: {each.reason}" for each in unmet_demands(standing, {(roles, acr): 2})]
+
+    assert unmet(("lister",), "pwd") == [
+        "lister pwd: 2 persons with no second factor: GET /user/list demands @two-factors"
+    ]
+    assert unmet(("lister",), "mfa") == []
+    assert unmet(("lister", "reader"), "mfa") == [
+        "lister reader mfa: 2 persons with no passkey: GET /user/{id} demands @phishing-resistant-within-15m"
+    ]
+    assert unmet(("root",), "pwd")[0].endswith("demands @two-factors, the first of 2 requests")
+    assert unmet(("root",), "phr") == []
+    assert unmet((), "pwd") == []  # no code is held for what every login passes

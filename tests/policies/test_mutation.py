@@ -17,11 +17,12 @@ from service.laboratory.mutants import Mutant, line_mutants, matcher_mutants
 from service.laboratory.mutation import Bench
 from service.laboratory.table_run import required_of
 from service.laboratory.tables import Question, read_tables
-from service.laboratory.tested import own_tables
+from service.laboratory.tested import own_tables, table_places
 from service.laboratory.witness import Universe, mutated
 from tests.policies.stock import POLICIES, SHIPPED
 
 CASES = POLICIES / "cases"
+TABLES = table_places(POLICIES, "base")
 BASE = (Rule("resource", "@unregistered", "@login"), Rule("resource", "@no-session", "@anyone"))
 SMALL = Shipped(
     SHIPPED.model_text,
@@ -45,7 +46,7 @@ MATCHER = matcher_of(SHIPPED.model_text)
 @cache
 def noticed_without(*names: str) -> dict[str, bool]:
     """Return by its text whether each mutant of the matcher changes a case of the tables but ``names``."""
-    bench = Bench(SHIPPED, [table for table in own_tables(SHIPPED, [CASES]) if table.path.name not in names])
+    bench = Bench(SHIPPED, [table for table in own_tables(SHIPPED, TABLES) if table.path.name not in names])
     own = SHIPPED.rules
     return {mutant.text: bench.noticed(mutant) for mutant in matcher_mutants(MATCHER, own)}
 
@@ -59,6 +60,7 @@ def test_a_matcher_is_taken_apart_into_equalities_and_rows() -> None:
         "holdsEverything",
         "holdsSubtree",
         "holdsPattern",
+        "satisfies",
     ]
     assert shown(MATCHER.rows[1]) == 'p.code == "@login" && isLoggedIn(r.caller)'
 
@@ -90,7 +92,7 @@ def test_the_judge_of_mutants_answers_as_the_enforcers_do(enforcer: str) -> None
 
 @pytest.mark.extended  # the command that `dev.py check` runs fails as well when something is not noticed
 def test_cases_depend_on_every_shipped_line_and_row_and_notice_every_mutant() -> None:
-    bench = Bench(SHIPPED, own_tables(SHIPPED, [CASES]))
+    bench = Bench(SHIPPED, own_tables(SHIPPED, TABLES))
     coverage, mutation = bench.coverage(), bench.mutation()
 
     assert coverage.uncovered_lines == ()

@@ -11,6 +11,7 @@ from service.authz.engine.predicates import ANONYMOUS, PREDICATES
 from service.authz.engine.rules import PolicyError
 from service.authz.publishing.shipped import configured
 from service.cli.policy_export import export_policy
+from service.kernel.assurance import BY_STRONGEST, Satisfied
 from service.kernel.codes import HeldCodes
 from service.server.prepare import publish_policy
 from service.settings import load
@@ -59,7 +60,9 @@ def test_a_plain_casbin_loads_what_is_exported_and_answers_alike(
     asked = 0
     for layer, name in sorted(objects)[::3]:  # that the lines are alike is known
         for codes in HOLDERS:
-            held = None if codes is None else HeldCodes(codes)
+            held: HeldCodes | Satisfied | None = None if codes is None else HeldCodes(codes)
+            if layer == "assurance" and held is not None:
+                held = BY_STRONGEST["@two-factors"]
             decision = policy.judge(layer, name, held)
             answer, line = plain.enforce_ex(layer, name, ANONYMOUS if held is None else held)
             assert (answer, tuple(line) or None) == (decision.allowed, decision.line)

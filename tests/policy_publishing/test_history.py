@@ -72,7 +72,7 @@ async def test_each_revision_is_told_with_who_why_and_by_which_request(past: Pas
     page = await past.service.data("GET", "/api/policy/revisions?size=1&page=4")
 
     (second,) = page["items"]
-    assert (page["total"], second["revision"], second["added"], second["removed"]) == (5, 2, 1, 0)
+    assert (page["total"], second["revision"], second["added"], second["removed"]) == (5, 2, 2, 0)
     assert (second["userName"], second["cause"]) == ("admin", "GET /api/report/{id} registered by admin")
     assert second["requestId"] == past.request_id
     (first,) = (await past.service.data("GET", "/api/policy/revisions?size=1&page=5"))["items"]
@@ -87,6 +87,7 @@ async def test_the_lines_of_revisions_and_what_lies_between_them_are_told(past: 
     service = past.service
     opened = "p, resource, GET /api/report/{id}, @login"
     bound = "p, resource, GET /api/report/{id}, system:role:list"
+    demand = "p, assurance, resource GET /api/report/{id}, @anyone"
 
     changes = {}
     for number in (2, 3, 4):
@@ -96,10 +97,10 @@ async def test_the_lines_of_revisions_and_what_lies_between_them_are_told(past: 
     back = await service.data("GET", "/api/policy/diff?from=3&to=1")
     nothing = await service.data("GET", "/api/policy/diff?from=1&to=4")
 
-    assert changes == {2: ([opened], []), 3: ([bound], [opened]), 4: ([], [bound])}
+    assert changes == {2: ([opened, demand], []), 3: ([bound], [opened]), 4: ([], [bound, demand])}
     assert (across["from"], across["to"]) == (2, 3)
     assert (across["addedLines"], across["removedLines"]) == ([bound], [opened])
-    assert (back["addedLines"], back["removedLines"]) == ([], [bound])
+    assert (back["addedLines"], back["removedLines"]) == ([], [bound, demand])
     assert (nothing["addedLines"], nothing["removedLines"]) == ([], [])
 
 
@@ -171,7 +172,10 @@ async def test_lines_changed_past_the_service_are_replaced_told_and_counted(
     ]
     assert (line["log_level"], line["event_type"], line["lines"]) == ("error", "security", 2)
     assert changed["tampered"] == 2
-    assert changed["addedLines"] == ["p, resource, GET /api/report/{id}, @login"]
+    assert changed["addedLines"] == [
+        "p, resource, GET /api/report/{id}, @login",
+        "p, assurance, resource GET /api/report/{id}, @anyone",
+    ]
     assert changed["removedLines"] == []
     assert "portcullis_policy_tamperings_total 1" in metrics.splitlines()
 
@@ -201,7 +205,7 @@ async def test_long_lists_of_lines_are_told_in_pages(past: Past) -> None:
     assert len(whole["addedLines"]) == number
     assert [part["truncated"] for part in pages] == [number > 40 * page for page in (1, 2, 3, 4)]
     assert pages[0]["truncated"]
-    assert (whole["truncated"], diff["truncated"], len(diff["removedLines"])) == (False, False, 1)
+    assert (whole["truncated"], diff["truncated"], len(diff["removedLines"])) == (False, True, 1)
 
 
 async def test_only_those_who_may_read_the_policy_read_its_history(shared: Inside) -> None:

@@ -49,6 +49,24 @@ def test_a_new_installation_has_nothing_to_report_and_shows_what_ships_with_the_
     assert "an administrator may read all" in {finding["accepted"] for finding in accepted}
 
 
+def test_persons_without_the_factors_that_their_codes_demand_are_named_until_they_have_one(
+    capsys: pytest.CaptureFixture[str], seeded_database_url: str
+) -> None:
+    def unmet() -> list[tuple[str, str]]:
+        findings = linted(capsys, seeded_database_url, PORTCULLIS_POLICY__ASSURANCE="administrators")
+        return [(each["place"], each["reason"]) for each in findings if each["finding"] == "demand-unmet"]
+
+    ((place, reason),) = unmet()
+    assert place == "super pwd"
+    assert reason.startswith("1 person with no second factor: ")
+    with psycopg.connect(seeded_database_url) as connection:
+        connection.execute(
+            "INSERT INTO sys.user_factor (user_id, kind, factor_name, confirm_time, sealed_secret)"
+            " SELECT id, 'totp', 'App', now(), 'sealed' FROM sys.user WHERE kind = 'person'"
+        )
+    assert unmet() == []
+
+
 SAME_KINDS = [
     (
         "DELETE FROM sys.resource WHERE resource_code = 'user.list'",

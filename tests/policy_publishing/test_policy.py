@@ -101,6 +101,26 @@ async def test_a_denial_is_explained_by_what_would_open_it(shared: Inside) -> No
     assert nowhere["endpoint"] is None
 
 
+async def test_an_explanation_says_what_the_caller_must_have_proved(shared: Inside) -> None:
+    question = {"method": "POST", "path": "/api/user/7/keys", "userName": "admin"}
+    person = await shared.data("POST", EXPLAIN, question)
+    key = await shared.data("POST", EXPLAIN, question | {"assurance": "@service"})
+    initial = await shared.data(
+        "POST", EXPLAIN, {"layer": "assurance", "object": "account set-contact self"} | {"userName": "admin"}
+    )
+
+    assert (person["allowed"], person["assurance"]["met"]) == (True, True)
+    assert person["assurance"]["satisfied"] == ["@anyone", "@initial", "@login"]
+    assert person["assurance"]["endpoint"]["line"] == (
+        "p, assurance, endpoint POST /api/user/{id}/keys, @login"
+    )
+    assert person["assurance"]["resource"]["object"].startswith("resource ")
+    assert (key["allowed"], key["endpoint"]["allowed"], key["assurance"]["met"]) == (False, True, False)
+    assert initial["asked"]["line"] == "p, assurance, account set-contact self, @login"
+    unknown = await shared.ask("POST", EXPLAIN, question | {"assurance": "@admin"})
+    assert unknown.fields == ["assurance"]
+
+
 async def test_an_explanation_and_the_gate_agree(service: Inside) -> None:
     await execute(service, "UPDATE sys.menu SET enabled = false WHERE auth_mark = 'system:user:export'")
     await service.data("POST", "/api/policy/reload")

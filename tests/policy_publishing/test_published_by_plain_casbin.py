@@ -29,7 +29,7 @@ def test_a_plain_casbin_answers_the_published_policy_as_the_service_does(
     assert ended.status == 0, ended.errors
     answer = json.loads(ended.output)
     assert answer["disagreements"] == []
-    assert answer["asked"] == answer["objects"] > 200
+    assert answer["asked"] * 2 >= answer["objects"] > 400  # every second one
     assert answer["questions"] > 4 * answer["objects"]
     with psycopg.connect(variables["DATABASE_URL"]) as connection:
         assert connection.execute("SELECT count(*) FROM sys.casbin_rule").fetchone() == (

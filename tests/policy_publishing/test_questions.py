@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -61,6 +62,10 @@ SAME = {
     "what-if --role auditor --with system:user:delete": (
         "/api/policy/what-if?roleCode=auditor&with=system:user:delete"
     ),
+    "what-if --resource 'GET /api/user/7' --assurance two-factors --services": (
+        "/api/policy/what-if?resource=GET%20/api/user/7&assurance=two-factors&services=true"
+    ),
+    "what-if --user plain --with auditor": "/api/policy/what-if?userName=plain&with=auditor",
     "openings": "/api/policy/openings?size=200",
     "matrix": "/api/policy/matrix?size=200",
 }
@@ -72,7 +77,7 @@ async def test_an_auditor_asks_by_request_what_the_operator_asks_by_command(
     answers = {}
     for line, target in SAME.items():
         answers[line] = answer = await asked.data("GET", target)
-        printed = await command(*line.split(), "--json")
+        printed = await command(*shlex.split(line), "--json")
         assert printed == {**answer, **({"size": answer["total"]} if "total" in answer else {})}, line
 
     delete = answers["who DELETE /api/user/1"]
@@ -101,9 +106,24 @@ async def test_an_auditor_asks_by_request_what_the_operator_asks_by_command(
     assert without["loses"] == [
         {"roleCode": "auditor", "users": 1, "access": ["GET /api/user/7", "GET /api/user/list"]}
     ]
+    given = answers["what-if --user plain --with auditor"]
+    assert [(change["roleCode"], change["users"]) for change in given["gains"]] == [("auditor", 1)]
+    own = {item["object"] for item in role["items"] if (item["kind"], item["needs"]) == ("request", "code")}
+    assert set(given["gains"][0]["access"]) == own
+    assert given["loses"] == []
     opened = {opening["object"]: opening["needs"] for opening in answers["openings"]["items"]}
     assert opened["POST /api/auth/login"] == "nothing"
     assert opened["GET /api/user/info"] == "login"
+
+
+async def test_what_a_role_passes_by_its_codes_comes_first_and_can_be_asked_for_alone(asked: Inside) -> None:
+    items = (await asked.data("GET", "/api/policy/what?roleCode=auditor&size=200"))["items"]
+    needs = [item["needs"] for item in items]
+    assert needs == sorted(needs, key=("code", "login", "nothing").index)
+    bare = (await asked.data("GET", "/api/policy/what?codes=&size=200"))["items"]
+    assert {item["object"] for item in items if item["needs"] != "code"} == {item["object"] for item in bare}
+    own = (await asked.data("GET", "/api/policy/what?roleCode=auditor&size=200&needs=code"))["items"]
+    assert own == [item for item in items if item["needs"] == "code"] != []
 
 
 async def test_pages_hold_what_is_asked_for(asked: Inside) -> None:
@@ -134,6 +154,12 @@ async def test_a_decision_is_explained_alike_by_command_and_request(asked: Insid
             "permissions": ["system:*:list"],
             "method": "GET",
             "path": "/api/user/7",
+        },
+        "explain --codes * --assurance @service POST /api/user/7/keys": {
+            "permissions": ["*"],
+            "method": "POST",
+            "path": "/api/user/7/keys",
+            "assurance": "@service",
         },
         "explain --visitor PUT /api/no": {"method": "PUT", "path": "/api/no"},
         "explain gone GET /api/user/info": {"userName": "gone", "method": "GET", "path": "/api/user/info"},
@@ -222,6 +248,17 @@ async def test_two_revisions_are_compared_with_who_gains_and_loses_what(asked: I
         ("what?userName=nobody", "userName"),
         ("what?codes=No+code", "permissions[0]"),
         ("what-if?roleCode=auditor&without=system:user:delete", "without"),
+        ("what-if?roleCode=auditor&userName=plain&with=x:one", "roleCode"),
+        ("what-if?with=x:one", "roleCode"),
+        ("what-if?userName=nobody&with=auditor", "userName"),
+        ("what-if?userName=plain&with=nobody", "with"),
+        ("what-if?userName=plain&without=auditor", "without"),
+        ("what-if?resource=GET+/api/user/7&without=x:one", "without"),
+        ("what-if?resource=GET+/api/user/7&with=No+code", "with"),
+        ("what-if?resource=GET+user&with=x:one", "resource"),
+        ("what-if?resource=HEAD+/api/user&with=x:one", "resource"),
+        ("what-if?resource=nowhere+GET+/api/user&with=x:one", "resource"),
+        ("what-if?resource=GET+/api/user/7", "without"),
     ],
 )
 async def test_a_question_about_nothing_is_refused(asked: Inside, target: str, field: str) -> None:

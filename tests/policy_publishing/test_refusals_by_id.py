@@ -198,6 +198,30 @@ async def test_a_refused_question_of_another_service_is_explained(logged: tuple[
     assert (answer["refusal"]["service"], answer["path"]) == ("bills", "/bill/{}")
 
 
+async def test_a_refusal_for_a_weak_authentication_is_explained_by_what_the_caller_had_proved(
+    shared: Inside, command_on: Callable[[Inside], Command]
+) -> None:
+    (super_role,) = (await shared.data("GET", "/api/role/list?roleCode=super"))["items"]
+    body = {"userName": "gateway", "nickName": "Gateway", "kind": "service", "roleIds": [super_role["id"]]}
+    account = (await shared.data("POST", "/api/user", body))["id"]
+    keys = f"/api/user/{account}/keys"
+    key = (await shared.data("POST", keys, {"name": "job"}))["key"]
+    refused = await shared.ask("POST", keys, {"name": "another"}, token=key)
+    assert (refused.status, refused.json["layer"]) == (403, "assurance")
+
+    answer = await known(shared, refused)
+
+    assurance = answer["assurance"]
+    assert (answer["allowed"], assurance["met"], answer["decisionMatches"]) == (False, False, True)
+    assert assurance["satisfied"] == ["@anyone", "@service"]
+    assert assurance["endpoint"]["decisionId"] == refused.json["decisionId"]
+    assert assurance["endpoint"]["required"] == ["@login"]
+    assert assurance["resource"]["allowed"]
+    lines = (await command_on(shared)("refusal", refused.json["decisionId"])).splitlines()
+    assert "Satisfied: @anyone, @service" in lines
+    assert "  p, assurance, endpoint POST /api/user/{id}/keys, @login" in lines
+
+
 async def test_what_no_log_has_is_told_so(shared: Inside) -> None:
     newest = (await shared.data("GET", "/api/policy"))["revision"]
     own = (await shared.data("GET", "/api/policy"))["ownDigest"][:8]

@@ -71,7 +71,10 @@ async def test_a_report_of_an_installation_has_roles_findings_and_who_changed_wh
     assert any(line.startswith("| resource-takes-requests | `GET /api/user/7` |") for line in lines)
     hostile = r"\<script\>alert(1)\</script\>\<U+202E\>\|\`x\`"
     (revision,) = [line for line in lines if line.startswith("| 2 | ")]
-    assert revision.endswith(f" | {hostile} | {hostile} | `+ p, resource, GET /api/user/7, @login` |")
+    assert revision.endswith(
+        f" | {hostile} | {hostile} | `+ p, resource, GET /api/user/7, @login`<br>"
+        "`+ p, assurance, resource GET /api/user/7, @anyone` |"
+    )
     (third,) = [line for line in lines if line.startswith("| 3 | ")]
     assert third.endswith(
         f"| admin | Buttons of resource {saved['id']} replaced by admin |"

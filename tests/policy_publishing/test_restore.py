@@ -102,13 +102,19 @@ class Ledger:
         self._made += 1
         method, path = self.dice.choice(("GET", "PUT")), self.dice.choice(PATHS)
         body = {"resourceName": "N", "resourceCode": f"r{self._made}", "method": method, "path": path}
-        return "POST", "/api/resource", body | {"enabled": self.dice.random() < 0.8}
+        return "POST", "/api/resource", body | self._demand() | {"enabled": self.dice.random() < 0.8}
+
+    def _demand(self) -> dict[str, Any]:
+        demand = self.dice.choice([None, "login", "two-factors-within-12h"])
+        return {"assurance": demand, "services": self.dice.random() < 0.5}
 
     def _edit_resource(self, _buttons: Any, mine: Any) -> tuple[str, str, Any]:
         resource = self.dice.choice(mine)
         body = {name: resource[name] for name in ("resourceCode", "method", "path", "resourceName")}
         if self.dice.random() < 0.5:
             body["path"] = self.dice.choice(PATHS)
+        if self.dice.random() < 0.5:
+            body |= self._demand()
         return "PATCH", f"/api/resource/{resource['id']}", body | {"enabled": self.dice.random() < 0.6}
 
     def _drop_resource(self, _buttons: Any, mine: Any) -> tuple[str, str, Any]:

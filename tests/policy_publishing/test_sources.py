@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from service.audit.chain.revision_seals import RevisionSeals
-from service.authz.engine.rules import RESOURCE, PolicyError
+from service.authz.engine.rules import ASSURANCE, RESOURCE, PolicyError
 from service.authz.review.past import PastPolicies
 from service.authz.review.sources import read_policy, source_named, standing_of
 from service.records.database.transactions import Database
@@ -29,7 +29,10 @@ async def test_a_revision_and_the_live_policy_are_read_whole_with_the_current_ro
         assert (first.revision, second.revision, live.revision) == (1, 2, 2)
         assert set(second.rules) == set(live.rules)
         new = set(second.rules) - set(first.rules)
-        assert new == set(second.rules.of(RESOURCE, "GET /api/report/{id}"))
+        assert {rule.layer for rule in new} == {RESOURCE, ASSURANCE}
+        assert {rule for rule in new if rule.layer == RESOURCE} == {
+            *second.rules.of(RESOURCE, "GET /api/report/{id}")
+        }
         async with database.snapshot() as connection:
             standing = await standing_of(first, connection)
         assert standing.codes["super"] == ("*",)

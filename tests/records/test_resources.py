@@ -6,8 +6,10 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from service.authz.engine.rules import NOBODY, RESOURCE
+from service.authz.publishing.derive import derive
 from service.errors import Conflict, NotFound, ValidationFailed
-from service.records import resources
+from service.records import bindings, openings, resources, services
 from service.records.resources import ResourceFilter, ResourceValues
 
 pytestmark = pytest.mark.anyio
@@ -112,3 +114,41 @@ async def test_every_sort_of_resources_works_and_an_unknown_one_is_refused(
         assert rising.items == falling.items[::-1]
     with pytest.raises(ValidationFailed):
         await resources.page(connection, ResourceFilter(), sort="shape")
+
+
+CLOSED_AND_OPEN = """
+INSERT INTO sys.service (name) VALUES ('orders');
+INSERT INTO sys.resource (service, resource_name, resource_code, method, path, enabled)
+    SELECT 'orders', code, code, 'GET', '/' || code, code <> 'disabled'
+    FROM unnest(ARRAY['unbound', 'bound', 'bound-off', 'opened', 'opened-off', 'disabled']) code;
+INSERT INTO sys.resource (resource_name, resource_code, method, path)
+    SELECT code, code, 'GET', '/api/' || code FROM unnest(ARRAY['own-unbound', 'own-bound-off']) code;
+UPDATE sys.menu SET enabled = false WHERE auth_mark = 'system:user:list';
+INSERT INTO sys.action_resource (resource_id, menu_id)
+    SELECT r.id, m.id FROM sys.resource r, sys.menu m WHERE
+    (resource_code = 'bound' AND auth_mark IN ('system:user:list', 'system:role:list'))
+    OR (resource_code IN ('bound-off', 'opened-off', 'own-bound-off') AND auth_mark = 'system:user:list');
+INSERT INTO sys.opening (resource_id, code)
+    SELECT id, '@login' FROM sys.resource WHERE resource_code IN ('opened', 'opened-off');
+"""
+
+
+async def test_closed_are_the_resources_whose_policy_line_lets_nobody_pass(
+    connection: AsyncConnection,
+) -> None:
+    for statement in CLOSED_AND_OPEN.split(";\n")[:-1]:
+        await connection.execute(text(statement))
+    derived = derive(
+        await bindings.bound(connection),
+        services=await services.published(connection),
+        openings=await openings.published(connection),
+    )
+    nobody = {name for name, codes in derived.by_object[RESOURCE].items() if codes == (NOBODY,)}
+
+    listed = await resources.page(connection, ResourceFilter(closed=True), size=100)
+    others = await resources.page(connection, ResourceFilter(closed=False), size=100)
+
+    assert {"orders GET /unbound", "orders GET /bound-off", "GET /api/own-bound-off"} <= nobody
+    assert {resource.object for resource in listed.items} == nobody
+    assert "orders GET /disabled" in {resource.object for resource in others.items}
+    assert not nobody & {resource.object for resource in others.items}

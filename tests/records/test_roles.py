@@ -34,6 +34,13 @@ async def listed(connection: AsyncConnection, criteria: RoleFilter, sort: str = 
     return [listed_role.role_name for listed_role in roles_page.items]
 
 
+async def test_roles_that_nobody_has_are_those_without_a_user(connection: AsyncConnection) -> None:
+    held = await listed(connection, RoleFilter(has_user=True))
+
+    assert held == ["Super administrator"]
+    assert await listed(connection, RoleFilter(has_user=False)) == ["Administrator", "Auditor", "User"]
+
+
 @pytest.mark.parametrize(
     ("criteria", "names"),
     [

@@ -51,9 +51,12 @@ async def test_a_user_is_found_by_any_spelling_of_the_same_name(
         kind="person",
         service=None,
         password_hash="old",
+        password_initial=None,
+        password_age=0,
         status="enabled",
         banned=False,
         banned_until=None,
+        second_factor=False,
     )
     assert "old" not in repr(account)
 
@@ -73,11 +76,12 @@ async def test_a_disabled_user_has_credentials_that_say_so(connection: AsyncConn
 
 async def test_a_hash_is_replaced_only_while_it_is_the_expected_one(connection: AsyncConnection) -> None:
     user_id = await a_user(connection)
-    assert await accounts.set_password_hash(connection, user_id, "new", expected_hash="old") is True
-    assert await accounts.set_password_hash(connection, user_id, "newer", expected_hash="old") is False
+    renewed = accounts.renew_password
+    assert await renewed(connection, user_id, "new", expected_hash="old", initial="leaked") is True
+    assert await renewed(connection, user_id, "newer", expected_hash="old", initial=None) is False
     account = await accounts.credentials(connection, "Björn")
     assert account is not None
-    assert account.password_hash == "new"
+    assert (account.password_hash, account.password_initial) == ("new", "leaked")
 
 
 async def test_rights_are_the_union_over_roles_each_code_once_and_sorted(connection: AsyncConnection) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -172,12 +173,15 @@ async def test_an_edit_of_what_somebody_else_has_changed_is_refused(shared: Insi
 
 async def test_resources_are_listed_by_page_filter_and_sort(shared: Inside) -> None:
     for name, method in (("listed-a", "GET"), ("listed-b", "GET"), ("listed-c", "PUT")):
-        await created(shared, report(name), method=method)
+        made = await created(shared, report(name), method=method, resourceName=f"Name of {name}")
 
     page = await shared.data("GET", "/api/resource/list?method=GET&path=/api/listed&sort=-path&size=2")
 
     assert [resource["path"] for resource in page["items"]] == ["/api/listed-b/{id}", "/api/listed-a/{id}"]
     assert (page["page"], page["size"], page["total"]) == (1, 2, 2)
+    for keyword in ("/listed-c/", made["resourceCode"], made["resourceName"].upper()):
+        part = await shared.data("GET", f"/api/resource/list?keyword={quote(keyword)}")
+        assert [resource["id"] for resource in part["items"]] == [made["id"]]
 
 
 @pytest.mark.parametrize("query", ["sort=shape", "method=HEAD", "enabled=maybe", "size=0", "code=x"])

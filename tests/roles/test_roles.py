@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -117,6 +118,13 @@ async def test_a_name_is_taken_literally(house: Inside) -> None:
     for number, name in enumerate(names):
         made = await created(house, roleName=name, roleCode=f"r{number}")
         assert (await house.data("GET", f"/api/role/{made['id']}"))["roleName"] == name
+
+
+@pytest.mark.parametrize("keyword", ["IGHT aud", "ght-aud"])
+async def test_a_role_is_listed_by_a_part_of_its_name_or_of_its_code(house: Inside, keyword: str) -> None:
+    made = await created(house)
+    listed = await house.data("GET", f"/api/role/list?keyword={quote(keyword)}")
+    assert [role["id"] for role in listed["items"]] == [made["id"]]
 
 
 async def test_a_role_that_users_have_is_not_deleted_and_some_of_them_are_named(house: Inside) -> None:

@@ -30,6 +30,10 @@ pytestmark = pytest.mark.anyio
 
 NEW = "five wary herons"
 LOGIN = "/api/auth/login"
+MADE_OF_KNOWN_WORDS = (
+    "The password must not be made of your name, address or phone, "
+    "or words of this service or your organization"
+)
 
 
 class Site:
@@ -51,6 +55,10 @@ class Site:
             given=f"{password}\n",
             **self._variables,
         )
+
+    async def reset_factors(self, name: str = ADMINISTRATOR) -> Ended:
+        command = ("admin", "reset-factors", name)
+        return await asyncio.to_thread(portcullis, self._folder, *command, **self._variables)
 
     async def log_in(self, password: str, agent: str = "") -> Answer:
         body = {"userName": ADMINISTRATOR, "password": password}
@@ -105,6 +113,14 @@ async def test_a_reset_replaces_the_password_ends_the_sessions_and_is_told_witho
     assert (await site.log_in(NEW)).status == 200
 
 
+async def test_what_the_operator_sets_is_an_initial_password(site: Site) -> None:
+    site.execute("UPDATE sys.user SET password_initial = NULL")
+
+    assert (await site.reset()).status == 0
+
+    assert site.execute("SELECT user_name, password_initial FROM sys.user") == [("admin", "given")]
+
+
 async def test_the_last_administrator_gets_in_again_however_many_doors_are_shut(site: Site) -> None:
     async with site.store() as store:
         await store.ban("1", None, "disabled")
@@ -154,8 +170,8 @@ async def test_what_will_not_do_is_refused_in_words_and_changes_nothing(site: Si
         for reason in (
             "There is no user with that name",
             "The password is too easy to guess",
-            "The password must not be made of your name, address or phone, or the name of this service",
-            "The password must not be made of your name, address or phone, or the name of this service",
+            MADE_OF_KNOWN_WORDS,
+            MADE_OF_KNOWN_WORDS,
         )
     ]
     assert site.execute("SELECT password_hash, version FROM sys.user") == before
@@ -247,3 +263,22 @@ async def test_a_disabled_user_who_would_break_an_invariant_is_not_enabled(
     assert "must stay true: apart" in refused.errors
     assert after == before
     assert done.status == 0, done.errors
+
+
+async def test_the_operator_resets_second_factors_and_ends_the_sessions(site: Site) -> None:
+    site.execute(
+        "INSERT INTO sys.user_factor (user_id, kind, factor_name, confirm_time, sealed_secret)"
+        " VALUES (1, 'totp', 'x', now(), 'x')"
+    )
+    assert (await site.log_in(ADMINISTRATOR_PASSWORD)).code == "second_factor_required"
+    done = await site.reset_factors()
+    assert done.status == 0, done.errors
+    assert done.output == (
+        "admin, id 1, has no second factor: 1 were removed, and 1 sessions have ended. The password alone "
+        "opens the account now.\n"
+    )
+    assert json.loads(done.errors)["event"] == "the second factors of a user were reset by the operator"
+    assert (await site.service.ask("GET", "/api/user/info")).code == "refresh_required"
+    assert (await site.log_in(ADMINISTRATOR_PASSWORD)).status == 200
+    assert site.entered() == [("factor_reset", "success", 1, "admin")]
+    assert (await site.reset_factors("nobody")).status == 1

@@ -36,6 +36,7 @@ ORDER = (
     "POST /api/role",
     "PUT /api/role/{id}",
     "PATCH /api/role/{id}",
+    "POST /api/role/bulk/enabled",
     "PUT /api/role/{id}/permissions",
     "POST /api/role/import",
     "POST /api/menu",
@@ -43,6 +44,7 @@ ORDER = (
     "PATCH /api/menu/{id}",
     "PUT /api/menu/{id}/resources",
     "POST /api/resource",
+    "POST /api/resource/bulk/enabled",
     "PUT /api/resource/{id}",
     "PATCH /api/resource/{id}",
     "PUT /api/resource/{id}/enabled",
@@ -56,7 +58,21 @@ ORDER = (
     "PUT /api/jobs/{name}/paused",
 )
 """Each as the one before has left the service; what a POST has made is what the next ones name."""
-OTHERWISE = {"POST /api/auth/refresh", "POST /api/user/{id}/keys", "PUT /api/user/profile/password"}
+PROOFS = {
+    "POST /api/auth/login/second-factor",
+    "POST /api/auth/login/passkey",
+    "POST /api/auth/step-up",
+    "POST /api/user/profile/factors/totp",
+    "POST /api/user/profile/factors/totp/{id}/confirm",
+    "POST /api/user/profile/factors/passkey",
+}
+"""About a second factor: each needs a proof, or the answer to a challenge, that no example can have."""
+OTHERWISE = {
+    "POST /api/auth/refresh",
+    "POST /api/user/{id}/keys",
+    "PUT /api/user/profile/password",
+    *PROOFS,
+}
 """Sent with a token or a password in place of the one that is shown, or about a service account."""
 
 OTHERS = tuple(name for name in OPERATIONS if name not in {*ORDER, *OTHERWISE})
@@ -121,6 +137,15 @@ async def test_the_example_of_an_api_key_is_taken_for_a_service_account(service:
     made = await service.data("POST", "/api/user", account)
     example = OPERATIONS["POST /api/user/{id}/keys"].metadata.example
     assert (await service.ask("POST", f"/api/user/{made['id']}/keys", example)).status == 201
+
+
+@pytest.mark.parametrize("name", sorted(PROOFS))
+async def test_the_example_of_a_second_factor_has_the_form_that_is_read(service: Inside, name: str) -> None:
+    method, template = name.split(" ")
+    answer = await service.ask(method, template.format(id=1), OPERATIONS[name].metadata.example)
+    assert answer.status in (201, 401, 404, 409, 422), answer.body
+    if answer.status == 422:
+        assert {error["field"] for error in answer.json["errors"]} <= {"code", "credential"}, answer.body
 
 
 def sent(name: str) -> Any:

@@ -80,13 +80,39 @@ def test_lines_that_differ_from_the_routes_are_refused_each_by_its_route(tmp_pat
     lines = tmp_path / "policies" / "endpoints.csv"
     text = lines.read_text()
     missing = "p, endpoint, GET /api/role/list, system:role:list\n"
-    opened = ("p, endpoint, GET /api/user/info, @login", "p, endpoint, GET /api/user/info, @anyone")
+    opened = (
+        "p, endpoint, DELETE /api/role/{id}, system:role:delete",
+        "p, endpoint, DELETE /api/role/{id}, @login",
+    )
     assert missing in text
     assert opened[0] in text
     lines.write_text(text.replace(missing, "").replace(*opened) + "p, endpoint, GET /api/nowhere, @anyone\n")
+    with (tmp_path / "policies" / "assurance" / "base.csv").open("a") as demands:
+        demands.write("p, assurance, endpoint GET /api/nowhere, @anyone\n")
     message = refusal(tmp_path, PORTCULLIS_POLICY__FOLDER=str(tmp_path / "policies"))
-    for route in ("GET /api/role/list", "GET /api/user/info", "GET /api/nowhere"):
+    for route in ("GET /api/role/list", "DELETE /api/role/{id}", "GET /api/nowhere"):
         assert route in message
+
+
+def test_an_endpoint_without_a_demand_is_refused_and_so_is_a_demand_that_nobody_could_meet(
+    tmp_path: Path,
+) -> None:
+    shutil.copytree(ROOT / "policies", tmp_path / "policies")
+    demands = tmp_path / "policies" / "assurance" / "base.csv"
+    text = demands.read_text()
+    for word in ("@login", "@service"):
+        text = text.replace(f"p, assurance, endpoint GET /api/role/list, {word}\n", "")
+    text = text.replace("POST /api/auth/logout, @initial", "POST /api/auth/logout, @two-factors")
+    text = text.replace("POST /api/auth/login, @anyone", "POST /api/auth/login, @login")
+    demands.write_text(text + "p, assurance, account delete others, @login\n")
+    message = refusal(tmp_path, PORTCULLIS_POLICY__FOLDER=str(tmp_path / "policies"))
+    for fault in (
+        "'endpoint GET /api/role/list' has no line",
+        "'endpoint POST /api/auth/logout' is open to @initial or @login",
+        "'endpoint POST /api/auth/login' has the line for @anyone alone",
+        "'p, assurance, account delete others, @login' is about none of its objects",
+    ):
+        assert f"{demands}: {fault}" in message
 
 
 def test_a_line_that_can_not_be_read_is_refused_with_its_place(tmp_path: Path) -> None:
@@ -190,7 +216,10 @@ def test_a_first_password_keeps_the_rules_for_passwords_or_the_database_stays_ne
     for password, reason in (
         ("curt", "must have 8 to 128 characters"),
         ("password1", "is too easy to guess"),
-        ("Administrator1", "must not be made of your name, address or phone, or the name of this service"),
+        (
+            "Administrator1",
+            "must not be made of your name, address or phone, or words of this service or your organization",
+        ),
     ):
         message = refusal(tmp_path, "--port", "0", PORTCULLIS_ADMIN_PASSWORD=password, **variables)
         assert message == f"PORTCULLIS_ADMIN_PASSWORD {reason}\n"

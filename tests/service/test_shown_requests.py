@@ -33,6 +33,12 @@ LACKING = {
     **dict.fromkeys(("checkForCaddy", "checkForEnvoy", "checkForNginx", "checkForTraefik"), 403),
     "downloadFile": 404,
     "downloadPublicFile": 404,
+    **dict.fromkeys(("createOwnApp", "createOwnPasskey", "createOwnRecoveryCodes"), 409),  # no factor_key
+    **dict.fromkeys(("getPasskeyLoginOptions", "getPasskeyOptions"), 409),  # no public_url
+    "listUserFactors": 409,  # one's own are in the profile
+    "logInWithPasskey": 401,
+    "logInWithSecondFactor": 401,
+    "stepUp": 401,
     "endOwnSession": 404,
     "getAuthzenConfiguration": 404,  # nothing says how clients reach the service
     "issueClientToken": 401,
@@ -63,9 +69,9 @@ def shown(document: dict[str, Any]) -> Iterator[Shown]:
             }
             places = re.findall(r"{(.*?)}", path)
             query = {
-                name: parameter["example"]
+                name: ",".join(map(str, example)) if isinstance(example, list) else example
                 for name, parameter in given.items()
-                if parameter["in"] == "query" and "example" in parameter
+                if parameter["in"] == "query" and (example := parameter.get("example")) is not None
             }
             ids = {name: quote(str(given[name]["example"])) for name in places}
             body = operation.get("requestBody", {"content": {}})["content"]

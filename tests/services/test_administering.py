@@ -87,10 +87,10 @@ async def test_a_service_is_closed_until_buttons_are_bound_or_openings_made(hous
         name,
     ]
     assert (await house.data("GET", f"/api/opening/{public_id}"))["code"] == "@anyone"
-    shown = await house.data("GET", "/api/policy/openings")
+    shown = await house.data("GET", "/api/policy/openings?size=200")
     assert {name, "orders @unregistered"} <= {entry["object"] for entry in shown["items"]}
     lenient = await house.data("PATCH", f"/api/service/{registered['id']}", {"allowPreflight": True})
-    shown = await house.data("GET", "/api/policy/openings")
+    shown = await house.data("GET", "/api/policy/openings?size=200")
     (preflight,) = [entry for entry in shown["items"] if entry["object"] == "orders @preflight"]
     assert (lenient["allowPreflight"], preflight["needs"]) == (True, "nothing")
     assert preflight["resource"]["line"] == "p, resource, @preflight, @anyone"

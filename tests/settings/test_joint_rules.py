@@ -52,6 +52,12 @@ def test_a_bucket_stands_only_before_a_name_of_a_host(bucket: str, endpoint: str
     assert faults(given) == {}
 
 
+def test_a_second_factor_never_asks_for_a_longer_password() -> None:
+    longer = {"PORTCULLIS_PASSWORD__MIN_LENGTH": "12", "PORTCULLIS_PASSWORD__MIN_LENGTH_WITH_FACTOR": "13"}
+    assert list(faults(longer)) == ["password.min_length_with_factor"]
+    assert faults(longer | {"PORTCULLIS_PASSWORD__MIN_LENGTH": "13"}) == {}
+
+
 def test_a_weak_secret_is_refused_with_embedded_stores_as_well() -> None:
     assert "32 bytes" in faults({"JWT_SECRET": "secret"})["auth.jwt_secret"]
 

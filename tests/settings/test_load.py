@@ -124,6 +124,10 @@ def test_a_line_break_is_refused_in_every_setting_by_each_of_its_variables() -> 
         ("PORTCULLIS_AUTH__JWT_ISSUER", " ", "auth.jwt_issuer"),
         ("PORTCULLIS_PASSWORD__ARGON2_MEMORY", "19455", "password.argon2_memory"),
         ("PORTCULLIS_PASSWORD__MIN_LENGTH", "7", "password.min_length"),
+        ("PORTCULLIS_PASSWORD__MIN_LENGTH_WITH_FACTOR", "7", "password.min_length_with_factor"),
+        ("PORTCULLIS_PASSWORD__OWN_WORDS", "acme,ac", "password.own_words"),
+        ("PORTCULLIS_PASSWORD__OWN_WORDS", "acme,", "password.own_words"),
+        ("PORTCULLIS_PASSWORD__OWN_WORDS", "a" * 65, "password.own_words"),
         ("PORTCULLIS_SERVER__DATA", "", "server.data"),
         ("PORTCULLIS_SERVER__DATA", "~/data", "server.data"),
         ("PORTCULLIS_SERVER__TRUSTED_PROXIES", "10.0.0.1/8", "server.trusted_proxies"),
@@ -217,6 +221,21 @@ def test_digests_are_read_from_a_list_in_the_file_and_from_commas_in_the_environ
     assert load({}, file=file).policy.own_digests == digests
     assert load({"PORTCULLIS_POLICY__OWN_DIGESTS": ", ".join(digests)}).policy.own_digests == digests
     assert "policy.own_digests" in faults({"PORTCULLIS_POLICY__OWN_DIGESTS": "0A" * 32})
+
+
+def test_words_are_read_from_a_list_in_the_file_and_from_commas_in_the_environment(tmp_path: Path) -> None:
+    file = write(tmp_path, '[password]\nown_words = ["Acme", "rocket sled"]\n')
+    assert load({}, file=file).password.own_words == ("Acme", "rocket sled")
+    assert load({"PORTCULLIS_PASSWORD__OWN_WORDS": "Acme, rocket sled"}).password.own_words == (
+        "Acme",
+        "rocket sled",
+    )
+
+
+def test_a_length_with_a_second_factor_is_set_or_that_without() -> None:
+    assert load({}).password.min_length_with_factor is None
+    lengths = {"PORTCULLIS_PASSWORD__MIN_LENGTH": "15", "PORTCULLIS_PASSWORD__MIN_LENGTH_WITH_FACTOR": "8"}
+    assert load(lengths).password.min_length_with_factor == 8
 
 
 def test_the_decision_log_goes_nowhere_to_standard_output_or_to_a_file_in_an_existing_folder(

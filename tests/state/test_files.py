@@ -184,7 +184,9 @@ def test_a_file_says_what_it_is_and_leaves_out_what_goes_without_saying() -> Non
         "format": 1,
         "menus": {"a": {"title": "A"} | LATE, "a/b": {"title": "b", "name": None} | LATE},
         "buttons": {},
-        "resources": {"GET /a": {"code": "a", "name": "A", "buttons": []}},
+        "resources": {
+            "GET /a": {"code": "a", "name": "A", "assurance": None, "services": False, "buttons": []}
+        },
         "roles": {"r": {"name": "R"}},
     }
 

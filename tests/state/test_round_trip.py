@@ -82,6 +82,8 @@ RESOURCE: Final = {
     "path": st.sampled_from(PATHS),
     "description": descriptions,
     "enabled": flags,
+    "assurance": st.sampled_from([None, "login", "phishing-resistant-within-12h"]),
+    "services": flags,
 }
 ROLE: Final = {"role_name": texts, "description": descriptions, "enabled": flags}
 NAMES: Final = st.sampled_from(["shop", "depot"])

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from argon2 import PasswordHasher
 
-COSTS: Final = {"argon2_memory": 8, "argon2_time": 1}
+COSTS: Final[dict[str, Any]] = {"argon2_memory": 8, "argon2_time": 1}
 """The same as settings of the section ``password``."""
 
 

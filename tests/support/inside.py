@@ -27,6 +27,8 @@ from tests.web.driver import JSON, Answer, ask
 
 PATIENT: Final = {"PORTCULLIS_DATABASE__TIMEOUT": "10", "PORTCULLIS_REDIS__TIMEOUT": "5"}
 """Seconds in which stores that serve answer, however busy the machine is."""
+USUAL: Final = {"PORTCULLIS_PASSWORD__INITIAL": "false"}
+"""Most tests log in with the password that the seed or an administrator has set."""
 CHEAPER: Final = text("UPDATE sys.user SET password_hash = :new WHERE password_hash = :old")
 
 
@@ -49,9 +51,13 @@ class Inside:
             return await ask(self._app, method, target, *sent)
         return await ask(self._app, method, target, JSON, *sent, body=json.dumps(body).encode())
 
-    async def as_anonymous(self, method: str, target: str, *headers: tuple[str, str]) -> Answer:
-        """Send one request with ``headers`` and no access token."""
-        return await ask(self._app, method, target, *headers)
+    async def as_anonymous(
+        self, method: str, target: str, *headers: tuple[str, str], body: Any = None
+    ) -> Answer:
+        """Send one request with ``headers`` and no access token, with ``body`` as JSON if there is one."""
+        if body is None:
+            return await ask(self._app, method, target, *headers)
+        return await ask(self._app, method, target, JSON, *headers, body=json.dumps(body).encode())
 
     async def ask_from(self, address: str, method: str, target: str, *headers: tuple[str, str]) -> Answer:
         """Send one request over a connection from ``address``."""
@@ -129,7 +135,7 @@ async def publish(database_url: str) -> None:
 
 def _settings(database_url: str, redis_url: str, variables: Mapping[str, str]) -> settings.Settings:
     environ = {"DATABASE_URL": database_url, "REDIS_URL": redis_url, "JWT_SECRET": secrets.token_urlsafe(48)}
-    chosen = settings.load({"PORTCULLIS_CONFIG": "", **environ, **PATIENT, **variables})
+    chosen = settings.load({"PORTCULLIS_CONFIG": "", **environ, **PATIENT, **USUAL, **variables})
     return replace(chosen, password=replace(chosen.password, **COSTS))
 
 

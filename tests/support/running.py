@@ -38,6 +38,7 @@ def environment(folder: Path, **variables: str) -> dict[str, str]:
     """Return the variables of a fresh account whose home is ``folder``, and ``variables``."""
     kept = {"PATH": os.environ["PATH"], "TMPDIR": tempfile.gettempdir()}
     kept |= {"PORTCULLIS_SERVER__STOP_GRACE": "0"}  # nobody else's requests are there to wait for
+    kept |= {"PORTCULLIS_PASSWORD__INITIAL": "false"}  # most log in with the password of the first start
     return kept | {"HOME": str(folder), "PYTHONPATH": str(ROOT)} | variables
 
 

@@ -62,6 +62,14 @@ async def aviary(_aviary: Inside) -> Inside:
     return _aviary
 
 
+async def test_users_with_and_without_a_role_are_all_users(aviary: Inside) -> None:
+    without, having = await names(aviary, hasRole="false"), await names(aviary, hasRole="true")
+
+    assert having == ["admin", *birds(5, 15, 25, 35, 45, 55)]
+    assert len(without) == MANY + 2 - len(having)
+    assert not set(without) & set(having)
+
+
 async def listed(aviary: Inside, **query: Any) -> Any:
     return await aviary.data("GET", f"/api/user/list?{urlencode({'size': 200} | query)}")
 

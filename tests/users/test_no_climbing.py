@@ -37,9 +37,10 @@ REFUSED = dict.fromkeys(
     (
         *("POST /api/role/import", "POST /api/user/import", "POST /api/user/bulk/status"),
         *("POST /api/user/bulk/role", "POST /api/user/bulk/end-sessions"),
+        *("POST /api/role/bulk/enabled", "POST /api/resource/bulk/enabled"),
     ),
     (403, 422),
-)  # where rows, or users, are refused one by one
+)  # where rows, or records, are refused one by one
 ALLOWED = dict.fromkeys(
     ("DELETE /api/online/{login_id}", "DELETE /api/online/{login_id}/{device}"), (404,)
 )  # the targets are not logged in, which only those are told who may kick them

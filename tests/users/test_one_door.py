@@ -67,7 +67,7 @@ def name_of(called: ast.AST) -> str:
 def test_only_the_delegation_check_says_on_whom_a_caller_may_act() -> None:
     assert called("Target", "oneself") == {
         "Target": {"administration/delegation", "kernel/target"},
-        "oneself": {"authn/password_change"},
+        "oneself": {"administration/own_factors", "authn/password_change"},
     }
 
 
@@ -176,6 +176,7 @@ def test_grants_are_asked_of_the_policy_at_named_places_only() -> None:
 def test_every_denial_carries_a_decision_of_the_enforcer() -> None:
     assert called("PermissionDenied")["PermissionDenied"] == {
         "administration/delegation",
+        "errors",  # of the layer assurance, where no step-up helps
         "endpoints/access_forward",  # tells a proxy what the enforcer decided about somebody else's request
         "endpoints/oauth",
         "endpoints/policy_explain",  # asks for the right to what the id of a refusal finds
@@ -187,7 +188,10 @@ def test_every_denial_carries_a_decision_of_the_enforcer() -> None:
 def test_what_acts_on_users_by_their_bare_id_is_called_below_that_check_alone() -> None:
     stores = {f"{owner}.{act}" for owner in ("_store", "store") for act in ACTS}
     writes = {f"account_writes.{act}" for act in ("update", "delete", "give_roles", "take_roles")}
-    others = ("bans.ban", "bans.unban", "accounts.change_password", "accounts.set_status")
+    others = (
+        *("bans.ban", "bans.unban", "accounts.change_password", "accounts.set_status"),
+        "factors.remove_all",
+    )
     calls = called(*stores, *writes, *others)
     callers = {module for name in stores for module in calls[name]}
     assert callers <= {
@@ -201,6 +205,7 @@ def test_what_acts_on_users_by_their_bare_id_is_called_below_that_check_alone() 
     assert calls["bans.ban"] == {"administration/bans"}
     assert calls["bans.unban"] == {"administration/bans", "authn/recovery"}
     assert calls["accounts.change_password"] == {"authn/password_change", "authn/recovery"}
+    assert calls["factors.remove_all"] == {"administration/factor_reset", "authn/recovery"}
     assert calls["accounts.set_status"] == {"authn/recovery"}
     for name in writes:
         assert calls[name] == {"administration/user_edits"}

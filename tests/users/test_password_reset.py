@@ -34,6 +34,7 @@ def resets(parts: Container, delegation: Delegation) -> PasswordReset:
             store=parts.store,
             passwords=parts.passwords,
             rules=PasswordRules(Password()),
+            initial=parts.initial,
             throttle=Throttle(Limits(), parts.store.counters),
             revocations=Revocations(parts.database, parts.store),
         ),

@@ -11,7 +11,7 @@ from tests.web.driver import Answer
 pytestmark = pytest.mark.anyio
 
 PHONE = "+49 30 7391846"
-REASON = "must not be made of your name, address or phone, or the name of this service"
+REASON = "must not be made of your name, address or phone, or words of this service or your organization"
 
 
 def refused(answer: Answer, field: str) -> bool:

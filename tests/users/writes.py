@@ -201,6 +201,14 @@ def _bulk(act: str, **body: Any) -> Callable[[World, str], Request]:
     return aim
 
 
+def _bulk_enabled(noun: str, target: Callable[[World, str], int]) -> Callable[[World, str], Request]:
+    def aim(world: World, level: str) -> Request:
+        ids = [target(world, "low"), target(world, level)]
+        return "POST", f"/api/{noun}/bulk/enabled", {"ids": ids, "enabled": False}
+
+    return aim
+
+
 def _bulk_role(action: str) -> Callable[[World, str], Request]:
     def aim(world: World, level: str) -> Request:
         role = world.role(world.button(level))
@@ -322,6 +330,11 @@ WRITES: Final = (
     *_edits("PATCH"),
     Write("PUT /api/user/{id}/status", "disable", _user("PUT", "/status", {"status": "disabled"})),
     Write(
+        "DELETE /api/user/{id}/factors",
+        "reset the second factors",
+        _user("DELETE", "/factors", None),
+    ),
+    Write(
         "PUT /api/user/{id}/password",
         "set the password",
         _user("PUT", "/password", {"newPassword": "four wary herons"}),
@@ -348,6 +361,16 @@ WRITES: Final = (
     Write("POST /api/role/import", "give a Button", _import_role),
     Write("POST /api/menu", "make a Button", _new_button),
     Write("DELETE /api/menu/{id}", "delete a Button", _button("DELETE")),
+    Write(
+        "POST /api/role/bulk/enabled",
+        "disable",
+        _bulk_enabled("role", lambda world, level: world.role(world.button(level))),
+    ),
+    Write(
+        "POST /api/resource/bulk/enabled",
+        "disable",
+        _bulk_enabled("resource", lambda world, level: world.resource(world.button(level))),
+    ),
     Write("PUT /api/resource/{id}/buttons", "bind a Button", _bind_buttons),
     Write("PUT /api/resource/{id}/buttons", "open a resource", _unbind_buttons),
     Write("PUT /api/menu/{id}/resources", "bind a resource", _bind_resources),
@@ -360,6 +383,22 @@ WITHOUT_TARGET: Final = {
     "POST /api/role": "a new role gives nothing",
     "POST /api/auth/login": "the caller's own, by password",
     "POST /api/auth/refresh": "the caller's own, by refresh token",
+    "POST /api/auth/login/second-factor": "the caller's own, by password and second factor",
+    "POST /api/auth/login/passkey/options": "changes nothing",
+    "POST /api/auth/login/passkey": "the caller's own, by passkey",
+    "POST /api/auth/step-up/options": "changes nothing",
+    "POST /api/auth/step-up": "the caller's own session",
+    **dict.fromkeys(
+        (
+            "DELETE /api/user/profile/factors/{id}",
+            "POST /api/user/profile/factors/totp",
+            "POST /api/user/profile/factors/totp/{id}/confirm",
+            "POST /api/user/profile/factors/passkey/options",
+            "POST /api/user/profile/factors/passkey",
+            "POST /api/user/profile/factors/recovery-codes",
+        ),
+        "the caller's own second factors",
+    ),
     "POST /api/auth/logout": "the caller's own session",
     "POST /api/auth/logout/all": "the caller's own sessions",
     "DELETE /api/auth/sessions/{device}": "the caller's own session",

@@ -23,13 +23,13 @@ from tests.docs.pages import ROOT, between, rows
 Document = dict[str, Any]
 
 VERBS = (
-    "ban|change|check|compare|create|delete|download|end|explain|export|find|get|import|introspect|issue|kick|list|log|"
-    "patch|pause|preview|refresh|reload|reset|restore|revoke|run|set|unban|update|upload"
+    "ban|change|check|compare|confirm|create|delete|download|end|explain|export|find|get|import|introspect|issue|kick|list|log|"
+    "patch|pause|preview|refresh|reload|reset|restore|revoke|run|set|step|unban|update|upload"
 )
 OK = ("200", "201")
 CREATING = (
     *("createUser", "createUserKey", "createRole", "createMenu", "createResource", "createService"),
-    *("createServiceOpening", "uploadFile"),
+    *("createServiceOpening", "uploadFile", "createOwnApp", "createOwnPasskey"),
 )
 """Operations that make a record."""
 
@@ -343,7 +343,8 @@ def test_a_problem_has_the_members_of_its_code(document: Document) -> None:
     schemas = document["components"]["schemas"]
     denied = schemas["PermissionDeniedProblem"]
     assert {"layer", "required", "needed", "decisionId"} <= set(denied["required"])
-    assert schemas["DecisionLayer"]["enum"] == ["resource", "endpoint", "grant", "service", "account"]
+    layers = ["resource", "endpoint", "grant", "service", "account", "assurance"]
+    assert schemas["DecisionLayer"]["enum"] == layers
     assert "superseded" in schemas["RefreshRejection"]["enum"]
     assert schemas["FieldError"]["required"] == ["field", "message"]
     assert "until" not in schemas["AccountBannedProblem"]["required"]

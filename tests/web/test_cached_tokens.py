@@ -17,6 +17,7 @@ from service.authz.engine.policy import Policy
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.revisions import PublishedRevisions
 from service.authz.publishing.shipped import read_shipped
+from service.kernel.assurance import Authentication
 from service.kernel.permission_map import PermissionMap
 from service.keyspace import Answer as Checked
 from service.keyspace import SessionStore
@@ -26,6 +27,7 @@ from service.web.messages.cookies import Cookies
 from service.web.requests.credentials import CookieToken, HeaderToken
 from service.web.requests.guard import AuthorizationGuard
 from tests.authn.conftest import SECRET
+from tests.support.demands import undemanding
 from tests.web.driver import Answer, ask
 from tests.web.example_service import example
 from tests.web.test_guard import ENDPOINTS, OPENINGS
@@ -88,7 +90,9 @@ class World:
 
     def publish(self, bits: dict[str, int]) -> None:
         revision = self.live.current.revision + 1
-        self.live.offer(Policy(read_shipped().model_text, [*OPENINGS, *ENDPOINTS], bits, revision))
+        self.live.offer(
+            Policy(read_shipped().model_text, undemanding([*OPENINGS, *ENDPOINTS]), bits, revision)
+        )
         self.store.revision = revision
 
     def token(self, **changes: Any) -> str:
@@ -102,6 +106,7 @@ class World:
             "roles": (),
             "permissions": ("thing:list",),
             "permission_map": PermissionMap({"thing:list": 0}),
+            "authentication": Authentication(auth_time=START),
             "issued": round(START * 1000),
             "ends": round(START * 1000) + 3_600_000,
         }

@@ -117,6 +117,7 @@ async def test_the_page_and_its_files_run_no_code_but_their_own_and_are_in_no_fr
         directives = dict(directive.strip().partition(" ")[::2] for directive in policy.split(";"))
         assert directives == {
             "default-src": "'self'",
+            "img-src": "'self' data:",
             "object-src": "'none'",
             "base-uri": "'none'",
             "form-action": "'none'",
@@ -128,7 +129,9 @@ async def test_the_page_and_its_files_run_no_code_but_their_own_and_are_in_no_fr
         assert answer.header("referrer-policy") == "no-referrer"
         assert answer.header("cross-origin-opener-policy") == "same-origin"
         assert answer.header("cross-origin-resource-policy") == "same-origin"
-        assert "camera=()" in (answer.header("permissions-policy") or "")
+        features = (answer.header("permissions-policy") or "").split(", ")
+        assert "camera=()" in features
+        assert {f"publickey-credentials-{act}=(self)" for act in ("create", "get")} <= {*features}
 
 
 async def test_where_it_is_switched_off_its_place_says_so() -> None:

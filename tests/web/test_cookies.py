@@ -21,6 +21,7 @@ from service.web.messages.context import RequestContext
 from service.web.messages.cookies import Cookies
 from service.web.requests.credentials import CookieToken
 from service.web.requests.middleware import RequestMiddleware
+from tests.support.demands import undemanding
 from tests.web.driver import JSON, Answer, ask
 from tests.web.test_guard import CALLERS, ENDPOINTS, OPENINGS, over
 
@@ -36,7 +37,7 @@ PAIR = TokenPair("a.b.c", "d.e.f", 1_700_000_000_123, 7200, 604_800, 7, "ann", "
 def app_of(settings: Auth) -> RequestMiddleware:
     shipped = read_shipped()
     live = LivePolicy(shipped, RevisionSeals())
-    live.offer(Policy(shipped.model_text, [*OPENINGS, *ENDPOINTS, DELETES], {}, 1))
+    live.offer(Policy(shipped.model_text, undemanding([*OPENINGS, *ENDPOINTS, DELETES]), {}, 1))
     return over(live, CookieToken("Authorization", "Bearer ", Cookies(settings)), published=1, announced=1)
 
 

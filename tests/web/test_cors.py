@@ -23,6 +23,7 @@ from service.errors import HeadTooLarge, RequestTimeout
 from service.settings import load
 from service.web.requests.cors import CrossOrigin
 from service.web.requests.middleware import REFUSAL, RequestMiddleware
+from tests.support.demands import undemanding
 from tests.web.driver import Answer, ask
 from tests.web.served import served, strictly_served
 from tests.web.test_guard import ENDPOINTS, OPENINGS, REVISION, over
@@ -37,7 +38,7 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shuti
 def app_for(*origins: str) -> RequestMiddleware:
     shipped = read_shipped()
     live = LivePolicy(shipped, RevisionSeals())
-    live.offer(Policy(shipped.model_text, [*OPENINGS, *ENDPOINTS], {}, REVISION))
+    live.offer(Policy(shipped.model_text, undemanding([*OPENINGS, *ENDPOINTS]), {}, REVISION))
     return over(live, cross_origin=CrossOrigin(origins))
 
 

@@ -31,6 +31,7 @@ from service.web.requests.guard import AuthorizationGuard
 from service.web.requests.middleware import RequestMiddleware
 from service.web.requests.routes import Routes
 from tests.policies.stock import MODEL
+from tests.support.demands import undemanding
 from tests.web.driver import JSON, Answer, ask
 from tests.web.example_service import OpenGate, example
 
@@ -100,7 +101,7 @@ def over(
 def live_policy(rules: Iterable[Rule]) -> LivePolicy:
     shipped = read_shipped()
     live = LivePolicy(shipped, RevisionSeals())
-    live.offer(Policy(shipped.model_text, rules, {}, REVISION))
+    live.offer(Policy(shipped.model_text, undemanding(rules), {}, REVISION))
     return live
 
 
@@ -321,7 +322,7 @@ async def test_a_request_that_asks_for_a_newer_revision_is_decided_by_it() -> No
     waiting = asyncio.create_task(at_least(str(REVISION + 1), over(live, published=REVISION + 1)))
     await asyncio.sleep(0.01)
 
-    live.offer(Policy(live.current.model_text, OPENINGS, {}, REVISION + 1))
+    live.offer(Policy(live.current.model_text, undemanding(OPENINGS), {}, REVISION + 1))
 
     answer = await waiting
     assert (answer.status, answer.header("x-policy-revision")) == (403, str(REVISION + 1))
@@ -338,7 +339,7 @@ async def test_a_request_is_never_decided_by_a_revision_older_than_the_one_annou
     await asyncio.sleep(0.01)
     assert not waiting.done()
 
-    live.offer(Policy(live.current.model_text, OPENINGS, {}, REVISION + 1))
+    live.offer(Policy(live.current.model_text, undemanding(OPENINGS), {}, REVISION + 1))
 
     answer = await waiting
     assert (answer.status, answer.header("x-policy-revision")) == (403, str(REVISION + 1))
@@ -370,7 +371,7 @@ async def test_a_request_is_authenticated_anew_by_the_revision_that_it_has_waite
     await asyncio.sleep(0.01)
     lister = CALLERS.pop("lister")
     try:
-        live.offer(Policy(live.current.model_text, [*OPENINGS, *ENDPOINTS], {}, REVISION + 1))
+        live.offer(Policy(live.current.model_text, undemanding([*OPENINGS, *ENDPOINTS]), {}, REVISION + 1))
         assert (await waiting).code == "token_invalid"
     finally:
         CALLERS["lister"] = lister

@@ -304,7 +304,7 @@ def test_names_follow_the_conventions() -> None:
 
 def test_denials_and_statuses_are_counted_from_the_start(samples: dict[str, list[Sample]]) -> None:
     layers = {sample.labels["layer"] for sample in samples["portcullis_denials_total"]}
-    assert layers == {"resource", "endpoint", "grant", "service", "account"}
+    assert layers == {"resource", "endpoint", "grant", "service", "account", "assurance"}
     statuses = {sample.labels["status"] for sample in samples["portcullis_http_responses_total"]}
     assert {"0", "200", "401", "403", "429", "500", "503"} <= statuses
 

@@ -143,7 +143,7 @@ async def test_all_that_is_loaded_before_a_login_is_light(app: RequestMiddleware
         "console",
         "main.js",
         "views/sign-in.js",
-        "style/console.css",
+        "style/base.css",
         "icon.svg",
         "core/session.js",
     }

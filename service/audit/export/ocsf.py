@@ -45,6 +45,8 @@ _API_ACTIVITY: Final = _Class(6, 6003, "API Activity", {1: "Create", 2: "Read", 
 
 _EVENTS: Final[Mapping[str, tuple[_Class, int]]] = {
     "login": (_AUTHENTICATION, 1),
+    "login_begun": (_AUTHENTICATION, _OTHER),
+    "step_up": (_AUTHENTICATION, _OTHER),
     "logout": (_AUTHENTICATION, 2),
     "logout_all": (_AUTHENTICATION, 2),
     "session_end": (_AUTHENTICATION, 2),
@@ -55,6 +57,9 @@ _EVENTS: Final[Mapping[str, tuple[_Class, int]]] = {
     "lockout": (_ACCOUNT_CHANGE, 9),
     "password_change": (_ACCOUNT_CHANGE, 3),
     "password_reset": (_ACCOUNT_CHANGE, 4),
+    "factor_add": (_ACCOUNT_CHANGE, 10),
+    "factor_remove": (_ACCOUNT_CHANGE, 11),
+    "factor_reset": (_ACCOUNT_CHANGE, 11),
     "ban": (_ACCOUNT_CHANGE, 5),
     "unban": (_ACCOUNT_CHANGE, 2),
 }

@@ -56,7 +56,7 @@ class IndexedEnforcer(casbin.Enforcer):  # type: ignore[misc]  # casbin ships no
         model = Model()
         model.load_model_from_text(model_text)
         super().__init__(model)
-        # Casbin's own functions for matching paths and codes are unsafe; the matcher gets only these five.
+        # Casbin's own functions for matching paths and codes are unsafe; the matcher gets only these six.
         self.fm = FunctionMap()
         for name, predicate in PREDICATES.items():
             self.fm.add_function(name, predicate)
@@ -73,8 +73,9 @@ class IndexedEnforcer(casbin.Enforcer):  # type: ignore[misc]  # casbin ships no
     def enforce_ex(self, *request: Any) -> tuple[bool, Rule | None]:
         """Decide ``(layer, object, caller)``; return the answer and the line that allowed it.
 
-        ``caller`` is a ``HeldCodes`` or ``ANONYMOUS``. Raises ValueError for any other number of values, so
-        also for Casbin's ``EnforceContext``, which would choose another matcher.
+        ``caller`` is a ``HeldCodes``, ``ANONYMOUS``, or in the layer ``assurance`` a ``Satisfied``. Raises
+        ValueError for any other number of values, so also for Casbin's ``EnforceContext``, which would choose
+        another matcher.
         """
         layer, name, caller = request
         lines = self._all.of(layer, name)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, KeysView, Mapping
 from typing import TypeAlias
 
 from service.authz.engine.rules import (
+    ASSURANCE,
     GRANT,
     LAYERS,
     PERMISSION,
@@ -149,6 +150,7 @@ _WHAT = {
     GRANT: "the Button of",
     PERMISSION: "the enabled Button of",
     SERVICE: "the service",
+    ASSURANCE: "the demand on",
 }
 
 
@@ -159,7 +161,9 @@ def _require_valid(changes: Changes) -> None:
     for (layer, name), codes in cooperatively(changes.items()):
         if not codes or layer not in LAYERS:  # a layer of a later version, which nothing here decides by
             continue
-        fault = object_fault(layer, name)
+        # A demand is on an object that is mostly new too: one fault of it is told once.
+        of_other = layer == ASSURANCE and tuple(name.split(" ", 1)) in changes
+        fault = None if of_other else object_fault(layer, name)
         if len(codes) > 1 and len({*codes}) < len(codes):
             fault = fault or "a line is there twice"
         checked_before = good.issuperset(codes) and not has_codes_of_its_own(layer)

@@ -15,6 +15,7 @@ from service.authz.engine.predicates import ANONYMOUS
 from service.authz.engine.resource_index import ResourceIndex
 from service.authz.engine.rules import (
     ANYONE,
+    ASSURANCE,
     ENDPOINT,
     NO_SESSION,
     NOBODY,
@@ -22,8 +23,10 @@ from service.authz.engine.rules import (
     UNKNOWN,
     UNREGISTERED,
     Rule,
+    assured,
 )
 from service.errors import Decided
+from service.kernel.assurance import Satisfied
 from service.kernel.cache_sizes import cache_size
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller, codes_asked
@@ -44,7 +47,8 @@ class Decision:
 
     ``line`` is the line that allowed, None if denied. ``required`` are the alternative codes, any one of
     which would allow; empty if none would. ``revision`` and ``own_digest`` are the policy's. ``codes`` are
-    those that the caller held, None without a session.
+    those that the caller held, in the layer ``assurance`` the words that it satisfied; None without a
+    session.
     """
 
     allowed: bool
@@ -121,6 +125,7 @@ class Policy:
         self._resources = self._index(like)
         self._external: ExternalRoutes = ExternalRoutes(self.rules, like._external if like else None)  # noqa: SLF001
         self._remembered: dict[tuple[str, str, frozenset[str] | None], Decision] = {}
+        self._assured: dict[tuple[str, str | None, Satisfied | None], Decision] = {}
 
     def _index(self, like: Policy | None) -> ResourceIndex:
         names = self.rules.objects(RESOURCE)
@@ -181,12 +186,13 @@ class Policy:
         return self._external.object_at(service, method, path)
 
     def decide_route(self, service: str, method: str, path: str, caller: Caller | None) -> Decision:
-        """Decide if ``caller`` may send a request with this method and canonical path to ``service``.
+        """Decide if the codes of ``caller`` let a request with this method and path pass to ``service``.
 
-        None is a caller without a session. For another service only the resource layer is asked: of the
-        object that ``object_at`` gives, so that what is not registered and what is unknown is denied unless a
-        line opens it. For this one both layers are, as for a request to it: the decision is the denial of the
-        resource layer, else that of the endpoint layer.
+        The path is canonical. None is a caller without a session. For another service only the resource layer
+        is asked: of the object that ``object_at`` gives, so that what is not registered and what is unknown
+        is denied unless a line opens it. For this one both layers are, as for a request to it: the decision
+        is the denial of the resource layer, else that of the endpoint layer. ``judge_request`` asks about
+        demands too.
         """
         return self.judge_route(service, method, path, codes_asked(caller))
 
@@ -203,6 +209,26 @@ class Policy:
         decision = self.judge(RESOURCE, resource, asking)
         return self.judge(ENDPOINT, route, asking) if decision.allowed else decision
 
+    def judge_request(
+        self, service: str, method: str, path: str, held: HeldCodes | None, satisfied: Satisfied | None
+    ) -> Decision:
+        """Decide as ``judge_route``, and then about the demands on who may: None satisfies ``@anyone`` alone.
+
+        The decision is that about the codes, unless it allows and the layer ``assurance`` denies: then it is
+        that denial.
+        """
+        decision = self.judge_route(service, method, path, held)
+        if not decision.allowed:
+            return decision
+        if service != PORTCULLIS:
+            demanded = self.judge_assurance(decision.object, None, satisfied)
+        elif decision.codes is None:
+            demanded = self.judge_assurance(NO_SESSION, decision.object, None)
+        else:
+            resource = self.resource_at(method, path) or UNREGISTERED
+            demanded = self.judge_assurance(resource, decision.object, satisfied)
+        return decision if demanded.allowed else demanded
+
     @cached_property
     def _routes(self) -> ResourceIndex:
         return ResourceIndex(self.rules.objects(ENDPOINT))
@@ -211,8 +237,32 @@ class Policy:
         """Decide if ``caller`` may access ``object_`` in ``layer``; None is a caller without a session."""
         return self.judge(layer, object_, codes_asked(caller))
 
-    def judge(self, layer: str, object_: str, held: HeldCodes | None, /) -> Decision:
-        """Decide for a caller with the codes ``held``; None is a caller without a session."""
+    def judge_assurance(
+        self, resource: str, endpoint: str | None, satisfied: Satisfied | None, /
+    ) -> Decision:
+        """Decide if somebody who satisfies ``satisfied`` meets both demands on a request; None is nobody.
+
+        ``resource`` and ``endpoint`` are the objects that the layers of these names decided about; no
+        ``endpoint`` for a request to another service. The decision is the first denial, else the last one.
+        """
+        key = (resource, endpoint, satisfied)
+        decision = self._assured.get(key)
+        if decision is None:
+            decision = self.judge(ASSURANCE, assured(RESOURCE, resource), satisfied)
+            if decision.allowed and endpoint is not None:
+                decision = self.judge(ASSURANCE, assured(ENDPOINT, endpoint), satisfied)
+            if len(self._assured) >= MAX_REMEMBERED:
+                self._assured.clear()
+            if MAX_REMEMBERED:
+                self._assured[key] = decision
+        return decision
+
+    def judge(self, layer: str, object_: str, held: HeldCodes | Satisfied | None, /) -> Decision:
+        """Decide for a caller with the codes ``held``; None is a caller without a session.
+
+        In the layer ``assurance`` a caller is what it satisfies. Raises TypeError for a caller of another
+        layer: ``@login`` would open to held codes there, however old the login is.
+        """
         key = (layer, object_, None if held is None else held.codes)
         decision = self._remembered.get(key)
         if decision is None:
@@ -223,7 +273,9 @@ class Policy:
                 self._remembered[key] = decision
         return decision
 
-    def _ask(self, layer: str, object_: str, held: HeldCodes | None) -> Decision:
+    def _ask(self, layer: str, object_: str, held: HeldCodes | Satisfied | None) -> Decision:
+        if held is not None and isinstance(held, Satisfied) is not (layer == ASSURANCE):
+            raise TypeError(f"{held} can't be asked about in the layer {layer}")
         allowed, line = self._enforcer.enforce_ex(layer, object_, ANONYMOUS if held is None else held)
         return Decision(
             allowed=allowed,

@@ -1,8 +1,9 @@
-"""The five functions that ``model.conf`` calls, with their names there.
+"""The six functions that ``model.conf`` calls, with their names there.
 
-Any Casbin with these five functions and the published lines makes the same decisions. The caller is passed as
+Any Casbin with these six functions and the published lines makes the same decisions. The caller is passed as
 one opaque value, since simpleeval, which evaluates the matcher, walks through every list or set it is given.
-A value that is not a set of held codes counts as not logged in and without codes.
+A value that is not a set of held codes counts as not logged in and without codes, and one that is no set of
+satisfied words as satisfying none.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final
 
+from service.kernel.assurance import Satisfied
 from service.kernel.codes import HeldCodes
 
 
@@ -51,6 +53,11 @@ def holds_pattern(caller: object, code: str) -> bool:
     return isinstance(caller, HeldCodes) and caller.holds_pattern(code)
 
 
+def satisfies(caller: object, code: str) -> bool:
+    """True if ``code`` is a word about authentication that ``caller`` satisfies."""
+    return isinstance(caller, Satisfied) and code in caller.codes
+
+
 PREDICATES: Final[Mapping[str, Callable[..., bool]]] = MappingProxyType(
     {
         "isLoggedIn": is_logged_in,
@@ -58,5 +65,11 @@ PREDICATES: Final[Mapping[str, Callable[..., bool]]] = MappingProxyType(
         "holdsEverything": holds_everything,
         "holdsSubtree": holds_subtree,
         "holdsPattern": holds_pattern,
+        "satisfies": satisfies,
     }
 )
+
+HOLDING: Final[Mapping[str, Callable[..., bool]]] = MappingProxyType(
+    {name: holds for name, holds in PREDICATES.items() if name.startswith("holds")}
+)
+"""Those about held codes."""

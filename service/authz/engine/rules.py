@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple, TypeAlias, get_args
 
 from service.authz.engine.paths import registered_fault
-from service.kernel import account_acts
+from service.kernel import account_acts, assurance
 from service.kernel.codes import is_code
 from service.kernel.operator_error import FaultsError
 from service.kernel.services import (
@@ -44,12 +44,16 @@ SERVICE: Final = "service"
 """The layer of services: who may administer the resources of each, and how routers of others read."""
 ACCOUNT: Final = "account"
 """The layer of accounts: what may callers do with their own account, and with those of others?"""
+ASSURANCE: Final = "assurance"
+"""The layer of authentication: has the caller proved strongly enough, and lately enough, who it is?"""
 
-LayerName: TypeAlias = Literal["resource", "endpoint", "grant", "permission", "service", "account"]
+LayerName: TypeAlias = Literal[
+    "resource", "endpoint", "grant", "permission", "service", "account", "assurance"
+]
 LAYERS: Final[tuple[LayerName, ...]] = get_args(LayerName)
 """All layers. New ones are added at the end: older nodes leave published lines of theirs out."""
 
-OF_REQUESTS: Final = frozenset({RESOURCE, ENDPOINT, SERVICE})
+OF_REQUESTS: Final = frozenset({RESOURCE, ENDPOINT, SERVICE, ASSURANCE})
 """The layers that decide requests, or say how requests are read; the lines of all others change none."""
 
 OF_CODES: Final = frozenset({GRANT, PERMISSION})
@@ -57,6 +61,9 @@ OF_CODES: Final = frozenset({GRANT, PERMISSION})
 
 OBJECTS: Final[Mapping[str, frozenset[str]]] = {ACCOUNT: account_acts.OBJECTS}
 """All objects of each layer that has a closed list of them."""
+
+ASSURED: Final = (ENDPOINT, RESOURCE, ACCOUNT)
+"""The layers whose objects have demands in the layer ``assurance``, named ``endpoint GET /x`` there."""
 
 UNREGISTERED: Final = "@unregistered"
 """The object in the resource layer of a request without a matching resource."""
@@ -69,8 +76,8 @@ AMBIGUOUS: Final = "@ambiguous"
 UNKNOWN: Final = "@unknown"
 """The object of a request to a service, or to a route of this one, that there is not; never with a line."""
 
-ANYONE: Final = "@anyone"
-LOGIN: Final = "@login"
+ANYONE: Final = assurance.ANYONE
+LOGIN: Final = assurance.LOGIN
 NOBODY: Final = "@nobody"
 
 IGNORE_CASE: Final = "@ignore-case"
@@ -79,7 +86,8 @@ ALLOW_PREFLIGHT: Final = "@allow-preflight"
 
 METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
-_WORDS = frozenset({ANYONE, LOGIN, NOBODY})
+WORDS: Final = frozenset({ANYONE, LOGIN, NOBODY})
+"""The words that may stand for a code in the layers that ask about held codes."""
 _SITUATIONS = frozenset({UNREGISTERED, NO_SESSION, PREFLIGHT})
 _ROUTER = (NOBODY, IGNORE_CASE, IGNORE_TRAILING_SLASH, ALLOW_PREFLIGHT)
 
@@ -155,7 +163,7 @@ def _account_fault(name: str) -> str | None:
 
 
 def _code_fault(_name: str, code: str) -> str | None:
-    if code in _WORDS or is_code(code):
+    if code in WORDS or is_code(code):
         return None
     return f"the code is a permission code, {ANYONE}, {LOGIN} or {NOBODY}, not {code!r}"
 
@@ -168,6 +176,24 @@ def _service_code_fault(name: str, code: str) -> str | None:
     if " " in name:
         return None if is_code(code) else f"the code is a permission code, not {code!r}"
     return None if code in _ROUTER else f"the code is one of {', '.join(_ROUTER)}, not {code!r}"
+
+
+def assured(layer: str, name: str) -> str:
+    """Return the object of the layer ``assurance`` that has the demand on object ``name`` of ``layer``."""
+    return f"{layer} {name}"
+
+
+def _assurance_fault(name: str) -> str | None:
+    layer, _, rest = name.partition(" ")
+    if layer not in ASSURED:
+        layers = ", ".join(ASSURED)
+        return f"the object is a layer, of {layers}, and an object of it, not {name!r}"
+    return _GRAMMARS[layer].object_fault(rest)
+
+
+def _assurance_code_fault(_name: str, code: str) -> str | None:
+    words = assurance.WORDS
+    return None if code in words else f"the code is one of {', '.join(words)}, not {code!r}"
 
 
 class _Grammar(NamedTuple):
@@ -184,6 +210,7 @@ _GRAMMARS: Final[Mapping[str, _Grammar]] = {
     PERMISSION: _Grammar(_coded_fault, _same_code_fault),
     SERVICE: _Grammar(_service_fault, _service_code_fault),
     ACCOUNT: _Grammar(_account_fault),
+    ASSURANCE: _Grammar(_assurance_fault, _assurance_code_fault),
 }
 
 

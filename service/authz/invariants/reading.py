@@ -11,6 +11,7 @@ import msgspec
 
 from service.authz.engine.rules import (
     ANYONE,
+    ASSURANCE,
     ENDPOINT,
     LOGIN,
     METHODS,
@@ -68,6 +69,7 @@ class _Objects(_Strict):
     resource: list[str]
     endpoint: list[str]
     account: list[str] | None = None  # older files have none
+    assurance: list[str] | None = None  # likewise
 
 
 class InvariantsFile(_Strict):
@@ -176,7 +178,7 @@ def _value_fault(kind: str, text: str) -> str | None:
 def _statements(document: Document[InvariantsFile]) -> Iterator[Statement]:
     content = document.value
     for word, listed in zip(_WORDS, (content.anyone, content.login, content.nobody), strict=True):
-        for layer in LISTED:
+        for layer in (*LISTED, ASSURANCE):
             if (objects := getattr(listed, layer, None)) is None:
                 continue
             yield Exactly(

@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 
-from service.authz.engine.rules import ANYONE, ENDPOINT, LOGIN, Rule
+from service.authz.engine.rules import ANYONE, ASSURANCE, ENDPOINT, LOGIN, Rule, assured
 
 Route = tuple[str, str, AbstractSet[str]]
 """Method, template, and the access of the operation metadata: codes, ``@anyone`` or ``@login``."""
 
 
-def coverage_faults(routes: Iterable[Route], endpoints: Iterable[Rule]) -> list[str]:
+def coverage_faults(routes: Iterable[Route], endpoints: Collection[Rule]) -> list[str]:
     """Return a sentence for each route without a line, line without a route, and differing pair.
 
-    ``endpoints`` are the lines of the endpoint layer. Empty when code and lines agree.
+    ``endpoints`` are the lines of the endpoint layer, and the demands on endpoints. Empty when code and lines
+    agree.
     """
     declared = {f"{method} {template}": frozenset(codes) for method, template, codes in routes}
     lines: dict[str, set[str]] = {}
+    demanded = dict.fromkeys(
+        rule.object.partition(" ")[2]
+        for rule in endpoints
+        if rule.layer == ASSURANCE and rule.object.startswith(assured(ENDPOINT, ""))
+    )
     for rule in endpoints:
         if rule.layer == ENDPOINT:
             lines.setdefault(rule.object, set()).add(rule.code)
-    faults = []
+    faults = [
+        f"{name}: there are assurance lines and no such route" for name in demanded if name not in declared
+    ]
     for name in sorted(declared.keys() | lines.keys()):
         expected, actual = declared.get(name), lines.get(name)
         if expected is None:

@@ -10,7 +10,8 @@ from typing import Final, NamedTuple
 from casbin.util import SimpleEval, escape_assertion
 
 from service.authz.engine.predicates import ANONYMOUS, PREDICATES, Anonymous
-from service.authz.engine.rules import ANYONE, ENDPOINT, LOGIN, NOBODY, RESOURCE
+from service.authz.engine.rules import ANYONE, ASSURANCE, ENDPOINT, LOGIN, NOBODY, RESOURCE
+from service.kernel.assurance import TWO_FACTORS, Authentication, Satisfied, words_at
 from service.kernel.codes import HeldCodes
 
 Piece = tuple[int, str]
@@ -36,21 +37,24 @@ class Probe(NamedTuple):
 
     opens: bool
     code: str
-    caller: HeldCodes | Anonymous
+    caller: HeldCodes | Satisfied | Anonymous
     reason: str
 
 
-def _row(name: str, code: str, caller: HeldCodes | Anonymous) -> Probe:
+def _row(name: str, code: str, caller: HeldCodes | Satisfied | Anonymous) -> Probe:
     return Probe(
         True, code, caller, f"the row {name} is missing or too narrow: {code} stays closed to {caller}"
     )
 
 
-def _never(reason: str, code: str, *callers: HeldCodes | Anonymous) -> tuple[Probe, ...]:
+def _never(reason: str, code: str, *callers: HeldCodes | Satisfied | Anonymous) -> tuple[Probe, ...]:
     return tuple(Probe(False, code, caller, reason) for caller in callers)
 
 
 _NONE: Final = HeldCodes()
+_PASSWORD: Final = words_at(Authentication(), 0.0)
+_FACTORS: Final = words_at(Authentication("mfa"), 0.0)
+_KEY: Final = words_at(None, 0.0, by_key=True)
 PROBES: Final = (
     _row("@anyone", ANYONE, ANONYMOUS),
     _row("@anyone", ANYONE, _NONE),
@@ -61,16 +65,28 @@ PROBES: Final = (
     _row("holdsSubtree", "a:b:c", HeldCodes(["a:*"])),
     _row("holdsSubtree", "a:b:c", HeldCodes(["a:b:*"])),
     _row("holdsPattern", "a:b:c", HeldCodes(["a:*:c"])),
+    _row("satisfies", LOGIN, _PASSWORD),
+    _row("satisfies", TWO_FACTORS, _FACTORS),
     *_never(
         f"it opens {NOBODY}, which must match nothing",
         NOBODY,
         ANONYMOUS,
         _NONE,
         HeldCodes(["*", "*:*", "a:*", "*:a", NOBODY, "a:b"]),
+        _FACTORS,
     ),
     *_never(f"it opens {LOGIN} to callers without a session", LOGIN, ANONYMOUS),
     *_never("it opens permission codes to callers without a session", "a:b", ANONYMOUS),
-    *_never("it opens permission codes to callers who hold none", "a:b", _NONE),
+    *_never("it opens permission codes to callers who hold none", "a:b", _NONE, _FACTORS),
+    *_never(
+        f"it opens {TWO_FACTORS} to callers who do not satisfy it",
+        TWO_FACTORS,
+        ANONYMOUS,
+        HeldCodes(["*", TWO_FACTORS]),
+        _PASSWORD,
+        _KEY,
+    ),
+    *_never(f"it opens {LOGIN} to API keys where it asks who has logged in", LOGIN, _KEY),
     *_never(
         "it opens a permission code to callers who hold another", "a:b", HeldCodes(["a:c", "b:*", "b:*:b"])
     ),
@@ -98,7 +114,7 @@ def grammar_faults(pieces: Sequence[Piece]) -> list[Piece]:
 
     A matcher is the two equalities of layer and object and one condition on the caller and the line's code,
     joined by ``&&``. The condition joins rows with ``||`` and ``&&``; a row compares ``p.code`` with
-    ``"@anyone"`` or ``"@login"``, or calls one of the five predicates. There is no negation and no other name
+    ``"@anyone"`` or ``"@login"``, or calls one of the six predicates. There is no negation and no other name
     or text, so the matcher can't treat a single object, layer or code differently, and more codes never allow
     less.
     """
@@ -237,7 +253,7 @@ def _wrong_answers(text: str) -> list[str]:
     reasons = {
         probe.reason: None
         for probe in PROBES
-        for layer in (RESOURCE, ENDPOINT)
+        for layer in (RESOURCE, ENDPOINT, ASSURANCE)
         if expression.eval(_names(layer, probe)) is not probe.opens
     }
     return list(reasons)

@@ -11,35 +11,54 @@ from typing import Final
 from service.authz.engine.external_classes import every_compared_class
 from service.authz.engine.lines import Lines
 from service.authz.engine.policy import Policy
-from service.authz.engine.rules import ENDPOINT, LAYERS, PREFLIGHT, RESOURCE, SERVICE
+from service.authz.engine.rules import (
+    ACCOUNT,
+    ASSURANCE,
+    ENDPOINT,
+    LAYERS,
+    PREFLIGHT,
+    RESOURCE,
+    SERVICE,
+    assured,
+)
 from service.authz.proof.conditions import Clauses, Condition, clauses_of, escaping_both, lets_visitors_pass
+from service.authz.proof.demands import Callers, Demands, demands_on, meeting, weakest
 from service.authz.proof.line_answers import line_answers
+from service.kernel.account_acts import DEMANDED
 from service.kernel.codes import HeldCodes
 from service.kernel.on_demand import OnDemand
 
 
 @dataclass(frozen=True, slots=True)
 class Alike:
-    """The names of requests that have the same clauses in the first policy, and the same in the second."""
+    """The names of requests that have the same clauses in the first policy, and the same in the second.
+
+    So they have the same ``demands`` in each, where both policies serve them.
+    """
 
     before: Clauses
     after: Clauses
+    demands: tuple[Demands, Demands] | None
     names: tuple[str, ...]
 
 
 def compared(before: Policy, after: Policy) -> list[Alike]:
     """Return all requests that one of the policies serves, in groups; each name is in one of them."""
-    groups: dict[tuple[Clauses, Clauses], list[str]] = {}
+    groups: dict[tuple[Clauses, Clauses, tuple[Demands, Demands] | None], list[str]] = {}
     for old, new in every_compared_class(before, after):
         if request_class := new or old:
-            asked = clauses_of(before, old), clauses_of(after, new)
+            demands = (demands_on(before, old), demands_on(after, new)) if old and new else None
+            asked = clauses_of(before, old), clauses_of(after, new), demands
             groups.setdefault(asked, []).append(request_class.name)
-    return [Alike(*clauses, tuple(names)) for clauses, names in groups.items()]
+    return [Alike(*asked, tuple(names)) for asked, names in groups.items()]
 
 
 @dataclass(frozen=True, slots=True)
 class PossibleCaller:
-    """A caller who may exist: with held codes, sorted, or None for one who is not logged in."""
+    """A caller who may exist: with held codes, sorted, or None for one who is not logged in.
+
+    In the layer ``assurance`` it is the strongest word that the caller satisfies.
+    """
 
     held: tuple[str, ...] | None
 
@@ -65,6 +84,7 @@ class DifferingRequest:
 
     ``layer`` is None for a request, whose ``name`` is method and path, such as ``GET /api/user/{id}`` or
     ``GET /api/user/7``. In other layers it is an object: in ``grant`` and ``permission`` a permission code.
+    In ``assurance`` it is a request too, or an act such as ``account set-contact self``.
     ``gains`` is a smallest caller whom only the second policy lets pass, ``loses`` one whom only the first
     does; None where there is none.
     """
@@ -113,7 +133,7 @@ class _Place:
     visitors: tuple[bool, bool] = (False, False)
 
 
-class Differing(OnDemand[_Place, DifferingRequest]):
+class Differing(OnDemand[_Place | DifferingRequest, DifferingRequest]):
     """What ``differing_requests`` returns; the callers of a member are looked for when it is read.
 
     To know that two policies differ takes a plain caller in most places. To find the smallest one of all
@@ -122,10 +142,16 @@ class Differing(OnDemand[_Place, DifferingRequest]):
 
     def __init__(self, before: Policy, after: Policy, asked: Iterable[Alike]) -> None:
         """``asked`` are the requests that ``compared`` tells apart."""
-        self._before, self._after = before, after
+        self._before, self._after = self._policies = before, after
         self._answers = line_answers(before.model_text), line_answers(after.model_text)
         self._known: dict[tuple[Condition, Condition], _Found] = {}
-        places = [*sorted(self._requests(asked), key=attrgetter("name")), *self._objects()]
+        asked = tuple(asked)
+        by_name = attrgetter("name")
+        places: list[_Place | DifferingRequest] = [
+            *sorted(self._requests(asked), key=by_name),
+            *self._objects(),
+            *sorted(self._demands(asked), key=by_name),
+        ]
         super().__init__(places, self._shown)
 
     def _requests(self, asked: Iterable[Alike]) -> Iterator[_Place]:
@@ -150,6 +176,23 @@ class Differing(OnDemand[_Place, DifferingRequest]):
             if visitors[0] != visitors[1] or self._differ(could, can):
                 yield _Place(name, None if layer == RESOURCE else layer, could, can, visitors)
 
+    def _demands(self, asked: Iterable[Alike]) -> Iterator[DifferingRequest]:
+        """Yield where a caller has authenticated strongly enough by one of the policies alone."""
+        places = [(alike.demands, alike.names) for alike in asked]
+        for act in sorted(DEMANDED):
+            name = assured(ACCOUNT, act)
+            old, new = ((policy.rules.codes(ASSURANCE, name),) for policy in self._policies)
+            places.append(((old, new), (name,)))
+        for demands, names in places:
+            if demands is None:
+                continue
+            could, can = (
+                meeting(policy.model_text, each) for policy, each in zip(self._policies, demands, strict=True)
+            )
+            if could != can:
+                gains, loses = _weakest(can - could), _weakest(could - can)
+                yield from (DifferingRequest(name, gains, loses, ASSURANCE) for name in names)
+
     def _conditions(self, before: Clauses, after: Clauses) -> tuple[Condition, Condition]:
         return Condition(self._answers[0], before), Condition(self._answers[1], after)
 
@@ -162,7 +205,9 @@ class Differing(OnDemand[_Place, DifferingRequest]):
             or self._between(old, new) != (None, None)
         )
 
-    def _shown(self, place: _Place) -> DifferingRequest:
+    def _shown(self, place: _Place | DifferingRequest) -> DifferingRequest:
+        if isinstance(place, DifferingRequest):
+            return place
         gains, loses = self._between(place.before, place.after)
         match place.visitors:
             case (False, True):
@@ -181,11 +226,18 @@ class Differing(OnDemand[_Place, DifferingRequest]):
 
 
 def _objects_beside_requests(*policies: Lines) -> Iterator[tuple[str, str]]:
-    """Yield the objects of all layers that no request passes; the words about routers open nothing."""
-    for layer in sorted({*LAYERS} - {RESOURCE, ENDPOINT}):
+    """Yield the objects of all layers that no request passes; the words about routers open nothing.
+
+    Demands are asked of requests.
+    """
+    for layer in sorted({*LAYERS} - {RESOURCE, ENDPOINT, ASSURANCE}):
         for name in sorted({name for policy in policies for name in policy.objects(layer)}):
             if layer != SERVICE or " " in name:
                 yield layer, name
+
+
+def _weakest(callers: Callers) -> PossibleCaller | None:
+    return PossibleCaller(weakest(callers)[:1]) if callers else None
 
 
 def _a_plain_caller_escapes(condition: Condition, other: Condition) -> bool:

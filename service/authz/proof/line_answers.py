@@ -7,17 +7,15 @@ from itertools import compress, product
 from typing import Final
 
 from service.authz.engine.policy import Policy
-from service.authz.engine.predicates import PREDICATES
+from service.authz.engine.predicates import HOLDING
 from service.authz.engine.rules import ANYONE, LOGIN, NOBODY, RESOURCE, Rule
 from service.authz.lint.model import require_grammar
 from service.kernel.codes import HeldCodes
 
-_HOLDING: Final = tuple(holds for name, holds in PREDICATES.items() if name != "isLoggedIn")
-
-KINDS: Final = tuple(1 << place for place in range(len(_HOLDING)))
+KINDS: Final = tuple(1 << place for place in range(len(HOLDING)))
 """One bit for each predicate about held codes: the ways in which a caller can hold the code of a line."""
 
-_BY_KIND: Final = tuple(zip(KINDS, _HOLDING, strict=True))
+_BY_KIND: Final = tuple(zip(KINDS, HOLDING.values(), strict=True))
 _CODE: Final = "a:b:c"
 # For each predicate a held code of which it is true, and no other one is.
 _FIRING: Final = {
@@ -26,7 +24,7 @@ _FIRING: Final = {
     "holdsSubtree": "a:*",
     "holdsPattern": "*:b:c",
 }
-_ALONE: Final = tuple(_FIRING[name] for name in PREDICATES if name != "isLoggedIn")
+_ALONE: Final = tuple(_FIRING[name] for name in HOLDING)
 
 
 def kinds_of(code: str, held: HeldCodes) -> int:

@@ -14,12 +14,13 @@ from service.authz.engine.rules import PolicyError
 from service.authz.invariants.checking import Holders, Situation
 from service.authz.publishing.invariant_guard import InvariantGuard
 from service.authz.publishing.live import LivePolicy, UntrustedRevisionError
-from service.authz.publishing.lockout import require_way_back
+from service.authz.publishing.lockout import demanded_acr, require_way_back
 from service.authz.publishing.publisher import candidate, publish_if_changed
 from service.authz.publishing.shipped import Shipped
 from service.errors import Conflict, Unavailable
+from service.kernel.assurance import STRENGTHS
 from service.kernel.write import DryRun, Write
-from service.records import policy_revisions
+from service.records import policy_revisions, role_rights
 from service.records.database.transactions import Connection, Database
 
 WITHIN: Final = 30.0
@@ -72,6 +73,19 @@ def not_buildable(fault: PolicyError) -> Conflict:
     """Return the refusal of a change after which no policy could be built."""
     detail = "The policy can't be built from what is stored"
     return Conflict(detail, rule="consistent", faults=list(fault.faults))
+
+
+async def _require_able(connection: Connection, candidate: Policy, in_force: Policy) -> None:
+    """Raise Conflict if ``candidate`` demands of administrators what none of them can prove any more."""
+    before, after = demanded_acr(in_force), demanded_acr(candidate)
+    if STRENGTHS.index(after) > STRENGTHS.index(before) and not await role_rights.has_administrator(
+        connection, after
+    ):
+        raise Conflict(
+            "This demands a second factor of those who administer the policy, and no enabled administrator "
+            "has one that is strong enough",
+            rule="way_back",
+        )
 
 
 class PolicyChanges:
@@ -228,5 +242,6 @@ class PolicyChanges:
             _log.error("the database has lost revisions", found=policy.revision, in_force=in_force.revision)
             raise Unavailable("The database has lost policy revisions that are in force")
         await require_way_back(policy, in_force)
+        await _require_able(change.connection, policy, in_force)
         await self._guard.require(change.connection, Situation(in_force, holders), policy, dry_run)
         return policy

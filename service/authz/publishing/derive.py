@@ -16,6 +16,7 @@ from service.authz.engine.policy import Policy
 from service.authz.engine.rules import (
     ALLOW_PREFLIGHT,
     ANYONE,
+    ASSURANCE,
     GRANT,
     IGNORE_CASE,
     IGNORE_TRAILING_SLASH,
@@ -27,11 +28,13 @@ from service.authz.engine.rules import (
     UNREGISTERED,
     PolicyError,
     Rule,
+    assured,
 )
 from service.kernel.codes import HeldCodes, is_code
 from service.kernel.cooperative_yield import cooperatively, in_parts
 from service.kernel.services import (
     ACTIONS,
+    NO_DEMAND,
     PORTCULLIS,
     BoundResource,
     PublishedOpening,
@@ -52,7 +55,7 @@ def derive(
     services: Iterable[Service] = (),
     openings: Iterable[PublishedOpening] = (),
 ) -> Lines:
-    """Return the shared lines: one or more for each resource, permission code and other service.
+    """Return the shared lines: some for each resource, permission code and other service.
 
     ``codes`` are those of all Buttons: each has a line of the layer ``grant``, and one of the layer
     ``permission`` unless it is in ``disabled``, the codes of disabled Buttons. A resource opens to each code
@@ -65,8 +68,10 @@ def derive(
     """
     cached: dict[Sequence[tuple[str, bool]], tuple[str, ...]] = {}
     opened: dict[str, tuple[str, ...]] = {}
-    for method, path, buttons, service in cooperatively(registered):
+    demanded: dict[str, tuple[str, ...]] = {}
+    for method, path, buttons, service, demand in cooperatively(registered):
         name, bound = object_of(service, f"{method} {path}"), tuple(buttons)
+        demanded[name] = demand
         if not bound:
             opened[name] = (LOGIN,) if service == PORTCULLIS else (NOBODY,)
             continue
@@ -83,8 +88,36 @@ def derive(
     }
     granted = {code: (code,) for code in codes}
     permitted = {code: line for code, line in granted.items() if code not in disabled}
-    derived: Objects = {RESOURCE: opened, GRANT: granted, PERMISSION: permitted, SERVICE: of_services}
+    derived: Objects = {
+        RESOURCE: opened,
+        GRANT: granted,
+        PERMISSION: permitted,
+        SERVICE: of_services,
+        ASSURANCE: demands(demanded, others),
+    }
     return known.changed(changes(known.by_object, derived))
+
+
+def demands(resources: Mapping[str, tuple[str, ...]], services: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Return the words of the lines of the layer ``assurance``, by object.
+
+    ``resources`` are the words of what is demanded of each; the rest of other ``services`` demands nothing.
+    """
+    rests = {object_of(name, UNREGISTERED): NO_DEMAND for name in services}
+    return {assured(RESOURCE, name): words for name, words in (rests | {**resources}).items()}
+
+
+def with_demands(shared: Lines) -> Lines:
+    """Return shared lines with those of the layer ``assurance``, if they were published without them.
+
+    A node of a version before that layer knows no demands, and what it publishes has none of these lines.
+    Where a demand is stored, the database refuses that: see the migration of ``sys.resource.assurance``.
+    """
+    if shared.objects(ASSURANCE):
+        return shared
+    services = (name for name in shared.objects(SERVICE) if " " not in name)
+    lines = demands(dict.fromkeys(shared.objects(RESOURCE), NO_DEMAND), services)
+    return shared.changed({(ASSURANCE, name): codes for name, codes in lines.items()}) if lines else shared
 
 
 def administering(service: str, action: str) -> tuple[str, str]:

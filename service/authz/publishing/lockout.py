@@ -1,19 +1,24 @@
-"""Lockout protection: requests that administer the policy stay open to a holder of ``*``."""
+"""Lockout protection: requests that administer the policy stay open to a holder of ``*``.
+
+``administration.delegation`` keeps somebody who holds it, and has the factor that they demand.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from functools import lru_cache
 from operator import attrgetter
 from typing import Final
 
 from service.authz.engine.lines import changes
-from service.authz.engine.policy import Policy
+from service.authz.engine.policy import Policy, is_registered
 from service.authz.engine.request_classes import RequestClass, registered, request_classes
 from service.authz.engine.resource_index import ResourceIndex
-from service.authz.engine.rules import ENDPOINT, OF_REQUESTS, RESOURCE
+from service.authz.engine.rules import ANYONE, ASSURANCE, ENDPOINT, OF_REQUESTS, RESOURCE, assured
 from service.authz.proof.batch_decider import BatchDecider
 from service.errors import Conflict
+from service.kernel.assurance import STRENGTHS, Acr, challenge_of
 from service.kernel.codes import HeldCodes
 from service.kernel.permission_catalogue import ADMINISTERING
 
@@ -53,6 +58,26 @@ async def require_way_back(candidate: Policy, in_force: Policy) -> None:
             rule="way_back",
             lockedOut=closing,
         )
+
+
+@lru_cache(maxsize=4)
+def demanded_acr(policy: Policy) -> Acr:
+    """Return how strong an authentication has to be to meet all demands on administering the policy."""
+    rules = policy.rules
+    served = rules.objects(ENDPOINT)
+    routes = [name for name in served if name in ADMINISTERING]
+    demands = [rules.codes(ASSURANCE, assured(ENDPOINT, name)) for name in routes]
+    prefix = assured(RESOURCE, "")
+    demanding = {
+        name.removeprefix(prefix): words
+        for name, words in rules.by_object[ASSURANCE].items()
+        if name.startswith(prefix) and ANYONE not in words
+    }
+    if demanding:
+        requests = request_classes(routes, filter(is_registered, demanding), serving=ResourceIndex(served))
+        demands += [demanding.get(request.resource(policy), ()) for request in requests]
+    needs = [challenge_of(words) for words in demands]
+    return max(((each.acr_values[0]) for each in needs if each), key=STRENGTHS.index, default=STRENGTHS[0])
 
 
 def _newly_locked_out(candidate: Policy, in_force: Policy) -> list[str]:

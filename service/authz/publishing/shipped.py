@@ -16,6 +16,7 @@ from service.authz.engine.policy import Policy
 from service.authz.engine.rules import (
     ACCOUNT,
     ANYONE,
+    ASSURANCE,
     ENDPOINT,
     LOGIN,
     NO_SESSION,
@@ -24,6 +25,7 @@ from service.authz.engine.rules import (
     RESOURCE,
     SERVICE,
     UNREGISTERED,
+    WORDS,
     PolicyError,
     Rule,
     as_csv,
@@ -32,13 +34,16 @@ from service.authz.engine.rules import (
 from service.authz.invariants.reading import read_invariants
 from service.authz.invariants.statements import NONE, Invariants
 from service.authz.lint.model import lint_model, parsed_model
-from service.authz.publishing.derive import digest_of
+from service.authz.publishing.demands import FOLDER, demands_of_extension, read_demands
+from service.authz.publishing.derive import digest_of, with_demands
 from service.kernel.account_acts import ACTS, ASKING
 from service.kernel.extension import CASES, ENDPOINTS, INVARIANTS, Extension, load_extensions, pages_with
 from service.kernel.permission_catalogue import Page
 from service.kernel.services import OWN_ACTIONS, PORTCULLIS, split_object
 
 MODEL: Final = "model.conf"
+BASE: Final = "base"
+"""The demands that all versions had: a login."""
 POLICIES: Final = "policies"
 
 _SITUATIONS: Final = (UNREGISTERED, NO_SESSION, PREFLIGHT)
@@ -54,8 +59,9 @@ class Shipped:
 
     A linted model and checked lines: ``base`` are the openings, ``endpoints`` what the code requires, with
     the lines of who may administer the resources of this service, ``accounts`` what callers may do with
-    accounts. ``invariants`` are statements about the policy that must stay true; they decide no request.
-    Lines and statements of ``extensions`` are among them.
+    accounts, ``assurance`` how strongly they must have authenticated. ``invariants`` are statements about
+    the policy that must stay true; they decide no request. Lines and statements of ``extensions`` are among
+    them.
     """
 
     model_text: str
@@ -64,16 +70,20 @@ class Shipped:
     accounts: tuple[Rule, ...] = ()
     invariants: Invariants = NONE
     extensions: tuple[Extension, ...] = ()
+    assurance: tuple[Rule, ...] = ()
 
     @property
     def rules(self) -> tuple[Rule, ...]:
         """All lines of the static policy, in the order of the files."""
-        return (*self.base, *self.endpoints, *self.accounts)
+        return (*self.base, *self.endpoints, *self.accounts, *self.assurance)
 
     @property
     def counted(self) -> str:
         """How many lines each file has, in words."""
-        return f"{len(self.base)} base, {len(self.endpoints)} endpoint and {len(self.accounts)} account"
+        return (
+            f"{len(self.base)} base, {len(self.endpoints)} endpoint, {len(self.accounts)} account "
+            f"and {len(self.assurance)} assurance"
+        )
 
     @property
     def catalogue(self) -> tuple[Page, ...]:
@@ -123,19 +133,20 @@ class Shipped:
 
         ``digest`` is that of ``shared`` and ``bits``, None to compute it here. ``like`` is another policy of
         this node, such as the one before: it saves work and changes nothing. Raises PolicyError if ``shared``
-        has lines that belong to the node's own files: openings, endpoints or accounts.
+        has lines that belong to the node's own files: openings, endpoints, accounts or demands on them.
         """
         own = [
             *shared.objects(ENDPOINT),
             *shared.objects(ACCOUNT),
             *(name for name in shared.objects(SERVICE) if name.split(" ")[0] == PORTCULLIS),
             *(name for name in _SITUATIONS if name in shared.objects(RESOURCE)),
+            *(name for name in shared.objects(ASSURANCE) if not is_stored(name)),
         ]
         if own:
             raise PolicyError(*(f"the published lines must not speak of {name}" for name in own))
         return Policy(
             self.model_text,
-            self._lines.joined(shared),
+            self._lines.joined(with_demands(shared)),
             bits,
             revision,
             digest=digest or digest_of(shared, bits),
@@ -146,6 +157,12 @@ class Shipped:
         )
 
 
+def is_stored(demand: str) -> bool:
+    """True for the demand on a resource that administrators register, or on the rest of another service."""
+    layer, _, name = demand.partition(" ")
+    return layer == RESOURCE and name not in _SITUATIONS
+
+
 def configured(settings: settings.Policy) -> Shipped:
     """Read what ``settings`` name, as ``read_shipped`` does.
 
@@ -153,7 +170,12 @@ def configured(settings: settings.Policy) -> Shipped:
     """
     strict = settings.unregistered == "deny"
     shipped = read_shipped(
-        settings.model, settings.folder, settings.invariants, settings.extensions, strict=strict
+        settings.model,
+        settings.folder,
+        settings.invariants,
+        settings.extensions,
+        strict=strict,
+        assurance=settings.assurance,
     )
     require_allowed(shipped.digest, settings.own_digests)
     return shipped
@@ -166,6 +188,7 @@ def read_shipped(
     extensions: Iterable[str] = (),
     *,
     strict: bool = False,
+    assurance: str = BASE,
     lint: Lint = lint_model,
 ) -> Shipped:
     """Read ``model`` and ``folder``, else the shipped ``model.conf`` and ``policies``; lint all of it.
@@ -173,8 +196,8 @@ def read_shipped(
     ``invariants`` are further files of statements, besides the one in ``folder``, which may be missing.
     ``extensions`` are packages, whose lines and statements are added: ExtensionError if one can't be used.
     ``lint`` checks the model; only policies by which nobody decides may be checked less strictly. ``strict``
-    omits the lines for ``@unregistered``. Raises PolicyError with file, line and reason of every fault; each
-    file has lines of its own layers only.
+    omits the lines for ``@unregistered``. ``assurance`` names the file of demands. Raises PolicyError with
+    file, line and reason of every fault; each file has lines of its own layers only.
     """
     model = model or _shipped(MODEL)
     folder = policy_folder(folder)
@@ -184,11 +207,20 @@ def read_shipped(
         base = tuple(rule for rule in base if rule.object != UNREGISTERED)
     added = load_extensions(extensions)
     lines = tuple(line for extension in added for line in _read_extension(extension))
-    endpoints = (*_read_endpoints(folder / ENDPOINTS), *lines)
+    endpoints = _read_endpoints(folder / ENDPOINTS)
+    demanded = read_demands(folder / FOLDER / f"{assurance}.csv", endpoints)
     own = [place / INVARIANTS for place in (folder, *(extension.policies for extension in added))]
     stated = read_invariants((*(path for path in own if path.exists()), *invariants)).with_own(lines)
     stated = stated.without_unregistered() if strict else stated
-    return Shipped(text, base, endpoints, _read_accounts(folder / "accounts.csv"), stated, added)
+    return Shipped(
+        model_text=text,
+        base=base,
+        endpoints=(*endpoints, *(line for line in lines if line.layer == ENDPOINT)),
+        accounts=_read_accounts(folder / "accounts.csv"),
+        invariants=stated,
+        extensions=added,
+        assurance=(*demanded, *(line for line in lines if line.layer == ASSURANCE)),
+    )
 
 
 def policy_folder(folder: Path | None) -> Path:
@@ -235,14 +267,20 @@ def _read_openings(path: Path) -> tuple[Rule, ...]:
 
 
 def _read_extension(extension: Extension) -> tuple[Rule, ...]:
-    """Return the endpoint lines of an extension: about its own paths, for its own codes or words only."""
+    """Return the endpoint lines of an extension, with the demands on its endpoints.
+
+    They are about its own paths, and for its own codes or words only.
+    """
     path = extension.policies / ENDPOINTS
-    rules = _read_layer(path, ENDPOINT)
+    rules = demands_of_extension(path, _read_layer(path, ENDPOINT, ASSURANCE))
     strangers = [
         rule
         for rule in rules
-        if not extension.owns_path(rule.object.partition(" ")[2])
-        or not (rule.code in (ANYONE, LOGIN, NOBODY) or extension.owns_code(rule.code))
+        if rule.layer == ENDPOINT
+        and not (
+            extension.owns_path(rule.object.partition(" ")[2])
+            and (rule.code in WORDS or extension.owns_code(rule.code))
+        )
     ]
     if strangers:
         allowed = f"paths below {extension.prefix} and codes that begin with '{extension.name}:'"

@@ -11,9 +11,10 @@ from service.authz.engine.paths import canonical, canonical_external_path, regis
 from service.authz.engine.policy import Policy
 from service.authz.engine.request_classes import RequestClass, registered, request_classes
 from service.authz.engine.resource_index import ResourceIndex
-from service.authz.engine.rules import ENDPOINT, GRANT, PREFLIGHT, RESOURCE, UNREGISTERED
+from service.authz.engine.rules import ASSURANCE, ENDPOINT, GRANT, PREFLIGHT, RESOURCE, UNREGISTERED
 from service.authz.proof.batch_decider import BatchDecider, all_requests, deciding_lines
 from service.authz.proof.conditions import clauses_of
+from service.authz.proof.demands import least_words
 from service.authz.proof.opening_codes import OpeningCodes
 from service.authz.publishing.discovery import any_request
 from service.authz.review.equivalence_classes import EquivalenceClasses
@@ -59,6 +60,7 @@ class WhoPasses:
     ``visitors``: everybody, logged in or not. ``any_login``: everybody who is logged in. ``users`` counts the
     enabled users who pass. ``roles`` are made when they are read. ``role_sets`` are the roles of those users,
     as users have them. ``others`` are requests of the same route that another resource decides.
+    ``assurance`` are the weakest words about authentication, any one of which is needed beside the codes.
     """
 
     asked: Explanation
@@ -69,6 +71,7 @@ class WhoPasses:
     together: tuple[PassingTogether, ...]
     role_sets: tuple[Roles, ...]
     others: tuple[str, ...]
+    assurance: tuple[str, ...]
 
 
 def request_path(path: str, service: str = PORTCULLIS) -> str:
@@ -119,14 +122,20 @@ def who(standing: Standing, method: str, place: str, service: str = PORTCULLIS) 
     ]
     return WhoPasses(
         asked=asked,
-        visitors=explain_at(policy, located, None).allowed,
-        any_login=asked.allowed,
+        visitors=explain_at(policy, located, None).permitted,
+        any_login=asked.permitted,
         users=sum(standing.users[roles] for roles in role_sets),
         roles=OnDemand(sorted(enough), passing),
         together=tuple(sorted(together, key=lambda group: group.roles)),
         role_sets=role_sets,
         others=_others(policy, asked),
+        assurance=_assurance(policy, asked),
     )
+
+
+def _assurance(policy: Policy, asked: Explanation) -> tuple[str, ...]:
+    demands = tuple(policy.rules.codes(ASSURANCE, demand) for demand in asked.demanded)
+    return least_words(policy, demands) if demands else ()
 
 
 def _others(policy: Policy, asked: Explanation) -> tuple[str, ...]:
@@ -141,6 +150,8 @@ def _others(policy: Policy, asked: Explanation) -> tuple[str, ...]:
 
 
 Kind = Literal["request", "grant"]
+Needed = Literal["code", "login", "nothing"]
+"""What it takes to pass: a code that is held, a login without any, or not even that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +161,7 @@ class Access:
     kind: Kind
     object: str
     example: RequestClass | None = None
+    needs: Needed = "code"
 
     def explained(self, policy: Policy, held: HeldCodes | None) -> tuple[LayerExplained, ...]:
         """Return the answers of the layers that decide about it, in order."""
@@ -169,10 +181,16 @@ def what(policy: Policy, held: HeldCodes | None) -> list[Access]:
     None is a visitor, who is not logged in.
     """
     decider = BatchDecider(policy)
+
+    def needs(request: RequestClass) -> Needed:
+        if not decider.passes_request(request, NO_CODES):
+            return "code"
+        return "nothing" if decider.passes_request(request, None) else "login"
+
     passed = [request for request in all_requests(policy) if decider.passes_request(request, held)]
     grants = [code for code in policy.rules.objects(GRANT) if decider.opens(GRANT, code, held)]
     return [
-        *(Access("request", request.name, request) for request in passed),
+        *(Access("request", request.name, request, needs(request)) for request in passed),
         *(Access("grant", code) for code in grants),
     ]
 

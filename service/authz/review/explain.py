@@ -1,29 +1,34 @@
-"""Explains why a request is allowed or refused: both layers, all relevant lines, and the reason."""
+"""Explains why a request is allowed or refused: all layers, all relevant lines, and the reason."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, TypeVar
 
-from service.authz.engine.policy import Policy
-from service.authz.engine.predicates import PREDICATES
+from service.authz.engine.policy import Policy, question_digest
+from service.authz.engine.predicates import HOLDING
 from service.authz.engine.resource_index import ResourceIndex
 from service.authz.engine.rules import (
     ANYONE,
+    ASSURANCE,
     ENDPOINT,
     LOGIN,
     NO_SESSION,
     RESOURCE,
     UNREGISTERED,
     Rule,
+    assured,
 )
+from service.kernel.assurance import BY_STRONGEST, EVERY_CALLER, Satisfied
 from service.kernel.codes import HeldCodes, may_grant
 from service.kernel.services import PORTCULLIS
 
 Reason = Literal["opened", "not_held", "not_logged_in", "closed", "no_line"]
 
-_HOLDING: Final = {name: held for name, held in PREDICATES.items() if name != "isLoggedIn"}
+BY_NAME: Final = BY_STRONGEST[LOGIN]
+"""What somebody satisfies who is asked about by name or by codes: logged in with a password, at a time that
+is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,25 +66,45 @@ class Explanation:
     """The guard's answer to a request; ``endpoint`` is None if no route serves it (404 or 405).
 
     ``public`` routes do not authenticate: every caller counts as one without a session. For a request to
-    another service, ``elsewhere``, only the resource layer is asked.
+    another service, ``external``, the endpoint layer is not asked. ``demands`` are the answers of the layer
+    ``assurance`` about the same objects, to a caller who satisfies ``satisfied``; None is nobody.
     """
 
     public: bool
     resource: LayerExplained
     endpoint: LayerExplained | None
+    demands: tuple[LayerExplained, ...]
+    satisfied: Satisfied | None
     external: bool = False
 
     @property
     def layers(self) -> tuple[LayerExplained, ...]:
-        """The layers that were asked, in order."""
+        """The layers that were asked about held codes, in order."""
         return (self.resource,) if self.endpoint is None else (self.resource, self.endpoint)
 
     @property
+    def permitted(self) -> bool:
+        """True if the held codes, or none, let the request pass."""
+        return all(layer.allowed for layer in self.layers) and (self.external or self.endpoint is not None)
+
+    @property
+    def strong_enough(self) -> bool:
+        """True if the caller has authenticated as strongly as is demanded."""
+        return all(demand.allowed for demand in self.demands)
+
+    @property
     def allowed(self) -> bool:
-        """True if both layers allow the request."""
-        if self.external:
-            return self.resource.allowed
-        return self.resource.allowed and self.endpoint is not None and self.endpoint.allowed
+        """True if the guard lets the request pass."""
+        return self.permitted and self.strong_enough
+
+    @property
+    def demanded(self) -> tuple[str, ...]:
+        """The objects of the layer ``assurance`` that were asked about."""
+        return tuple(demand.object for demand in self.demands)
+
+    def has(self, decision_id: str) -> bool:
+        """Tell whether one of its decisions has that id."""
+        return any(layer.decision_id == decision_id for layer in (*self.layers, *self.demands))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +112,7 @@ class ObjectExplanation:
     """The answer of the one layer that was asked about an object."""
 
     layer: LayerExplained
+    satisfied: Satisfied | None = None
 
     @property
     def public(self) -> bool:
@@ -103,12 +129,21 @@ class ObjectExplanation:
         """True if the layer allows it."""
         return self.layer.allowed
 
+    @property
+    def demanded(self) -> tuple[str, ...]:
+        """Its object, in the layer ``assurance``; none in others."""
+        return (self.layer.object,) if self.layer.layer == ASSURANCE else ()
+
+    def has(self, decision_id: str) -> bool:
+        """Tell whether its decision has that id."""
+        return self.layer.decision_id == decision_id
+
 
 @dataclass(frozen=True, slots=True)
 class Located:
     """The route of a request, None if none serves it, and the resource layer's object for a login.
 
-    ``elsewhere``: it is a request to another service, whose routes are unknown here.
+    ``external``: it is a request to another service, whose routes are unknown here.
     """
 
     route: str | None
@@ -117,13 +152,20 @@ class Located:
 
 
 def explain(
-    policy: Policy, method: str, path: str, held: HeldCodes | None, service: str = PORTCULLIS
+    policy: Policy,
+    method: str,
+    path: str,
+    held: HeldCodes | None,
+    service: str = PORTCULLIS,
+    *,
+    satisfied: Satisfied = BY_NAME,
 ) -> Explanation:
     """Explain the decision on a request with this canonical ``path`` by a caller who holds ``held``.
 
-    None is a caller without a session. Both layers are asked, even if the first one refuses.
+    None is a caller without a session, who satisfies ``@anyone`` alone. All layers are asked, even if the
+    first one refuses.
     """
-    return explain_at(policy, locate(policy, method, path, service), held)
+    return explain_at(policy, locate(policy, method, path, service), held, satisfied)
 
 
 def locate(policy: Policy, method: str, path: str, service: str = PORTCULLIS) -> Located:
@@ -134,27 +176,77 @@ def locate(policy: Policy, method: str, path: str, service: str = PORTCULLIS) ->
     return Located(route, policy.resource_at(method, path) or UNREGISTERED)
 
 
-def explain_at(policy: Policy, located: Located, held: HeldCodes | None) -> Explanation:
+def explain_at(
+    policy: Policy, located: Located, held: HeldCodes | None, satisfied: Satisfied = BY_NAME
+) -> Explanation:
     """Explain the decision on a request that was located, as ``explain`` does."""
     route = located.route
-    if located.external:
-        return Explanation(False, _layer(policy, RESOURCE, located.resource, held), None, external=True)
     public = route is not None and policy.rules.codes(ENDPOINT, route) == (ANYONE,)
     asking = None if public else held
-    resource = _layer(policy, RESOURCE, NO_SESSION if asking is None else located.resource, asking)
-    return Explanation(public, resource, None if route is None else _layer(policy, ENDPOINT, route, asking))
+    name = NO_SESSION if asking is None and not located.external else located.resource
+    asked = [(RESOURCE, name), *([] if route is None else [(ENDPOINT, route)])]
+    by_codes = [_layer(policy, *each, asking) for each in asked]
+    proved = None if asking is None else satisfied
+    demands = () if route is None and not located.external else (assured(*each) for each in asked)
+    return Explanation(
+        public=public,
+        resource=by_codes[0],
+        endpoint=None if route is None else by_codes[1],
+        demands=tuple(_layer(policy, ASSURANCE, demand, proved) for demand in demands),
+        satisfied=proved,
+        external=located.external,
+    )
 
 
-def explain_object(policy: Policy, layer: str, name: str, held: HeldCodes | None) -> ObjectExplanation:
+def explain_object(
+    policy: Policy, layer: str, name: str, held: HeldCodes | None, satisfied: Satisfied = BY_NAME
+) -> ObjectExplanation:
     """Explain whether a caller who holds ``held`` passes the object ``name`` of ``layer``.
 
     Such as a permission code in the layer ``grant``: may the caller hand it out, take it away, bind it or act
-    on it? In the layer ``permission``: may the caller do what the code stands for?
+    on it? In the layer ``permission``: may the caller do what the code stands for? In the layer ``assurance``
+    a caller is what it satisfies.
     """
-    return ObjectExplanation(_layer(policy, layer, name, held))
+    if layer != ASSURANCE:
+        return ObjectExplanation(_layer(policy, layer, name, held))
+    proved = None if held is None else satisfied
+    return ObjectExplanation(_layer(policy, layer, name, proved), proved)
 
 
-def _layer(policy: Policy, layer: str, name: str, held: HeldCodes | None) -> LayerExplained:
+def words_decided(decision_id: str, objects: Iterable[str]) -> Satisfied | None:
+    """Return what a caller satisfied, by the id of the decision about a demand on one of ``objects``.
+
+    None if it was no such decision. Ids hold no time: a caller is one of few sets of words.
+    """
+    names, digest = tuple(objects), decision_id.rpartition("-")[2]
+    return next(
+        (
+            each
+            for each in EVERY_CALLER
+            if any(question_digest(ASSURANCE, name, each.codes) == digest for name in names)
+        ),
+        None,
+    )
+
+
+_Explained = TypeVar("_Explained", Explanation, ObjectExplanation, Explanation | ObjectExplanation)
+
+
+def explain_decided(
+    decision_id: str | None, explains: Callable[[Satisfied], _Explained], satisfied: Satisfied
+) -> _Explained:
+    """Return what ``explains`` returns for ``satisfied``; or for the words of the decision with that id.
+
+    So a refusal for a weak authentication is explained as it was decided, whatever is supposed of others.
+    """
+    explanation = explains(satisfied)
+    if decision_id is None or explanation.has(decision_id):
+        return explanation
+    decided = words_decided(decision_id, explanation.demanded)
+    return explanation if decided is None else explains(decided)
+
+
+def _layer(policy: Policy, layer: str, name: str, held: HeldCodes | Satisfied | None) -> LayerExplained:
     decision = policy.judge(layer, name, held)
     lines = policy.rules.of(layer, name)
     return LayerExplained(
@@ -174,7 +266,7 @@ def _layer(policy: Policy, layer: str, name: str, held: HeldCodes | None) -> Lay
 
 
 def reason_of(
-    codes: Collection[str], required: Collection[str], *, allowed: bool, held: HeldCodes | None
+    codes: Collection[str], required: Collection[str], *, allowed: bool, held: HeldCodes | Satisfied | None
 ) -> Reason:
     """Return the reason of an answer about an object whose lines have ``codes``."""
     if allowed:
@@ -186,22 +278,24 @@ def reason_of(
     return "not_logged_in" if held is None else "not_held"
 
 
-def _rows(line: Rule | None, held: HeldCodes | None) -> tuple[str, ...]:
+def _rows(line: Rule | None, held: HeldCodes | Satisfied | None) -> tuple[str, ...]:
     """Return the rows of the matcher that are true for ``line``, in the order of the shipped model."""
     if line is None:
         return ()
+    if line.layer == ASSURANCE and line.code != ANYONE:
+        return ("satisfies",)
     if line.code in (ANYONE, LOGIN):
         return (line.code,)
-    return tuple(name for name, holds in _HOLDING.items() if holds(held, line.code))
+    return tuple(name for name, holds in HOLDING.items() if holds(held, line.code))
 
 
-def _fired(line: Rule | None, held: HeldCodes | None) -> tuple[Fired, ...]:
+def _fired(line: Rule | None, held: HeldCodes | Satisfied | None) -> tuple[Fired, ...]:
     """Return each held code that matches ``line`` by itself; none for a word such as ``@login``."""
-    if line is None or held is None or line.code in (ANYONE, LOGIN):
+    if line is None or not isinstance(held, HeldCodes) or line.code in (ANYONE, LOGIN):
         return ()
     return tuple(
         Fired(code, predicate)
         for code in sorted(may_grant(held.codes, line.code))
-        for predicate, holds in _HOLDING.items()
+        for predicate, holds in HOLDING.items()
         if holds(HeldCodes([code]), line.code)
     )

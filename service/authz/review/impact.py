@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import TypeAlias
@@ -13,8 +13,7 @@ from service.authz.proof.batch_decider import EVERYBODY, BatchDecider, all_reque
 from service.authz.proof.comparison import Alike, compared
 from service.authz.proof.opening_codes import OpeningCodes
 from service.authz.review.equivalence_classes import Classes, EquivalenceClasses, Tally, credited, of_classes
-from service.errors import ValidationFailed
-from service.kernel.codes import HeldCodes, is_code
+from service.kernel.codes import HeldCodes
 from service.kernel.on_demand import OnDemand
 
 Roles = tuple[str, ...]
@@ -71,24 +70,6 @@ def differences(before: Standing, after: Standing, *, moves: Iterable[Move] = ()
     """
     whole = differences_on_demand(before, after, compared(before.policy, after.policy), moves=moves)
     return Differences(tuple(whole.gains), tuple(whole.loses), whole.altered)
-
-
-def what_if(
-    standing: Standing, role_code: str, without: Collection[str] = (), with_: Collection[str] = ()
-) -> Differences:
-    """Return who gains and loses what; ValidationFailed for an unknown role or code."""
-    given = standing.codes.get(role_code)
-    if given is None:
-        raise ValidationFailed(("roleCode", "There is no such role"))
-    faults = [("without", f"The role does not give {code}") for code in without if code not in given]
-    faults += [("with", f"{code[:20]!r} is no permission code") for code in with_ if not is_code(code)]
-    if not without and not with_:
-        faults.append(("without", "Name a code that the role would no longer give, or one that it would"))
-    if faults:
-        raise ValidationFailed(*faults)
-    codes = tuple(sorted({*given, *with_} - set(without)))
-    after = Standing(standing.policy, {**standing.codes, role_code: codes}, standing.users)
-    return differences(standing, after)
 
 
 def differences_on_demand(

@@ -12,6 +12,7 @@ from typing import Final
 
 from service.authz.engine.request_classes import RequestClass
 from service.authz.proof.batch_decider import BatchDecider, DecidingLines, all_requests
+from service.authz.proof.demands import demands_on, least_words
 from service.authz.proof.opening_codes import OpeningCodes
 from service.authz.review.equivalence_classes import EquivalenceClasses, bits_of
 from service.authz.review.impact import Standing
@@ -33,12 +34,14 @@ class PassingCell:
 class MatrixRow:
     """A request, and the roles that pass it by themselves.
 
-    ``visitors``: everybody passes, logged in or not. ``any_login``: everybody who is logged in.
+    ``visitors``: everybody passes, logged in or not. ``any_login``: everybody who is logged in. ``assurance``
+    are the weakest words about authentication, any one of which is needed beside that.
     """
 
     object: str
     visitors: bool
     any_login: bool
+    assurance: tuple[str, ...]
     roles: tuple[PassingCell, ...]
 
 
@@ -75,6 +78,7 @@ class Matrix:
                 request.name,
                 self._decider.passes_request(request, None),
                 bool(any_login),
+                least_words(self.policy, demands_on(self.policy, request)),
                 tuple(self._cells(layers, compress(self.roles, by_role))),
             )
 

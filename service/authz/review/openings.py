@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from service.authz.engine.policy import Policy
-from service.authz.engine.rules import RESOURCE
+from service.authz.engine.rules import ASSURANCE, RESOURCE
 from service.authz.proof.batch_decider import BatchDecider
 from service.authz.review.explain import LayerExplained
 from service.kernel.codes import HeldCodes
@@ -34,9 +34,9 @@ class WouldOpen:
 async def would_open(connection: Connection | None, policy: Policy, denied: LayerExplained) -> WouldOpen:
     """Return what would allow ``denied``, the answer of a layer of ``policy``; with the stored roles.
 
-    Without a connection no roles and Buttons are known.
+    Without a connection no roles and Buttons are known. No code meets a demand of the layer ``assurance``.
     """
-    if connection is None:
+    if connection is None or denied.layer == ASSURANCE:
         return WouldOpen(denied.required, (), (), ())
     given, enabled = await roles.held_codes(connection), await menus.enabled_buttons(connection)
     # Thousands of roles and Buttons would hold up the event loop.

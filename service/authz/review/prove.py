@@ -15,6 +15,7 @@ from service.authz.engine.rules import ENDPOINT, RESOURCE
 from service.authz.proof.batch_decider import all_requests
 from service.authz.proof.canonical_samples import wildcards_of
 from service.authz.proof.conditions import Condition, condition_of
+from service.authz.proof.demands import demands_on, least_words
 from service.authz.review.access import Needs, request_path
 
 
@@ -37,13 +38,15 @@ class ProvedRequest(msgspec.Struct, frozen=True, rename="camel"):
 
     ``smallest`` are the smallest sets of held codes, wildcards included: a caller passes exactly if one of
     them is part of what the caller holds. An empty set is every caller who is logged in; without any set
-    nobody passes.
+    nobody passes. ``assurance`` are the weakest words about authentication, any one of which is needed
+    beside that; without any, nobody passes.
     """
 
     request: str
     visitors: bool
     layers: tuple[ProvedLayer, ...]
     smallest: tuple[tuple[str, ...], ...]
+    assurance: tuple[str, ...]
 
 
 class Proof(msgspec.Struct, frozen=True, rename="camel"):
@@ -84,6 +87,7 @@ def _proved(policy: Policy, request_class: RequestClass) -> ProvedRequest:
         visitors=request_class.passes(policy, None),
         layers=tuple(_layer(policy, condition, *each) for each in layers),
         smallest=tuple(tuple(sorted(held)) for held in condition.smallest(_held(condition.codes))),
+        assurance=least_words(policy, demands_on(policy, request_class)),
     )
 
 

@@ -10,17 +10,37 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 
 from service.audit.decision_event import DecisionEvent, Event
 from service.authz.engine.policy import Policy, question_digest
-from service.authz.engine.rules import ACCOUNT, ENDPOINT, GRANT, OBJECTS, OF_CODES, RESOURCE, SERVICE
+from service.authz.engine.rules import (
+    ACCOUNT,
+    ASSURANCE,
+    ENDPOINT,
+    GRANT,
+    OBJECTS,
+    OF_CODES,
+    RESOURCE,
+    SERVICE,
+    assured,
+)
 from service.authz.review.access import request_path
-from service.authz.review.explain import Explanation, ObjectExplanation, explain, explain_object
+from service.authz.review.explain import (
+    BY_NAME,
+    Explanation,
+    ObjectExplanation,
+    explain,
+    explain_decided,
+    explain_object,
+    words_decided,
+)
 from service.authz.review.subjects import Subject, subject_with
 from service.errors import BadRequest, NotFound
+from service.kernel.assurance import Satisfied
 from service.kernel.codes import HeldCodes
 from service.kernel.services import PORTCULLIS, split_object
 from service.records import accounts
@@ -96,7 +116,7 @@ class Found:
 
     def matches(self, decision_id: str) -> bool:
         """Tell whether it is about the question that was decided."""
-        return any(layer.decision_id == decision_id for layer in self.explanation.layers)
+        return self.explanation.has(decision_id)
 
 
 async def refusal_of(connection: Connection | None, decision_id: str, event: Event | None) -> Refusal:
@@ -126,10 +146,14 @@ async def _logged_decision(connection: Connection | None, decision_id: str, even
     if isinstance(event, DecisionEvent):
         request: Request | None = Request(PORTCULLIS, event.method, event.path or event.route)
         # Both were asked about; the digest says which of them was refused.
-        if question_digest(layer, name, codes) != _digest(decision_id) and event.stored_codes is not None:
+        by_token = layer == ASSURANCE or question_digest(layer, name, codes) == _digest(decision_id)
+        if not by_token and event.stored_codes is not None:
             codes = event.stored_codes
     else:
-        request = _request_named(name) if layer == RESOURCE else None
+        request = _request_named(name.removeprefix(assured(RESOURCE, "")) if layer == ASSURANCE else name)
+        if layer not in (RESOURCE, ASSURANCE):
+            request = None
+    words = words_decided(decision_id, [name]) if layer == ASSURANCE else None
     return Refusal(
         log="decision-log",
         decision_id=decision_id,
@@ -137,7 +161,7 @@ async def _logged_decision(connection: Connection | None, decision_id: str, even
         request_id=event.request_id,
         user_id=event.user_id,
         user_name=None if user is None else user.user_name,
-        subject=Subject(None if codes is None else HeldCodes(codes)),
+        subject=Subject(None if codes is None else HeldCodes(codes), satisfied=words or BY_NAME),
         request=request,
         asked=Asked(layer, name),
     )
@@ -196,7 +220,8 @@ async def explained(refusal: Refusal, known: Policy, policy_at: PolicyAt) -> Fou
         return first
     place = asked.object if asked.layer in OF_CODES else None
     policy = await policy_at(place)
-    return Found(policy, place, explain_object(policy, *asked, refusal.subject.held))
+    explains = partial(explain_object, policy, *asked, refusal.subject.held)
+    return Found(policy, place, explain_decided(refusal.decision_id, explains, refusal.subject.satisfied))
 
 
 async def _of_request(refusal: Refusal, policy_at: PolicyAt) -> Found | None:
@@ -208,7 +233,12 @@ async def _of_request(refusal: Refusal, policy_at: PolicyAt) -> Found | None:
     except BadRequest:
         return None  # a part that the log withholds
     policy = await policy_at(place)
-    return Found(policy, place, explain(policy, method, place[2], refusal.subject.held, service))
+    subject = refusal.subject
+
+    def explains(satisfied: Satisfied) -> Explanation:
+        return explain(policy, method, place[2], subject.held, service, satisfied=satisfied)
+
+    return Found(policy, place, explain_decided(refusal.decision_id, explains, subject.satisfied))
 
 
 def _meant(refusal: Refusal, known: Policy) -> Iterator[Asked]:
@@ -219,6 +249,9 @@ def _meant(refusal: Refusal, known: Policy) -> Iterator[Asked]:
         for name in OBJECTS.get(layer) or known.rules.objects(layer):
             if question_digest(layer, name, codes) == expected:
                 yield Asked(layer, name)
+    for name in known.own.objects(ASSURANCE):
+        if words_decided(refusal.decision_id, [name]) is not None:
+            yield Asked(ASSURANCE, name)
 
 
 def _digest(decision_id: str) -> str:

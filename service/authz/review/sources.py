@@ -14,10 +14,18 @@ from typing import Final
 
 from service.authz.engine.lines import Lines
 from service.authz.engine.policy import Policy
-from service.authz.engine.rules import ACCOUNT, ENDPOINT, PolicyError, Rule, as_csv, read_rules
+from service.authz.engine.rules import ACCOUNT, ASSURANCE, ENDPOINT, PolicyError, Rule, as_csv, read_rules
 from service.authz.lint.model import lint_model
 from service.authz.publishing.live import LivePolicy
-from service.authz.publishing.shipped import MODEL, POLICIES, Lint, Shipped, read_model, read_shipped
+from service.authz.publishing.shipped import (
+    MODEL,
+    POLICIES,
+    Lint,
+    Shipped,
+    is_stored,
+    read_model,
+    read_shipped,
+)
 from service.authz.review.impact import Standing
 from service.authz.review.past import PastPolicies
 from service.kernel.services import PORTCULLIS
@@ -103,11 +111,15 @@ def _read_export(folder: Path, lint: Lint) -> Policy:
     endpoints: list[Rule] = []
     accounts: list[Rule] = []
     shared: list[Rule] = []
+    assurance: list[Rule] = []
     for rule in read_rules(folder / LINES):
+        if rule.layer == ASSURANCE:
+            (shared if is_stored(rule.object) else assurance).append(rule)
+            continue
         of_code = rule.layer == ENDPOINT or rule.object.startswith(f"{PORTCULLIS} ")
         part = endpoints if of_code else base if rule.object.startswith("@") else shared
         (accounts if rule.layer == ACCOUNT else part).append(rule)
-    own = Shipped(model_text, tuple(base), tuple(endpoints), tuple(accounts))
+    own = Shipped(model_text, tuple(base), tuple(endpoints), tuple(accounts), assurance=tuple(assurance))
     return own.policy(Lines(shared), {}, 0)
 
 

@@ -21,6 +21,7 @@ from service.authz.publishing.discovery import unregistered, unrouted
 from service.authz.review.equivalence_classes import Classes, EquivalenceClasses, bits_of
 from service.authz.review.findings import Finding
 from service.authz.review.impact import Standing
+from service.authz.review.unmet_demands import UNMET
 
 UNROUTED: Final = "resource-without-route"
 UNREGISTERED: Final = "route-unregistered"
@@ -51,6 +52,7 @@ CODES: Final = (
     CONTAINS,
     NAMED_LIKE_OURS,
     UNKNOWN_ROLE,
+    UNMET,
 )
 """The codes of the findings in a database."""
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from service.authz.review.explain import BY_NAME
 from service.errors import ValidationFailed
+from service.kernel.assurance import BY_STRONGEST, SERVICE, Satisfied
 from service.kernel.codes import HeldCodes, is_code
 from service.records import accounts, role_holdings, role_rights
 from service.records.database.transactions import Connection
@@ -16,6 +18,7 @@ class Subject:
     """The held codes, None for a caller without a session; the rest is about a stored user or role.
 
     ``kept_out`` says whether the user is disabled or banned: then the service serves none of their requests.
+    ``satisfied`` is what the subject is supposed to satisfy if it is logged in.
     """
 
     held: HeldCodes | None
@@ -23,6 +26,7 @@ class Subject:
     user_id: int | None = None
     role_code: str | None = None
     kept_out: bool = False
+    satisfied: Satisfied = BY_NAME
 
 
 async def subject_of(
@@ -67,7 +71,13 @@ async def subject_with(connection: Connection, standing: accounts.Standing) -> S
     """Return a stored user, with what they hold now."""
     held = await role_rights.of(connection, standing.user_id)
     kept_out = standing.banned or standing.status != "enabled"
-    return Subject(HeldCodes(held.permissions), standing.status, standing.user_id, kept_out=kept_out)
+    return Subject(
+        HeldCodes(held.permissions),
+        standing.status,
+        standing.user_id,
+        kept_out=kept_out,
+        satisfied=BY_STRONGEST[SERVICE] if standing.kind == "service" else BY_NAME,
+    )
 
 
 async def _role(connection: Connection, role_code: str) -> Subject:

@@ -115,7 +115,9 @@ export function button(text, onclick, { kind, icon: shown, label, type = "button
  * @param {[string, Child][]} pairs
  */
 export function definition(pairs) {
-  const shown = pairs.filter(([, value]) => value !== null && value !== undefined && value !== "");
+  const shown = pairs.filter(
+    ([, value]) => ![null, undefined, false, ""].includes(/** @type {any} */ (value)),
+  );
   return h(
     "dl",
     { class: "definition" },
@@ -151,8 +153,10 @@ export function card(title, ...children) {
   return h("section", { class: "card" }, title && h("h2", null, title), children);
 }
 
-/** What `keyed` has made: by parent, the items and their elements by key. */
-const kept = /** @type {WeakMap<Element, Map<any, {text: string, element: Element}>>} */ (new WeakMap());
+/** What `keyed` has made: by parent, the items and their elements by key, with their look when they were made. */
+const kept = /** @type {WeakMap<Element, Map<any, {text: string, look: Node, element: Element}>>} */ (
+  new WeakMap()
+);
 
 /**
  * Make the children of an element those of some items. The element of an item whose values and look are the same stays
@@ -169,8 +173,9 @@ export function keyed(parent, items, key, make) {
   const elements = items.map((item) => {
     const [id, text, made] = [key(item), JSON.stringify(item), make(item)];
     const old = now.has(id) ? undefined : before.get(id);
-    const element = old?.text === text && old.element.isEqualNode(made) ? old.element : made;
-    now.set(id, { text, element });
+    const element = old?.text === text && old.look.isEqualNode(made) ? old.element : made;
+    // What is done to an element later, as a mark of the one tab stop, is no difference.
+    now.set(id, { text, look: element === made ? made.cloneNode(true) : made, element });
     return element;
   });
   kept.set(parent, now);

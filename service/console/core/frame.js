@@ -1,6 +1,6 @@
 // @ts-check
 /** What stands around every view: the navigation, the account, messages, the keyboard. */
-import { HEALTH, NAVIGATION } from "../navigation.js";
+import { HEALTH, NAVIGATION, OWN } from "../navigation.js";
 import { FRAME, PRODUCT, SHORTCUTS } from "../strings/frame.js";
 import { trouble } from "../parts/trouble.js";
 import { button, h, icon, link, mark } from "./dom.js";
@@ -9,12 +9,6 @@ import * as health from "./health.js";
 import { match, page, reconsider, start, stop, useViews } from "./router.js";
 import * as session from "./session.js";
 
-/** @type {[string, string, string][]} */
-const OWN = [
-  ["/account", FRAME.account, "user"],
-  ["/account/devices", FRAME.devices, "device"],
-  ["/account/sign-ins", FRAME.logins, "log-in"],
-];
 /** @type {HTMLElement} */ let list;
 /** @type {HTMLElement} */ let account;
 /** How many findings there are, beside the entry that leads to them. */
@@ -50,6 +44,7 @@ export async function open(views) {
       link("/", mark(), PRODUCT),
       button(FRAME.close, () => toggle(false), { icon: "close", label: true, kind: "quiet drawer" }),
     ),
+    finder(false),
     h("nav", { "aria-label": FRAME.navigation }, list),
     account,
     foot(),
@@ -77,7 +72,7 @@ export async function open(views) {
       },
       FRAME.skip,
     ),
-    h("section", { class: "top", "aria-label": PRODUCT }, drawer, link("/", mark(), PRODUCT)),
+    h("section", { class: "top", "aria-label": PRODUCT }, drawer, link("/", mark(), PRODUCT), finder(true)),
     h("div", { class: "layout" }, side, shade, outlet),
     ...document.querySelectorAll("dialog"),
   );
@@ -106,6 +101,7 @@ export async function open(views) {
 export function close() {
   stop();
   leaveFocus();
+  session.hooks.changed = () => {};
   removeEventListener("focus", returned);
   document.removeEventListener("keydown", pressed);
   [held, drawn, refreshing] = ["", "", null];
@@ -202,6 +198,20 @@ function groups() {
   });
 }
 
+/** Return a button that opens the palette. @param {boolean} label Whether it is an icon alone. */
+function finder(label) {
+  const keys = h("kbd", { "aria-hidden": "true" }, FRAME.findKeys);
+  const shown = button(FRAME.find, find, { icon: "search", label, kind: label ? "quiet" : "find" });
+  shown.setAttribute("aria-keyshortcuts", "Control+K Meta+K");
+  if (!label) shown.append(keys);
+  return shown;
+}
+
+async function find() {
+  const { palette } = await import("../parts/palette.js");
+  if (!document.querySelector("dialog[open]")) palette();
+}
+
 /** Return the way to the documentation, and the version. */
 function foot() {
   const { guide, version } = document.documentElement.dataset;
@@ -283,6 +293,10 @@ let led = false;
 function pressed(event) {
   const target = /** @type {HTMLElement} */ (event.target);
   if (event.key === "Escape" && document.body.classList.contains("drawn")) toggle(false);
+  if ((event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey && event.key === "k") {
+    event.preventDefault(); // some browsers go to their own search
+    find();
+  }
   if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
   if (target.matches?.("input:not([type=checkbox], [type=radio]), textarea, select")) return;
   const after = led;

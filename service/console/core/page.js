@@ -48,6 +48,7 @@ export class Page {
     this.body = h("div", { class: "body" });
     /** Whether the view was kept from the caller. */
     this.refused = false;
+    /** Called when there is a title: the head can be shown. @type {() => void} */ this.titled = () => {};
     /** @type {Set<Promise<any>>} */ this.loads = new Set();
   }
 
@@ -70,6 +71,7 @@ export class Page {
     this.state.replaceChildren();
     this.actions.replaceChildren(...actions.flat(9).filter((action) => action instanceof Node));
     if (!this.signal.aborted) this.router.announce(text, this.path);
+    this.titled();
   }
 
   /** Show the way to where this view belongs, such as `["/users", "Users"]`. @param {...[string, string]} steps */

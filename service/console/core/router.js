@@ -25,6 +25,11 @@ const left = new Map();
 /** The views that have been loaded. @type {Set<View>} */
 const reached = new Set();
 
+/** The patterns of views that have the way to them above their heading, for which room is left while they load. */
+const BELOW = /\{|\/(?:new|import|register|coverage|compare)$/;
+/** How long the view before stays in place of a skeleton, in milliseconds: for the same record longer. */
+const PATIENCE = { other: 300, same: 600 };
+
 /** @type {AbortController} */ let controller = new AbortController();
 /** @type {(() => void) | null} */ let leave = null;
 /** @type {HTMLElement} */ let outlet;
@@ -158,6 +163,7 @@ async function show({ same = false, back = false } = {}) {
   leave = null;
   const [path, search = ""] = (hash.slice(1) || "/").split(/\?(.*)/s);
   const matched = match(path);
+  const kin = recordOf(shown?.path ?? "");
   const made = (shown = new Page(
     path,
     new URLSearchParams(search),
@@ -174,18 +180,23 @@ async function show({ same = false, back = false } = {}) {
     made.body,
   );
   made.body.setAttribute("aria-busy", "true");
-  const place = () => {
-    if (signal.aborted || frame.isConnected) return;
-    outlet.replaceChildren(frame);
+  made.above.hidden = !BELOW.test(matched?.view.pattern ?? "");
+  const put = (/** @type {Element} */ shape) => {
+    if (signal.aborted || shape.isConnected) return;
+    outlet.replaceChildren(shape);
     if (!same) scrollTo(0, 0);
   };
+  const place = () => put(frame);
+  const waits = () => h("p", { class: "loading", role: "status" }, FRAME.loading);
   const late = setTimeout(
     () => {
-      if (made.body.childElementCount === 0)
-        made.body.append(h("p", { class: "loading", role: "status" }, FRAME.loading));
-      place();
+      if (made.body.childElementCount === 0) made.body.append(waits());
+      if (made.heading.textContent) return place();
+      // A head that came later would push down what stands below it, so this is another page, which moves nothing.
+      put(h("div", { class: "page" }, waits()));
+      made.titled = place;
     },
-    same ? 600 : 150,
+    PATIENCE[same || (matched?.params.id && kin === recordOf(path)) ? "same" : "other"],
   );
   try {
     if (!matched) refuse(made, FRAME.nothingHere, FRAME.nothingHereText);
@@ -213,11 +224,17 @@ async function show({ same = false, back = false } = {}) {
     clearTimeout(late);
   }
   if (signal.aborted) return;
+  made.above.hidden ||= made.above.childElementCount === 0;
   place();
   made.body.removeAttribute("aria-busy");
   if (!same && !document.querySelector("dialog[open], body.drawn") && !outlet.querySelector(":focus"))
     made.heading.focus({ preventScroll: true });
   if (before) await comeBack(made, before);
+}
+
+/** Return the part of a path that tabs of a record share: `/users/17`. @param {string} path */
+function recordOf(path) {
+  return path.split("/", 3).join("/");
 }
 
 /** Return where the reader is. @returns {Spot} */

@@ -71,14 +71,38 @@ export async function find() {
 }
 
 /**
- * Open a session; throws `Problem`.
- * @param {string} userName
- * @param {string} password
+ * Open a session by a step of a login; throws `Problem`: that of `second_factor_required` asks for the next step.
+ * @param {"/api/auth/login" | "/api/auth/login/second-factor" | "/api/auth/login/passkey"} step
+ * @param {Record<string, any>} body
  */
-export async function signIn(userName, password) {
+export async function signIn(step, body) {
   const before = csrf();
-  const { data } = await send("POST", "/api/auth/login", { body: { userName, password, device: device() } });
+  const { data } = await send("POST", step, { body });
   obtained(data, before);
+}
+
+/** Replace the tokens, which say of the session what was true when they were issued. */
+export async function refresh() {
+  if (proof) await renew(proof);
+}
+
+/**
+ * True if this page can ask for passkeys: they belong to its address, and the browser knows them.
+ */
+export function takesPasskeys() {
+  return document.documentElement.dataset.passkeys === location.origin && "PublicKeyCredential" in window;
+}
+
+/**
+ * True if a refusal says that the session is of an initial password: nothing else is open before it is changed.
+ * @param {unknown} problem
+ */
+export function isInitial(problem) {
+  return (
+    problem instanceof Problem &&
+    problem.code === "insufficient_user_authentication" &&
+    problem.document.required?.includes("@login")
+  );
 }
 
 /** End the session of this device, or with `everywhere` all sessions of the user. */
@@ -98,6 +122,35 @@ export function end() {
   forget();
 }
 
+/** The refusals with 401 that say nothing against the tokens: a refresh would change nothing. */
+const WITH_GOOD_TOKENS = new Set([
+  "insufficient_user_authentication",
+  "second_factor_required",
+  "login_failed",
+]);
+
+/** @type {(problem: Problem) => Promise<boolean>} */
+let stepUp = async () => false;
+
+/**
+ * Set what asks for a stronger or more recent authentication, as such a refusal demands. It answers true once the
+ * session has it: then the request is sent again, once.
+ * @param {(problem: Problem) => Promise<boolean>} ask
+ */
+export function onStepUp(ask) {
+  stepUp = ask;
+}
+
+/**
+ * Prove again who the caller is; the session has the new tokens in all tabs. Throws `Problem`.
+ * @param {import("../types/api").StepUpOrder} order
+ */
+export async function prove(order) {
+  const before = csrf();
+  const { data } = await call("POST", "/api/auth/step-up", { body: order });
+  obtained(data, before, me?.id);
+}
+
 /**
  * Send a request with the session; renews tokens that have expired, and asks for a login when the session is over.
  * @type {import("../types/call.js").Call}
@@ -108,6 +161,7 @@ export const call = async (
   /** @type {any} */ options = {},
 ) => {
   const kept = method === "POST" ? { key: newKey(), ...options } : options; // a repetition is the same request
+  let steppedUp = false;
   for (let attempt = 0; ; attempt += 1) {
     if (!proof) await signInAgain(null);
     if (proof && proof.until < Date.now()) await renew(proof);
@@ -117,6 +171,15 @@ export const call = async (
       return await send(method, template, { ...kept, headers: { ...kept.headers, ...credentials(method) } });
     } catch (problem) {
       if (!(problem instanceof Problem) || problem.status !== 401 || attempt === 2) throw problem;
+      if (isInitial(problem)) {
+        if (me) await restart();
+        throw problem;
+      }
+      if (problem.code === "insufficient_user_authentication" && !steppedUp) {
+        steppedUp = await stepUp(problem);
+        if (steppedUp) continue;
+      }
+      if (WITH_GOOD_TOKENS.has(problem.code)) throw problem;
       if (proof !== used) continue;
       if (attempt === 0) await renew(used);
       else await signInAgain(problem);

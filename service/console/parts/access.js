@@ -3,7 +3,10 @@
 import { badge, card, definition, empty, h } from "../core/dom.js";
 import { POLICY as T } from "../strings/policy.js";
 import { USERS } from "../strings/users.js";
-import { after, codes, objectOf, passedBy, requestOf, why } from "./policy.js";
+import { folding } from "./folding.js";
+import { pathButton, pathTo } from "./path-to.js";
+import { after, codes, objectOf, passedBy, why } from "./policy.js";
+import { requestOf } from "./request-line.js";
 import { listing } from "./table.js";
 
 const ROWS = 50;
@@ -15,9 +18,13 @@ const ROWS = 50;
  * @param {Record<string, string>} [asker] As an explanation names it.
  */
 export async function access(page, subject, asker = subject) {
-  const read = async (/** @type {Record<string, any>} */ { page: number, size = ROWS, kind }) =>
-    (await page.call("GET", "/api/policy/what", { query: { ...subject, page: number, size, kind } })).data;
+  const read = async (/** @type {Record<string, any>} */ { page: number, size = ROWS, kind, needs }) =>
+    (await page.call("GET", "/api/policy/what", { query: { ...subject, page: number, size, kind, needs } }))
+      .data;
   const data = await read(Object.fromEntries(page.query));
+  /** @type {Record<string, string>} */
+  const through = { code: "roleCode" in subject ? T.throughRole : T.throughCodes, ...T.otherwise };
+  const choice = await pathTo(page, asker);
   return [
     card(
       T.answer,
@@ -26,18 +33,25 @@ export async function access(page, subject, asker = subject) {
         [
           USERS.status,
           data.userStatus &&
-            badge(
-              USERS.statuses[data.userStatus] ?? data.userStatus,
-              data.userStatus === "enabled" ? "good" : "bad",
-            ),
+            data.userStatus !== "enabled" &&
+            badge(USERS.statuses[data.userStatus] ?? data.userStatus, "bad"),
         ],
         [T.holds, data.permissions.length ? codes(data.permissions) : T.holdsNothing],
       ]),
     ),
+    choice,
     listing(page, {
       caption: T.whatCaption,
       size: ROWS,
-      filters: [{ name: "kind", label: T.kind, type: "select", options: Object.entries(T.kinds) }],
+      filters: [
+        { name: "needs", label: T.through, type: "select", options: Object.entries(through) },
+        { name: "kind", label: T.kind, type: "select", options: Object.entries(T.kinds) },
+      ],
+      groups: folding(
+        (item) => through[item.needs],
+        5,
+        (name) => name,
+      ),
       columns: [
         {
           title: T.what,
@@ -49,8 +63,11 @@ export async function access(page, subject, asker = subject) {
         { title: T.endpointLine, cell: (item) => passedBy(item.endpoint ?? item.grant) },
       ],
       buttons: (item) => {
-        const asked = item.kind === "grant" ? { grant: item.object } : requestOf(item.object);
-        return asked && why(page, { ...asker, ...asked }, item.object);
+        if (item.kind === "grant") return why(page, { ...asker, grant: item.object }, item.object);
+        const request = requestOf(item.object);
+        return (
+          request && [pathButton(page, asker, request), " ", why(page, { ...asker, ...request }, item.object)]
+        );
       },
       empty: empty(T.whatNothing),
       load: after(data, read),

@@ -1,17 +1,13 @@
 // @ts-check
-/** What is done with many users at once: each act is previewed for all of them together. */
-import { Problem } from "../core/api.js";
-import { button, h } from "../core/dom.js";
-import { TABLE } from "../strings/table.js";
+/** What is done with many users at once. */
+import { button } from "../core/dom.js";
 import { BULK, USERS } from "../strings/users.js";
-import { ask, tell } from "./dialog.js";
-import { attempt, previewed } from "./preview.js";
+import { ask } from "./dialog.js";
+import { attempt } from "./preview.js";
+import { Selection } from "./selection.js";
 import { allRoles } from "./users.js";
 
 /** @typedef {import("../core/page.js").Page} Page */
-
-/** The names of users who have been listed, by id: a refusal names places among the ids. @type {Map<number, string>} */
-const names = new Map();
 
 const STATUS = "/api/user/bulk/status";
 const ROLE = "/api/user/bulk/role";
@@ -28,56 +24,47 @@ const SESSIONS = "/api/user/bulk/end-sessions";
  * } | null}
  */
 export function bulkBar(page) {
-  /** @type {number[]} */ let ids = [];
   const edits = page.may(`POST ${STATUS}`);
   const kicks = page.may(`POST ${SESSIONS}`);
   if (!edits && !kicks) return null;
-  const counted = h("span", { role: "status" });
-  const element = h(
-    "div",
-    { class: "bar", role: "group", "aria-label": BULK.actions, hidden: true },
-    counted,
-    h(
-      "div",
-      { class: "actions" },
-      edits && [
-        button(USERS.enable, () => setStatus(page, ids, "enabled")),
-        button(USERS.disable, () => setStatus(page, ids, "disabled")),
-      ],
-      page.may(`POST ${ROLE}`) && [
-        button(BULK.giveRole, () => changeRole(page, ids, "give")),
-        button(BULK.takeRole, () => changeRole(page, ids, "take")),
-      ],
-      kicks && button(BULK.endSessions, () => endSessions(page, ids)),
-    ),
-  );
+  const selection = new Selection(page, BULK.actions, (made) => [
+    edits && [
+      button(USERS.enable, () => setStatus(made, "enabled")),
+      button(USERS.disable, () => setStatus(made, "disabled")),
+    ],
+    page.may(`POST ${ROLE}`) && [
+      button(BULK.giveRole, () => changeRole(made, "give")),
+      button(BULK.takeRole, () => changeRole(made, "take")),
+    ],
+    kicks && button(BULK.endSessions, () => endSessions(made)),
+  ]);
   return {
-    element,
+    element: selection.element,
     key: ({ id, userName }) => {
-      names.set(id, userName);
+      selection.names.set(id, userName);
       return id === page.me.id ? null : id;
     },
-    choose: (chosen) => {
-      ids = [...chosen];
-      element.hidden = ids.length === 0;
-      counted.textContent = TABLE.selected(ids.length);
-    },
+    choose: (chosen) => selection.choose(chosen),
   };
 }
 
-/** @param {Page} page @param {number[]} ids @param {"enabled" | "disabled"} status */
-function setStatus(page, ids, status) {
+/** @param {Selection} selection @param {"enabled" | "disabled"} status */
+function setStatus(selection, status) {
+  const { page, ids } = selection;
   const on = status === "enabled";
-  return act(page, ids, {
+  return selection.act({
+    counts: BULK.counts,
     title: (on ? BULK.enableTitle : BULK.disableTitle)(BULK.users(ids.length)),
     confirm: on ? USERS.enable : USERS.disable,
+    done: on ? BULK.enabled : BULK.disabled,
     danger: !on,
     write: (dryRun) => page.call("POST", STATUS, { body: { ids, status }, dryRun }),
   });
 }
 
-/** @param {Page} page @param {number[]} ids @param {"give" | "take"} action */
-function changeRole(page, ids, action) {
+/** @param {Selection} selection @param {"give" | "take"} action */
+function changeRole(selection, action) {
+  const { page, ids } = selection;
   const gives = action === "give";
   const title = (gives ? BULK.giveTitle : BULK.takeTitle)(BULK.users(ids.length));
   return attempt(title, async () => {
@@ -97,50 +84,27 @@ function changeRole(page, ids, action) {
     });
     if (!order) return;
     const body = { ids, roleId: Number(order.roleId), action };
-    await act(page, ids, {
+    const name = roles.find(({ id }) => id === body.roleId)?.roleName ?? order.roleId;
+    await selection.act({
+      counts: BULK.counts,
       title,
       confirm: gives ? BULK.giveRole : BULK.takeRole,
+      done: (n) => (gives ? BULK.given : BULK.taken)(n, name),
       danger: !gives,
       write: (dryRun) => page.call("POST", ROLE, { body, dryRun }),
     });
   });
 }
 
-/** @param {Page} page @param {number[]} ids */
-function endSessions(page, ids) {
-  return act(page, ids, {
+/** @param {Selection} selection */
+function endSessions(selection) {
+  const { page, ids } = selection;
+  return selection.act({
+    counts: BULK.counts,
     title: BULK.endTitle(BULK.users(ids.length)),
     confirm: BULK.endSessions,
+    done: BULK.ended,
     danger: true,
     write: (dryRun) => page.call("POST", SESSIONS, { body: { ids }, dryRun }),
   });
-}
-
-/**
- * Preview an act, do it if the reader agrees, and show the list anew. A refusal names the users whom it is about.
- * @param {Page} page
- * @param {number[]} ids
- * @param {Omit<Parameters<typeof previewed>[0], "more">} change
- */
-function act(page, ids, change) {
-  return attempt(change.title, async () => {
-    const answer = await previewed({
-      ...change,
-      write: (dryRun) => change.write(dryRun).catch((problem) => Promise.reject(named(problem, ids))),
-      more: ({ changed, unchanged }) => h("p", null, BULK.counts(changed, unchanged)),
-    });
-    if (!answer) return;
-    tell(BULK.done(answer.data.changed));
-    await page.reload();
-  });
-}
-
-/** Return a refusal with the names of users in place of their places. @param {unknown} problem @param {number[]} ids */
-function named(problem, ids) {
-  if (!(problem instanceof Problem)) return problem;
-  problem.violations = problem.violations.map(({ row, ...violation }) => ({
-    ...violation,
-    field: (row && names.get(ids[row - 1])) || violation.field,
-  }));
-  return problem;
 }

@@ -63,11 +63,12 @@ export function dialog(title, ...nodes) {
  *   confirm: string,
  *   danger?: boolean,
  *   extra?: any[],
+ *   wide?: boolean,
  *   act?: (values: any, how: {key: string}) => Promise<any>,
  * }} question
  * @returns {Promise<false | Record<string, any>>}
  */
-export async function ask({ title, text, confirm, danger = false, extra = [], act }) {
+export async function ask({ title, text, confirm, danger = false, extra = [], wide = false, act }) {
   const { form } = await import("./form.js");
   const fields = extra.filter((item) => !(item instanceof Node));
   const content = form({
@@ -84,8 +85,10 @@ export async function ask({ title, text, confirm, danger = false, extra = [], ac
     },
     cancel: () => box.close(false),
     quiet: true,
+    trailing: true,
   });
   const box = dialog(title, content);
+  box.element.classList.toggle("wide", wide);
   if (fields.length === 0)
     /** @type {HTMLElement | null} */ (
       content.querySelector(danger ? "[data-cancel]" : "[type=submit]")

@@ -3,8 +3,10 @@
 import { badge, definition, h, link } from "../core/dom.js";
 import { TROUBLE } from "../strings/common.js";
 import { POLICY as T } from "../strings/policy.js";
+import { demandsText } from "../strings/step-up.js";
 import { USERS } from "../strings/users.js";
 import { codes } from "./policy.js";
+import { requestLine } from "./request-line.js";
 import { OWN } from "./resources.js";
 import { time } from "./time.js";
 
@@ -30,9 +32,9 @@ export function refusalOf(page, { log, createTime, requestId, userId, userName, 
     ],
     [
       T.refusedRequest,
-      method === null
+      method === null || path === null
         ? T.ofService
-        : h("code", null, `${service === OWN ? "" : `${service} `}${method} ${path}`),
+        : requestLine(method, path, service === OWN ? null : service),
     ],
     [
       TROUBLE.request,
@@ -57,8 +59,7 @@ export function subjectStep(query, { permissions, userStatus, refusal }) {
       null,
       user ? T.user(user) : role ? T.role(role) : permissions ? T.holder : T.visitor,
       " ",
-      userStatus &&
-        badge(USERS.statuses[userStatus] ?? userStatus, userStatus === "enabled" ? "good" : "bad"),
+      userStatus && userStatus !== "enabled" && badge(USERS.statuses[userStatus] ?? userStatus, "bad"),
     ),
     permissions &&
       h(
@@ -145,6 +146,35 @@ export function layerStep(page, layer, note) {
       ),
     layer.wouldOpen && opening(page, layer.wouldOpen),
     h("p", { class: "request" }, T.id, " ", h("code", null, layer.decisionId)),
+  );
+}
+
+/**
+ * Return how strongly the caller must have authenticated, and whether that is met.
+ * @param {import("../types/api").Assurance} assurance
+ */
+export function assuranceStep({ met, satisfied, resource, endpoint }) {
+  const demands = [resource, endpoint].filter((layer) => layer !== null);
+  const words = (/** @type {Layer} */ { lines }) => lines.map((line) => line.split(", ").pop() ?? "");
+  return h(
+    "li",
+    { class: met ? "good" : "bad" },
+    h("h3", null, T.layers["assurance"], " ", badge(met ? T.met : T.notMet, met ? "good" : "bad")),
+    h(
+      "ul",
+      null,
+      demands.map((layer) =>
+        h(
+          "li",
+          null,
+          h("code", null, layer.object),
+          `: ${demandsText(words(layer)) || T.closedDemand} `,
+          badge(layer.allowed ? T.met : T.notMet, layer.allowed ? "good" : "bad"),
+          h("p", { class: "request" }, T.id, " ", h("code", null, layer.decisionId)),
+        ),
+      ),
+    ),
+    h("p", null, T.satisfies, " ", codes(satisfied)),
   );
 }
 

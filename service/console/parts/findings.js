@@ -17,7 +17,7 @@ export function findingList(items) {
       h(
         "li",
         null,
-        badge(DOCTOR.states[state] ?? state, state === "ok" ? "good" : state === "fault" ? "bad" : "warn"),
+        badge(DOCTOR.states[state] ?? state, state === "ok" ? "" : state === "fault" ? "bad" : "warn"),
         h(
           "div",
           null,

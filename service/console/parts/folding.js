@@ -3,39 +3,68 @@
 import { h, icon } from "../core/dom.js";
 
 /**
+ * @typedef {object} Groups
+ * @property {(items: any[]) => any[]} arrange Returns the items by group, each group after its head.
+ * @property {(item: any) => HTMLTableRowElement | null} head Returns the row of a head, null for any other item.
+ * @property {(body: HTMLElement) => void} settle Hides the rows that are folded, once all are in the table.
+ */
+
+/** The head of a group, among its items. */
+class Head {
+  /** @param {string} name @param {number} count */
+  constructor(name, count) {
+    this.id = `group ${name}`;
+    this.name = name;
+    this.count = count;
+  }
+}
+
+/**
  * Return what arranges the rows of a list: a row with a button for each group, and its rows below it. What is folded
  * stays folded while the list loads again.
- * @template T
- * @param {(item: T) => string} nameOf
+ * @param {(item: any) => string} nameOf
  * @param {number} columns How many columns the table has.
  * @param {(name: string, n: number) => string} title
- * @returns {(items: T[], line: (item: T) => HTMLTableRowElement) => HTMLTableRowElement[]}
+ * @returns {Groups}
  */
 export function folding(nameOf, columns, title) {
   /** @type {Set<string>} */ const folded = new Set();
-  return (items, line) => {
-    /** @type {Map<string, HTMLTableRowElement[]>} */ const groups = new Map();
-    for (const item of items) {
-      const name = nameOf(item);
-      groups.set(name, [...(groups.get(name) ?? []), line(item)]);
-    }
-    return [...groups].flatMap(([name, rows]) => [head(name, rows), ...rows]);
+  return {
+    arrange: (items) =>
+      [...Map.groupBy(items, nameOf)].flatMap(([name, rows]) => [new Head(name, rows.length), ...rows]),
+    head: (item) => (item instanceof Head ? head(item) : null),
+    settle,
   };
 
-  /** @param {string} name @param {HTMLTableRowElement[]} rows */
-  function head(name, rows) {
-    const twist = h("button", { type: "button", class: "button plain fold" });
-    const fit = () => {
-      const closed = folded.has(name);
-      for (const row of rows) row.hidden = closed;
-      twist.setAttribute("aria-expanded", String(!closed));
-      twist.replaceChildren(icon(closed ? "right" : "down"), title(name, rows.length));
-    };
+  /** @param {Head} group */
+  function head({ name, count }) {
+    const twist = h(
+      "button",
+      { type: "button", class: "button plain fold" },
+      icon("down"),
+      title(name, count),
+    );
     twist.addEventListener("click", () => {
       folded[folded.has(name) ? "delete" : "add"](name);
-      fit();
+      settle(/** @type {HTMLElement} */ (twist.closest("tbody")));
     });
-    fit();
-    return h("tr", { class: "fold" }, h("th", { colspan: columns, scope: "rowgroup" }, twist));
+    return h(
+      "tr",
+      { class: "fold", dataset: { group: name } },
+      h("th", { colspan: columns, scope: "rowgroup" }, twist),
+    );
+  }
+
+  /** @param {HTMLElement} body */
+  function settle(body) {
+    let closed = false;
+    for (const row of /** @type {HTMLTableRowElement[]} */ ([...body.children])) {
+      const { group } = row.dataset;
+      if (group === undefined) row.hidden = closed;
+      else {
+        closed = folded.has(group);
+        row.querySelector("button")?.setAttribute("aria-expanded", String(!closed));
+      }
+    }
   }
 }

@@ -23,6 +23,8 @@ import { requested, trouble } from "./trouble.js";
  * @property {Record<string, any>} [attributes] Further attributes of the control, such as `autocomplete` or
  *   `maxlength`.
  * @property {{element: HTMLElement, get: () => any, set?: (value: any) => void}} [control]
+ * @property {(input: HTMLInputElement) => HTMLElement} [wrap] Returns the control with what belongs to it, such as
+ *   suggestions.
  * @property {(value: any) => string | null | undefined} [check] Returns what is wrong with a value.
  */
 /**
@@ -31,9 +33,11 @@ import { requested, trouble } from "./trouble.js";
  * @property {string} [submit] The text of the button; by default Save.
  * @property {(values: Record<string, any>, how: {key: string, form: Form}) => any} save
  *   Values by name: text, numbers, lists; null for what is empty. `key` is an `Idempotency-Key` for these values.
+ * @property {(values: Record<string, any>) => string} [subject] The record with its name, such as "Role Clerk".
  * @property {() => void} [cancel]
  * @property {boolean} [danger]
  * @property {boolean} [quiet] Leaving it unsaved needs no question.
+ * @property {boolean} [trailing] The button that saves comes last, as in dialogs.
  * @property {any} [before] Nodes above the fields.
  * @property {any} [after] Nodes below the fields, above the buttons.
  */
@@ -56,18 +60,21 @@ export function form({
   fields,
   submit = ACTION.save,
   save,
+  subject,
   cancel,
   danger = false,
   quiet = false,
+  trailing = false,
   before,
   after,
 }) {
   const shown = fields.map(row);
   const notes = h("div", { class: "notes" });
   const ok = button(submit, null, { type: "submit", kind: danger ? "danger" : "primary" });
+  const back = cancel && button(ACTION.cancel, cancel, { "data-cancel": true });
   let key = newKey();
   let busy = false;
-  const mark = () => {
+  const touched = () => {
     key = newKey();
     if (!quiet) unsaved.add(element);
   };
@@ -78,8 +85,8 @@ export function form({
         {
           class: "form",
           novalidate: true,
-          oninput: mark,
-          onchange: mark,
+          oninput: touched,
+          onchange: touched,
           onsubmit: async (/** @type {Event} */ event) => {
             event.preventDefault();
             if (busy) return;
@@ -110,7 +117,7 @@ export function form({
         shown.map((entry) => entry.element),
         after,
         notes,
-        h("div", { class: "buttons" }, ok, cancel && button(ACTION.cancel, cancel, { "data-cancel": true })),
+        h("div", { class: "buttons" }, trailing ? [back, ok] : [ok, back]),
       )
     )
   );
@@ -127,35 +134,52 @@ export function form({
   };
   element.refuse = (problem) => {
     if (problem instanceof DOMException && problem.name === "AbortError") return;
-    if (problem instanceof Problem && problem.violations.length > 0) {
-      const rest = problem.violations.filter(({ field, message }) => {
-        const at =
-          shown.find((entry) => entry.field.name === field) ??
-          shown.find(
-            (entry) => field?.startsWith(`${entry.field.name}[`) || field?.startsWith(`${entry.field.name}.`),
-          );
-        at?.fault(message);
-        return !at;
-      });
-      if (rest.length === 0) {
-        notes.replaceChildren(
-          h(
-            "div",
-            { role: "alert" },
-            h("p", { class: "fault" }, FORM.faults(problem.violations.length)),
-            requested(problem),
-          ),
-        );
-        return focusFirst();
-      }
+    const notSaved = subject && FORM.notSaved(subject(element.values()));
+    const faults = faultsOf(problem, element.values());
+    const labels = faults.map((fault) => mark(fault, shown));
+    if (faults.length > 0 && labels.every((label) => label !== null)) {
+      const text =
+        notSaved && faults.length === 1 ? `${labels[0]}: ${faults[0].message}` : FORM.faults(faults.length);
+      notes.replaceChildren(
+        h(
+          "div",
+          { role: "alert" },
+          h("p", { class: "fault" }, notSaved ? `${notSaved}: ${text}` : text),
+          requested(problem),
+        ),
+      );
+      return focusFirst();
     }
-    if (problem instanceof Problem && problem.status === 409 && problem.document.field) {
-      shown.find((entry) => entry.field.name === problem.document.field)?.fault(problem.detail);
-    }
-    notes.replaceChildren(trouble(problem, () => element.requestSubmit()));
+    notes.replaceChildren(trouble(problem, () => element.requestSubmit(), notSaved));
     if (element.querySelector("[aria-invalid=true]")) focusFirst();
   };
   return element;
+}
+
+/**
+ * Return what a refusal says of single values: which break a rule, and which is taken already.
+ * @param {unknown} problem
+ * @param {Record<string, any>} values
+ * @returns {{field: string, message: string}[]}
+ */
+function faultsOf(problem, values) {
+  if (!(problem instanceof Problem)) return [];
+  const { field, rule } = problem.document;
+  if (problem.status !== 409 || !field) return problem.violations;
+  return [{ field, message: rule === "unique" ? FORM.taken(values[field]) : problem.detail }];
+}
+
+/**
+ * Say what is wrong with a value at its field. Returns the label of the field, null if there is none.
+ * @param {{field: string, message: string}} fault
+ * @param {ReturnType<typeof row>[]} rows
+ */
+function mark({ field, message }, rows) {
+  const at =
+    rows.find((entry) => entry.field.name === field) ??
+    rows.find(({ field: { name } }) => field?.startsWith(`${name}[`) || field?.startsWith(`${name}.`));
+  at?.fault(message);
+  return at ? at.field.label : null;
 }
 
 /** @param {Field} field */
@@ -168,7 +192,8 @@ function row(field) {
   const described = [help && `${id}-help`, `${id}-fault`].filter(Boolean).join(" ");
   if (!control.id) control.id = id;
   control.setAttribute("aria-describedby", described);
-  if (field.required && !group) control.setAttribute("aria-required", "true");
+  if (field.required && !group && control.getAttribute("role") !== "group")
+    control.setAttribute("aria-required", "true");
   const needed = field.required ? "needed" : "";
   /** @param {string} message */
   const fault = (message) => {
@@ -203,7 +228,7 @@ function row(field) {
       { class: "field" },
       h("label", { for: control.id, class: needed }, field.label),
       help,
-      control,
+      field.wrap ? field.wrap(/** @type {HTMLInputElement} */ (control)) : control,
       faultText,
     );
   }

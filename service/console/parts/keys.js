@@ -3,6 +3,8 @@
 import { badge, button, empty, h } from "../core/dom.js";
 import { ask, tell } from "./dialog.js";
 import { once } from "./once.js";
+import { codesIn } from "./policy.js";
+import { codes } from "./suggestions.js";
 import { listing } from "./table.js";
 import { time } from "./time.js";
 import { LIFETIMES } from "../strings/common.js";
@@ -57,11 +59,11 @@ export function keys(page, { id, kind }) {
       extra: [
         { name: "name", label: T.name, required: true, attributes: { maxlength: 64 } },
         { name: "expiresIn", label: T.expiresAfter, type: "select", unset: T.noEnd, options: LIFETIMES },
-        { name: "scopes", label: T.scopes, type: "textarea", help: T.scopesHelp },
+        { name: "scopes", label: T.scopes, help: T.scopesHelp, wrap: codes(page, { several: true }) },
       ],
       act: async ({ name: called, expiresIn, scopes }) => {
-        const codes = scopes?.split(/\s+/).filter(Boolean);
-        const body = { name: called, expiresIn, scopes: codes?.length ? codes : null };
+        const limits = codesIn(scopes);
+        const body = { name: called, expiresIn, scopes: limits.length ? limits : null };
         ({ data: made } = await page.call("POST", "/api/user/{id}/keys", { path: { id }, body }));
       },
     });

@@ -68,7 +68,7 @@ export function members(page, role) {
           page.call("PATCH", ONE, { path, body: { roleIds }, ifMatch: `"${user.version}"`, dryRun }),
       });
       if (!done) return;
-      tell((on ? T.addedMember : T.removedMember)(user.userName), {
+      tell((on ? T.addedMember : T.removedMember)(user.userName, role.roleName), {
         undo: undoing(page, ["PATCH", ONE, { path, body: { roleIds: before }, ifMatch: done.etag }]),
       });
       await list.reload();

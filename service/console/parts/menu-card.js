@@ -1,14 +1,16 @@
 // @ts-check
-/** One Menu or Button beside the tree: its values, what it opens, and what can be done about it. */
-import { badge, button, card, definition, empty, h, link, linkButton } from "../core/dom.js";
-import { ACTION } from "../strings/common.js";
+/** One Menu or Button: its values, what it opens, and what can be done about it. */
+import { badge, badges, button, card, definition, empty, h, link, linkButton } from "../core/dom.js";
+import { ACTION, RECORD } from "../strings/common.js";
 import { MENUS as T } from "../strings/menus.js";
-import { covered, pathOf } from "./menus.js";
+import { history } from "./history.js";
+import { covered } from "./menus.js";
 import { chosen } from "./chooser.js";
 import { tell } from "./dialog.js";
 import { attempt, previewed, remove, setEnabled, undoing } from "./preview.js";
 import { isWildcard } from "./codes.js";
-import { entries, related } from "./related.js";
+import { record } from "./record.js";
+import { requestLine } from "./request-line.js";
 import { OWN } from "./resources.js";
 import { table } from "./rows.js";
 import { edited } from "./time.js";
@@ -21,50 +23,76 @@ const BOUND = "/api/menu/{id}/resources";
 /** @typedef {import("./menus.js").Menu} Menu */
 /** @typedef {import("../types/api").BoundResource} Resource */
 
-/** @param {Page} page @param {import("./menus.js").Forest} forest @param {Place} place @param {() => any} move */
-export async function menuCard(page, forest, place, move) {
+/**
+ * Show a Menu or a Button, beside the tree.
+ * @param {Page} page
+ * @param {import("./menus.js").Forest} forest
+ * @param {Place} place
+ * @param {HTMLElement} among The tree.
+ * @param {() => any} move Asks where to move it.
+ */
+export function menuRecord(page, forest, place, among, move) {
   const { menu } = place;
   const isButton = menu.menuType === "Button";
   const edits = page.may("PATCH /api/menu/{id}");
-  return [
-    card(
-      menu.title,
-      definition([
-        [T.type, T.types[menu.menuType]],
-        [T.below, place.parent ? pathOf(place.parent).join(" › ") : T.top],
-        [T.code, menu.authMark && h("code", null, menu.authMark)],
-        [T.state, badge(menu.enabled ? T.enabledState : T.disabledState, menu.enabled ? "good" : "warn")],
-        [T.name, menu.name],
-        [T.path, menu.path],
-        [T.component, menu.component],
-        [T.icon, menu.icon],
-        [T.badge, menu.badge],
-        [T.redirect, menu.redirect],
-        [T.link, menu.link],
-        [T.shown, [menu.hidden && T.hidden, menu.keepAlive && T.keepAlive].filter(Boolean).join(", ")],
-        [T.meta, menu.meta && h("code", null, JSON.stringify(menu.meta))],
-        [T.sort, String(menu.sort)],
-        [T.updated, edited(menu)],
-      ]),
-      h(
-        "div",
-        { class: "actions" },
-        edits && linkButton(`/menus/${menu.id}/edit`, ACTION.edit, { icon: "edit" }),
-        edits && button(T.moveTo, move),
-        edits && button(menu.enabled ? T.disable : T.enable, () => toggle(page, menu)),
-        !isButton &&
-          page.may("POST /api/menu") && [
-            linkButton(`/menus/new?type=Menu&parent=${menu.id}`, T.addMenu, { icon: "plus" }),
-            linkButton(`/menus/new?type=Button&parent=${menu.id}`, T.addButton, { icon: "plus" }),
-          ],
-        page.may("DELETE /api/menu/{id}") &&
-          button(ACTION.delete, () => deleteMenu(page, menu), { kind: "danger", icon: "trash" }),
-      ),
-      related(page, entries(menu.authMark === null ? `menu:${menu.title}` : `button:${menu.authMark}`)),
-    ),
-    isWildcard(menu.authMark) && card(T.covers, codes(covered(forest, place))),
-    isButton && card(T.opens, await resources(page, menu)),
-  ];
+  const adds = !isButton && page.may("POST /api/menu");
+  const add = (/** @type {string} */ type, /** @type {string} */ text) =>
+    adds && linkButton(`/menus/new?type=${type}&parent=${menu.id}`, text, { icon: "plus" });
+  return record(page, {
+    base: `/menus/${menu.id}`,
+    crumbs: [["/menus", T.title], ...above(place)],
+    title: menu.title,
+    state: !menu.enabled && badge(T.disabledState, "warn"),
+    primary: edits && linkButton(`/menus/${menu.id}/edit`, ACTION.edit, { icon: "edit" }),
+    acts: [
+      add("Menu", T.addMenu),
+      add("Button", T.addButton),
+      edits && button(T.moveTo, move),
+      edits && button(menu.enabled ? T.disable : T.enable, () => toggle(page, menu)),
+      page.may("DELETE /api/menu/{id}") &&
+        button(ACTION.delete, () => deleteMenu(page, menu), { kind: "danger", icon: "trash" }),
+    ],
+    tabs: [
+      {
+        path: "",
+        text: T.types[menu.menuType],
+        show: async () => [
+          card("", facts(menu)),
+          isWildcard(menu.authMark) && card(T.covers, codes(covered(forest, place))),
+          isButton && card(T.opens, await resources(page, menu)),
+        ],
+      },
+      {
+        path: "history",
+        text: RECORD.history,
+        show: () => history(page, menu.authMark === null ? `menu:${menu.title}` : `button:${menu.authMark}`),
+      },
+    ],
+    among,
+  });
+}
+
+/** Return the way to a place from the top. @param {Place} place @returns {[string, string][]} */
+function above({ parent }) {
+  return parent ? [...above(parent), [`/menus/${parent.menu.id}`, parent.menu.title]] : [];
+}
+
+/** @param {Menu} menu */
+function facts(menu) {
+  return definition([
+    [T.code, menu.authMark && h("code", null, menu.authMark)],
+    [T.name, menu.name],
+    [T.path, menu.path],
+    [T.component, menu.component],
+    [T.icon, menu.icon],
+    [T.badge, menu.badge],
+    [T.redirect, menu.redirect],
+    [T.link, menu.link],
+    [T.shown, [menu.hidden && T.hidden, menu.keepAlive && T.keepAlive].filter(Boolean).join(", ")],
+    [T.meta, menu.meta && h("code", null, JSON.stringify(menu.meta))],
+    [T.sort, String(menu.sort)],
+    [T.updated, edited(menu)],
+  ]);
 }
 
 /** @param {Place[]} places */
@@ -88,7 +116,7 @@ function toggle(page, menu) {
   const path = { id: menu.id };
   return setEnabled(page, {
     on: !menu.enabled,
-    name: menu.title,
+    name: T.named(menu),
     texts: menu.menuType === "Menu" ? { ...T, enableText: T.menuStateText, disableText: T.menuStateText } : T,
     etag: `"${menu.version}"`,
     write: (enabled, options) => page.call("PATCH", ONE, { path, body: { enabled }, ...options }),
@@ -100,7 +128,7 @@ function deleteMenu(page, menu) {
   const path = { id: menu.id };
   const ifMatch = `"${menu.version}"`;
   return remove(page, {
-    name: menu.title,
+    name: T.named(menu),
     texts: T,
     write: (dryRun) => page.call("DELETE", ONE, { path, ifMatch, dryRun }),
     next: "/menus",
@@ -135,11 +163,11 @@ async function resources(page, menu) {
     page.may("GET /api/resource/{id}")
       ? link(`/resources/${resource.id}`, resource.resourceName)
       : resource.resourceName,
-    [
-      h("code", null, `${resource.method} ${resource.path}`),
-      resource.service !== OWN && [" ", badge(resource.service, "info")],
-      !resource.enabled && [" ", badge(T.disabledState, "warn")],
-    ],
+    badges(
+      requestLine(resource.method, resource.path),
+      resource.service !== OWN && badge(resource.service, "info"),
+      !resource.enabled && badge(T.disabledState, "warn"),
+    ),
     ...(binds
       ? [
           button(

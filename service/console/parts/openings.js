@@ -1,11 +1,12 @@
 // @ts-check
 /** Public access to another service, which needs no Button: listed, given and taken back. */
 import { Problem, newKey } from "../core/api.js";
-import { badge, button, empty, h, link } from "../core/dom.js";
+import { badge, button, empty, link } from "../core/dom.js";
 import { RESOURCES } from "../strings/resources.js";
 import { SERVICES as T } from "../strings/services.js";
 import { ask, tell } from "./dialog.js";
 import { agreed, attempt, previewed, undoing } from "./preview.js";
+import { asked, requestsOf } from "./suggestions.js";
 import { listing } from "./table.js";
 import { time } from "./time.js";
 
@@ -59,39 +60,18 @@ function nameOf({ resourceId, object, service }) {
 
 /** @param {Page} page @param {string} service */
 async function open(page, service) {
-  const known = h("datalist", { id: "requests" });
-  let timer = 0;
-  const suggest = async (/** @type {string} */ text) => {
-    const { data } = await page.call("GET", "/api/resource/list", {
-      query: { ...asked(text), service, size: 20, sort: "path" },
-    });
-    known.replaceChildren(
-      ...data.items.map((resource) => h("option", { value: `${resource.method} ${resource.path}` })),
-    );
-  };
-  const type = (/** @type {Event} */ event) => {
-    clearTimeout(timer);
-    const { value } = /** @type {HTMLInputElement} */ (event.target);
-    timer = setTimeout(() => {
-      suggest(value).catch(() => known.replaceChildren());
-    }, 250);
-  };
   /** @type {any} */ let done;
   await ask({
     title: T.openTitle(service),
     text: T.openText,
     confirm: RESOURCES.preview,
     extra: [
-      known,
       {
         name: "resourceId",
         label: T.request,
         help: T.requestHelp,
-        attributes: {
-          spellcheck: "false",
-          autocapitalize: "none",
-          ...(page.may("GET /api/resource/list") ? { list: known.id, oninput: type } : {}),
-        },
+        attributes: { spellcheck: "false", autocapitalize: "none" },
+        wrap: requestsOf(page, service),
       },
       {
         name: "code",
@@ -117,12 +97,6 @@ async function open(page, service) {
   if (!done) return;
   tell(T.opened(nameOf(done.data)), { undo: undoing(page, ["DELETE", ONE, { path: { id: done.data.id } }]) });
   await page.reload();
-}
-
-/** Return what of a typed request is known: `GET /orders`, or only a part of its path. @param {string} text */
-function asked(text) {
-  const [, method, path] = /^\s*(?:(GET|POST|PUT|PATCH|DELETE)\s+)?(.*?)\s*$/i.exec(text) ?? [];
-  return { method: method?.toUpperCase(), path };
 }
 
 /**

@@ -111,7 +111,7 @@ class Editor {
       h("code", null, menu.authMark),
       off,
       wildcard && [" ", badge(T.covers(covered(this.forest, place).length), "info")],
-      by && [" ", badge(T.coveredBy(by), "good")],
+      by && [" ", badge(T.coveredBy(by), "info")],
     ];
   }
 

@@ -4,7 +4,9 @@ import { Problem } from "../core/api.js";
 import { badges, h, link, pieces } from "../core/dom.js";
 import { FRAME } from "../strings/frame.js";
 import { POLICY as T } from "../strings/policy.js";
+import { objectText, requestOf } from "./request-line.js";
 import { OWN } from "./resources.js";
+import { paths } from "./suggestions.js";
 import { trouble } from "./trouble.js";
 
 /** @typedef {import("../core/page.js").Page} Page */
@@ -16,16 +18,6 @@ import { trouble } from "./trouble.js";
 export function partsOf(line) {
   const [, layer = "", ...rest] = line.split(", ");
   return { layer, code: rest.pop() ?? "", object: rest.join(", ") };
-}
-
-/**
- * Return the request that an object stands for, null if it is none: `GET /a`, or `orders GET /a` of another service.
- * @param {string} object
- * @returns {{service?: string, method: string, path: string} | null}
- */
-export function requestOf(object) {
-  const parts = /^(?:(\S+) )?(GET|POST|PUT|PATCH|DELETE) (\/\S*)$/.exec(object);
-  return parts && { ...(parts[1] ? { service: parts[1] } : {}), method: parts[2], path: parts[3] };
 }
 
 /** Return the address of an explanation; empty values are left out. @param {Record<string, any>} question */
@@ -54,7 +46,7 @@ export function why(page, question, name) {
  */
 export function objectOf(page, object) {
   const request = page.may("GET /api/policy/who") ? requestOf(object) : null;
-  const text = h("code", null, object);
+  const text = objectText(object);
   return request ? link(`/policy/who?${new URLSearchParams(request)}`, text) : text;
 }
 
@@ -85,15 +77,24 @@ export const SPELLED = { spellcheck: "false", autocapitalize: "none" };
 
 /**
  * Return the fields of a form that name a request.
+ * @param {Page} page
  * @param {(name: string) => string | null} value Returns what the address has for a field.
  * @param {[string, string][] | null} services
+ * @param {() => Record<string, any>} values Returns what the form has.
  * @returns {import("./form.js").Field[]}
  */
-export function requestFields(value, services) {
+export function requestFields(page, value, services, values) {
   const method = value("method") ?? "GET";
   return [
     { name: "method", label: T.method, type: "select", required: true, options: METHODS, value: method },
-    { name: "path", label: T.path, value: value("path"), help: T.pathHelp, attributes: SPELLED },
+    {
+      name: "path",
+      label: T.path,
+      value: value("path"),
+      help: T.pathHelp,
+      attributes: SPELLED,
+      wrap: paths(page, values),
+    },
     {
       name: "service",
       label: T.service,

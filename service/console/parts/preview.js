@@ -2,8 +2,10 @@
 /** What a write would do, told by its dry run before it is saved; and how it is taken back. */
 import { Problem } from "../core/api.js";
 import { h } from "../core/dom.js";
-import { PREVIEW } from "../strings/common.js";
+import { PREVIEW, TROUBLE } from "../strings/common.js";
+import { demandsText } from "../strings/step-up.js";
 import { ask, dialog, meanwhile, tell } from "./dialog.js";
+import { groupOf, objectText } from "./request-line.js";
 import { trouble } from "./trouble.js";
 
 /** The most requests of a role that are shown. */
@@ -43,6 +45,7 @@ export async function previewed({ title, confirm, text, more, danger, write }) {
     text: h("div", null, text && h("p", null, text), more?.(data), impact(preview)),
     confirm,
     danger,
+    wide: preview.gains.length + preview.loses.length > 0,
     act,
   });
   if (changed) throw changed;
@@ -123,12 +126,20 @@ export function setEnabled(page, { on, name, texts, etag, write }) {
 }
 
 /** Return what a dry run has answered, for people. @param {import("../types/api").Preview} preview */
-export function impact({ gains, loses, keptOut, sessions, warnings }) {
+export function impact({ gains, loses, keptOut, sessions, warnings, demands }) {
   return h(
     "div",
     { class: "impact" },
     warnings.map((warning) => h("p", { class: "note warn" }, warning)),
     !gains.length && !loses.length && h("p", null, PREVIEW.nothing),
+    demands.map(({ object, before, after }) =>
+      h(
+        "p",
+        { class: "demand" },
+        h("code", null, object),
+        `: ${PREVIEW.demands(demandsText(before), demandsText(after))}`,
+      ),
+    ),
     side(PREVIEW.gains, gains, "good"),
     side(PREVIEW.loses, loses, "bad"),
     keptOut.users > 0 && h("p", { class: "note" }, PREVIEW.keptOut(keptOut.users, keptOut.userNames)),
@@ -183,9 +194,16 @@ function requests({ access, total = access.length }) {
   const left = total - shown.length;
   return [
     h(
-      "ul",
+      "div",
       { class: "requests" },
-      shown.map((request) => h("li", null, h("code", null, request))),
+      [...Map.groupBy(shown, groupOf)].map(([group, requests]) => [
+        h("h4", null, group),
+        h(
+          "ul",
+          { class: "plain" },
+          requests.map((request) => h("li", null, objectText(request))),
+        ),
+      ]),
     ),
     ...(left > 0 ? [h("p", { class: "help" }, PREVIEW.more(left))] : []),
   ];
@@ -200,7 +218,8 @@ export async function attempt(title, work) {
   try {
     return await work();
   } catch (problem) {
-    if (!(problem instanceof DOMException && problem.name === "AbortError")) dialog(title, trouble(problem));
+    if (!(problem instanceof DOMException && problem.name === "AbortError"))
+      dialog(TROUBLE.notDone(title), trouble(problem));
     return undefined;
   }
 }

@@ -27,9 +27,13 @@ import { trouble } from "./trouble.js";
  * @param {Child[]} [shown.acts] The others.
  * @param {Child} [shown.note]
  * @param {(Tab | false)[]} shown.tabs
- * @param {Child} shown.aside What stands beside each tab.
+ * @param {Child} [shown.aside] What stands beside each tab.
+ * @param {Child} [shown.among] The records among which this one is, where there is room for them.
  */
-export async function record(page, { base, crumbs, title, state, primary, acts = [], note, tabs, aside }) {
+export async function record(
+  page,
+  { base, crumbs, title, state, primary, acts = [], note, tabs, aside, among },
+) {
   page.crumbs(...crumbs);
   page.title(title, primary, more(...acts));
   page.state.replaceChildren(...pieces([state]));
@@ -48,18 +52,19 @@ export async function record(page, { base, crumbs, title, state, primary, acts =
     if (page.signal.aborted) throw problem;
     main.append(trouble(problem, () => page.reload()));
   }
-  page.put(
-    note,
+  const choice =
     offered.length > 1 &&
-      h(
-        "nav",
-        { class: "tabs", "aria-label": T.tabs },
-        offered.map((tab) => {
-          const anchor = link(address(tab), tab.text);
-          if (tab === current) anchor.setAttribute("aria-current", "page");
-          return anchor;
-        }),
-      ),
-    h("div", { class: "record" }, main, h("div", { class: "body" }, aside)),
-  );
+    h(
+      "nav",
+      { class: "tabs", "aria-label": T.tabs },
+      offered.map((tab) => {
+        const anchor = link(address(tab), tab.text);
+        if (tab === current) anchor.setAttribute("aria-current", "page");
+        return anchor;
+      }),
+    );
+  if (among) {
+    main.prepend(...pieces([note, choice]));
+    page.put(h("div", { class: "record one-of" }, among, main));
+  } else page.put(note, choice, h("div", { class: "record" }, main, h("div", { class: "body" }, aside)));
 }

@@ -5,6 +5,7 @@
 import { badge, button, h, link } from "../core/dom.js";
 import { Problem, newKey } from "../core/api.js";
 import { RESOURCES as T } from "../strings/resources.js";
+import { requestLine } from "./request-line.js";
 import { trouble } from "./trouble.js";
 
 /** @typedef {{resourceName: string, resourceCode: string, method: string, path: string, service: string}} Candidate */
@@ -197,7 +198,7 @@ export function registering(page, candidates, { disabled = false } = {}) {
               h(
                 "th",
                 { scope: "row", "data-label": T.request },
-                h("label", null, box, " ", h("code", null, `${candidate.method} ${candidate.path}`)),
+                h("label", null, box, " ", requestLine(candidate.method, candidate.path)),
               ),
               h("td", { "data-label": T.name }, inputs.resourceName),
               h("td", { "data-label": T.code }, inputs.resourceCode),

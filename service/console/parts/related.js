@@ -19,17 +19,3 @@ export function related(page, ...links) {
     )
   );
 }
-
-/**
- * Return the link to the log entries about a record.
- * @param {string} target Its name in the log, such as `role:clerk`.
- * @returns {[string, string, string, string]}
- */
-export function entries(target) {
-  return [
-    "GET /api/operation-log/list",
-    `/logs/operations?${new URLSearchParams({ target })}`,
-    T.entries,
-    "activity",
-  ];
-}

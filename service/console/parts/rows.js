@@ -1,6 +1,7 @@
 // @ts-check
 /** Short tables whose rows are all known. */
 import { h } from "../core/dom.js";
+import { leading } from "./row-links.js";
 
 /**
  * Return a table; the first cell of each row names it.
@@ -28,22 +29,24 @@ export function table(caption, titles, rows) {
             titles.map((title) => (title ? h("th", { scope: "col" }, title) : h("td"))),
           ),
         ),
-        h(
-          "tbody",
-          null,
-          rows.map((cells) =>
-            h(
-              "tr",
-              null,
-              cells.map((cell, place) =>
-                h(
-                  place ? "td" : "th",
-                  {
-                    class: titles[place] ? null : "row-actions",
-                    "data-label": titles[place] || null,
-                    scope: place ? null : "row",
-                  },
-                  cell,
+        leading(
+          h(
+            "tbody",
+            null,
+            rows.map((cells) =>
+              h(
+                "tr",
+                null,
+                cells.map((cell, place) =>
+                  h(
+                    place ? "td" : "th",
+                    {
+                      class: titles[place] ? null : "row-actions",
+                      "data-label": titles[place] || null,
+                      scope: place ? null : "row",
+                    },
+                    cell,
+                  ),
                 ),
               ),
             ),

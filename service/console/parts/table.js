@@ -4,6 +4,7 @@ import { button, empty, h, icon, keyed, link, pieces } from "../core/dom.js";
 import { ACTION } from "../strings/common.js";
 import { FRAME } from "../strings/frame.js";
 import { TABLE } from "../strings/table.js";
+import { leading } from "./row-links.js";
 import { scrolling } from "./scroll.js";
 import { trouble } from "./trouble.js";
 
@@ -58,8 +59,8 @@ const before = new Map();
  *   box, and `chosen` gets the keys.
  * @property {(keys: Set<any>) => void} [chosen]
  * @property {number} [size]
- * @property {number} [most] The most rows of a page that the reader may choose.
- * @property {(rows: any[], line: (row: any) => HTMLTableRowElement) => Node[]} [arrange] Makes the rows, by `line`.
+ * @property {number} [most] The most rows of a page that the reader may choose: more would hold up the browser.
+ * @property {import("./folding.js").Groups} [groups] Puts the rows in groups.
  * @property {boolean} [grid] Whether the reader moves among its cells by arrow keys.
  * @property {string} [sort] The order when the address names none.
  */
@@ -82,13 +83,14 @@ export function listing(page, config) {
     buttons,
     select,
     chosen,
+    groups,
     size = 20,
-    most = 200,
+    most = 100,
   } = config;
   const keys = new Set();
   /** @type {any[]} */ let rows = [];
   let turn = 0;
-  const body = h("tbody");
+  const body = leading(h("tbody"));
   const head = h("tr");
   const table = h(
     "table",
@@ -115,7 +117,7 @@ export function listing(page, config) {
       controls[0].focus();
       return set(Object.fromEntries(filters.map(({ name }) => [name, null])));
     },
-    { kind: "quiet", hidden: true },
+    { kind: "quiet", hidden: !filtered() },
   );
   const bar =
     filters.length > 0 || actions.length > 0
@@ -125,6 +127,7 @@ export function listing(page, config) {
   /** @param {Record<string, any>} changes @param {{push?: boolean}} [options] */
   function set(changes, { push = false } = {}) {
     page.setQuery({ page: null, cursor: null, ...changes }, { show: false, push });
+    clear.hidden = !filtered(); // now, while what moves is what the reader has just done
     return refresh();
   }
 
@@ -325,7 +328,7 @@ export function listing(page, config) {
             onchange: (/** @type {Event} */ event) =>
               set({ size: /** @type {HTMLSelectElement} */ (event.target).value }),
           },
-          [...new Set([10, 20, 50, 100, 200, long])]
+          [...new Set([10, 20, 50, 100, long])]
             .filter((count) => count <= most)
             .sort((a, b) => a - b)
             .map((count) => h("option", { value: String(count) }, count)),
@@ -359,9 +362,13 @@ export function listing(page, config) {
       if (mine !== turn || page.signal.aborted) return;
       rows = loaded.items;
       heads();
-      if (config.arrange) body.replaceChildren(...config.arrange(rows, line));
-      else keyed(body, rows, (item) => item.id ?? JSON.stringify(item), line);
-      clear.hidden = !filtered();
+      keyed(
+        body,
+        groups?.arrange(rows) ?? rows,
+        (item) => item.id ?? JSON.stringify(item),
+        (item) => groups?.head(item) ?? line(item),
+      );
+      groups?.settle(body);
       const content =
         rows.length > 0
           ? table

@@ -1,9 +1,10 @@
 // @ts-check
-/** Times in the reader's zone; the exact instant shows on hover and on focus. */
+/** Times in the reader's zone; the exact instant shows on hover. They are no tab stops: they do nothing. */
 import { h } from "../core/dom.js";
 import { FORM } from "../strings/form.js";
 
 const FULL = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+const SECONDS = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 const EXACT = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
 const AGO = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
 const STEPS = /** @type {[number, Intl.RelativeTimeFormatUnit][]} */ ([
@@ -16,15 +17,16 @@ const STEPS = /** @type {[number, Intl.RelativeTimeFormatUnit][]} */ ([
 /**
  * Return a time, or nothing for none.
  * @param {string | null | undefined} iso RFC 3339.
- * @param {{ago?: boolean}} [options] `ago`: in words such as "5 minutes ago", up to a week.
+ * @param {{ago?: boolean, seconds?: boolean}} [options] `ago`: in words such as "5 minutes ago", up to a week;
+ *   `seconds`: with these, as in logs.
  */
-export function time(iso, { ago = false } = {}) {
+export function time(iso, { ago = false, seconds = false } = {}) {
   if (!iso) return null;
   const date = new Date(iso);
   return h(
     "time",
-    { datetime: iso, tabindex: "0", class: "time", title: exact(iso), "data-exact": exact(iso) },
-    (ago && since(date)) || FULL.format(date),
+    { datetime: iso, class: "time", title: exact(iso) },
+    (ago && since(date)) || (seconds ? SECONDS : FULL).format(date),
   );
 }
 

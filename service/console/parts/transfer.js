@@ -1,11 +1,14 @@
 // @ts-check
 /** Tables of records: export as a file, import with a dry run whose faults are shown by row. */
-import { badge, button, h, icon } from "../core/dom.js";
+import { badge, badges, button, definition, h, icon } from "../core/dom.js";
 import { Problem } from "../core/api.js";
+import { TABLE } from "../strings/table.js";
 import { TRANSFER as T } from "../strings/transfer.js";
+import { csv } from "./csv.js";
 import { dialog, tell } from "./dialog.js";
 import { requested, trouble } from "./trouble.js";
 import { table } from "./rows.js";
+import { timeText } from "./time.js";
 
 const TYPES = /** @type {Record<string, string>} */ ({
   csv: "text/csv",
@@ -14,19 +17,37 @@ const TYPES = /** @type {Record<string, string>} */ ({
 });
 
 /**
- * Return a button that asks for a format and downloads the table.
+ * Return a button that says what a file has, asks for a format and downloads it.
  * @param {import("../core/page.js").Page} page
  * @param {string} template Such as `/api/user/export`.
  * @param {string} name The name of the file, without its extension.
- * @param {{filters?: () => Record<string, any>, text?: string}} [limits] What the file is limited to, and what says so.
+ * @param {object} contents
+ * @param {string} contents.text
+ * @param {string[]} contents.columns
+ * @param {() => Promise<{total: number | null, totalIsExact?: boolean}>} contents.count Reads a page of what the file
+ *   will have.
+ * @param {() => Record<string, any>} [contents.filters] What the request is limited to.
+ * @param {() => string[]} [contents.limits] The same in words.
  */
-export function exporting(page, template, name, { filters = () => ({}), text = T.exportText } = {}) {
+export function exporting(page, template, name, { text, columns, count, filters = () => ({}), limits }) {
   return button(
     T.export,
     () => {
+      const rows = h("span", { role: "status" });
+      count().then(
+        ({ total, totalIsExact = true }) => {
+          if (total !== null) rows.textContent = totalIsExact ? total.toLocaleString() : TABLE.atLeast(total);
+        },
+        (problem) => rows.replaceChildren(trouble(problem)),
+      );
       const box = dialog(
         T.exportTitle,
         h("p", null, text),
+        definition([
+          [T.limits, limits && (limits().join(" · ") || T.noLimits)],
+          [T.rows, rows],
+          [T.columns, badges(columns.map((column) => h("code", null, column)))],
+        ]),
         h(
           "div",
           { class: "actions" },
@@ -55,6 +76,19 @@ export function exporting(page, template, name, { filters = () => ({}), text = T
   );
 }
 
+/**
+ * Return the filters of a list in words, those that hold without a choice too.
+ * @param {import("../core/page.js").Page} page @param {import("./table.js").Filter[]} filters
+ */
+export function limitsOf(page, filters) {
+  return filters.flatMap(({ name, label, type, options = [], unset }) => {
+    const value = page.query.get(name);
+    if (!value) return unset ? `${label}: ${unset}` : [];
+    const chosen = options.find((option) => Array.isArray(option) && option[0] === value)?.[1];
+    return type === "check" ? label : `${label}: ${chosen ?? (type === "date" ? timeText(value) : value)}`;
+  });
+}
+
 /** Let the reader save a file. @param {Blob} blob @param {string} name */
 export function save(blob, name) {
   const address = URL.createObjectURL(blob);
@@ -68,9 +102,10 @@ export function save(blob, name) {
  * @param {object} what
  * @param {string} what.template Such as `/api/user/import`.
  * @param {import("../core/dom.js").Child} what.help What the table may have.
+ * @param {Record<string, string>} what.example The columns, each with an example.
  * @param {string} what.back Where to go when it is saved.
  */
-export function importing(page, { template, help, back }) {
+export function importing(page, { template, help, example, back }) {
   const result = h("div", { "aria-live": "polite" });
   const chosen = h("input", {
     type: "file",
@@ -103,7 +138,24 @@ export function importing(page, { template, help, back }) {
       result.replaceChildren(refusal(problem, tried));
     }
   };
-  return [help, h("div", { class: "field" }, h("label", { for: "table" }, T.file), chosen), result];
+  const name = `${template.split("/")[2]}-import.csv`;
+  return [
+    help,
+    templateOf(name, csv([Object.keys(example), Object.values(example)]), "text/csv"),
+    h("div", { class: "field" }, h("label", { for: "table" }, T.file), chosen),
+    result,
+  ];
+}
+
+/** Return a button that saves a file to begin with. @param {string} name @param {string} text @param {string} type */
+export function templateOf(name, text, type) {
+  return h(
+    "p",
+    null,
+    button(T.template, () => save(new Blob([text], { type }), name), { icon: "download" }),
+    " ",
+    h("span", { class: "help" }, T.templateHelp),
+  );
 }
 
 /** @param {import("../types/api").ImportReport} imported @param {() => any} saved */

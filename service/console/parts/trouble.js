@@ -4,29 +4,32 @@ import { Problem } from "../core/api.js";
 import { button, h, icon, link } from "../core/dom.js";
 import { may } from "../core/session.js";
 import { ACTION, TROUBLE } from "../strings/common.js";
+import { STEP_UP } from "../strings/step-up.js";
 
 /**
- * Return what a refusal means, with the id of the request; `retry` gives a button where trying again can help.
+ * Return what a refusal means, with the id of the request; `retry` gives a button where trying again can help. What the
+ * service says itself is shown where it says more.
  * @param {unknown} problem
  * @param {(() => any) | null} [retry]
+ * @param {string} [subject] What has not been done, such as "Role Clerk was not saved".
  */
-export function trouble(problem, retry) {
+export function trouble(problem, retry, subject) {
   if (!(problem instanceof Problem)) {
     if (!(problem instanceof DOMException && problem.name === "AbortError")) console.warn(problem);
     return box("bad", TROUBLE.inConsole, [h("p", null, String(problem))]);
   }
   const { status, code, document, detail } = problem;
-  const texts = /** @type {Record<string | number, any>} */ (TROUBLE);
-  const key = [code, status].find((candidate) => Array.isArray(texts[candidate])) ?? "other";
-  const [title, text] = texts[key];
+  const { title, text, complete } = meaning(problem);
   const repeat = code === "outdated" ? () => location.reload() : retry;
-  const codes = (document.required ?? []).join(", ");
+  const assurance = document.layer === "assurance";
+  const codes = assurance ? "" : (document.required ?? []).join(", ");
   const again = status === 0 || status === 429 || status >= 500;
-  return box(status >= 500 || status === 0 ? "warn" : "bad", title, [
+  return box(status >= 500 || status === 0 ? "warn" : "bad", subject ? `${subject}: ${title}` : title, [
     text && h("p", null, text),
-    detail && detail !== problem.title && h("p", null, detail),
+    !complete && detail && detail !== problem.title && h("p", null, detail),
     document.until && h("p", null, TROUBLE.bannedUntil(new Date(document.until).toLocaleString())),
     codes && h("p", null, document.needed === "all" ? TROUBLE.needsAll(codes) : TROUBLE.needsAny(codes)),
+    assurance && demanded(document),
     problem.violations.length > 0 &&
       h(
         "ul",
@@ -48,6 +51,41 @@ export function trouble(problem, retry) {
 }
 
 /**
+ * Return a button, and below it what a refusal of `act` means, with a way to try again.
+ * @param {string} text
+ * @param {Record<string, any>} options Those of `button`.
+ * @param {() => Promise<any>} act
+ */
+export function attempting(text, options, act) {
+  const notes = h("div", { class: "notes" });
+  const attempt = async () => {
+    notes.replaceChildren();
+    try {
+      await act();
+    } catch (problem) {
+      notes.replaceChildren(trouble(problem, attempt));
+    }
+  };
+  return [button(text, attempt, options), notes];
+}
+
+/**
+ * Return what a refusal means in the words of the console, by the most telling of its members, and whether these say
+ * all that the service says.
+ * @param {Problem} problem
+ * @returns {{title: string, text: string, complete: boolean}}
+ */
+export function meaning({ status, code, document }) {
+  const { rule, layer } = document;
+  const texts = /** @type {Record<string | number, any>} */ ({ ...TROUBLE, ...TROUBLE.rules });
+  const own = code === "conflict" && layer === "account" ? "self" : null;
+  const key = [own, rule, code, status].find((name) => Array.isArray(texts[name])) ?? "other";
+  const [title, text] = texts[key];
+  const ordinary = code === "permission_denied" && ["resource", "endpoint"].includes(layer);
+  return { title, text, complete: ordinary || TROUBLE.complete.has(String(key)) };
+}
+
+/**
  * Return the ids of the request that was refused and of the decision, by which the logs have it, and how; null for what
  * has none.
  * @param {unknown} problem
@@ -61,7 +99,8 @@ export function requested(problem) {
     { class: "request" },
     `${TROUBLE.request} `,
     h("code", null, problem.requestId),
-    ` · ${problem.status} ${problem.code}`,
+    " · ",
+    explained(problem),
     decision && [
       ` · ${TROUBLE.decision} `,
       may("POST /api/policy/explain") && may("GET /api/operation-log/{id}")
@@ -69,6 +108,24 @@ export function requested(problem) {
         : decision,
     ],
   );
+}
+
+/** Return status and code, as a link to what the documentation of the API says about them. @param {Problem} problem */
+function explained({ status, code, document }) {
+  const text = `${status} ${code}`;
+  if (!/^\/docs\/errors#[a-z-]+$/.test(document.type)) return text;
+  return h("a", { href: document.type, target: "_blank", rel: "noopener" }, text);
+}
+
+/**
+ * Return how strongly the caller has to authenticate, and what they have to do first.
+ * @param {Record<string, any>} document
+ */
+function demanded({ required = [], methods = [] }) {
+  return [
+    h("p", null, STEP_UP.needs(required)),
+    !methods.length && h("p", null, link("/account", TROUBLE.enrolFirst)),
+  ];
 }
 
 /**

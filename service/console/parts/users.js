@@ -8,13 +8,14 @@ const MOST_OPTIONS = 200;
 
 /** @typedef {import("../types/api").User} User */
 
-/** Return whether a user may log in, in badges. @param {User} user */
+/** Return what is unusual about a user, in badges; null if nothing is. @param {User} user */
 export function stateOf({ status, ban, kind }) {
-  return badges(
-    badge(T.statuses[status], status === "enabled" ? "good" : "warn"),
+  const unusual = [
+    status !== "enabled" && badge(T.statuses[status], "warn"),
     ban && badge(T.bannedBadge, "bad"),
     kind === "service" && badge(T.kinds.service, "info"),
-  );
+  ].filter(Boolean);
+  return unusual.length ? badges(...unusual) : null;
 }
 
 /** Return when a user has signed in last, or that this has never been. @param {User} user */

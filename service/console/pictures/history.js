@@ -1,6 +1,8 @@
 // @ts-check
-/** Revisions of the policy, and changes of users and roles, on one axis of time. */
+/** Revisions of the policy, and changes of rights and of records, on one axis of time. */
 import { h } from "../core/dom.js";
+import { withChanges } from "../parts/logs.js";
+import { plain, sentence } from "../parts/sentence.js";
 import { trouble } from "../parts/trouble.js";
 import { FRAME } from "../strings/frame.js";
 import { HISTORY as T } from "../strings/pictures.js";
@@ -10,27 +12,72 @@ import { axis } from "./axis.js";
 const DAYS = 30;
 /** The most events of a kind: the newest. */
 const MOST = 200;
+/** What kind of rights a change is of, by the record that it changes first. */
+const RIGHTS = /** @type {Record<string, keyof typeof T.rights>} */ ({ user: "given", role: "gives" });
 
 /** @typedef {import("../core/page.js").Page} Page */
+/** @typedef {{title: string, kind: string, events: import("./axis.js").Event[]}} Kind */
 
 /**
- * Return what was changed in the span of the address, or in the last days. Changes of users and roles are those of the
- * operation log: they are left out for callers who may not read it.
+ * Return what was changed in the span of the address, or in the last days. Changes are those of the operation log: they
+ * are left out for callers who may not read it.
  * @param {Page} page
  */
 export function history(page) {
-  const place = h("div", null, h("p", { class: "loading", role: "status" }, FRAME.loading));
   const from = page.query.get("from") ?? new Date(Date.now() - DAYS * 86_400_000).toISOString();
   const span = { from, to: page.query.get("to") ?? undefined };
+  return drawn(page, T.name, T.nothing, async () => {
+    if (!page.may("GET /api/operation-log/list")) return [await revisions(page, span)];
+    const [published, rights, ...others] = await Promise.all([
+      revisions(page, span),
+      entries(page, { ...span, rights: true }),
+      entries(page, { ...span, rights: false, module: "user" }),
+      entries(page, { ...span, rights: false, module: "role" }),
+    ]);
+    const of = (/** @type {string} */ which) =>
+      rights.filter(({ targets }) => (RIGHTS[(targets?.[0] ?? "").split(":")[0]] ?? "binds") === which);
+    return [
+      published,
+      { title: T.rights.given, kind: "info", events: events(page, of("given")) },
+      { title: T.rights.gives, kind: "info", events: events(page, of("gives")) },
+      { title: T.rights.binds, kind: "info", events: events(page, of("binds")) },
+      { title: T.others, kind: "warn", events: events(page, others.flat()) },
+    ];
+  });
+}
+
+/**
+ * Return what was changed of one record: its rights alone, and everything else.
+ * @param {Page} page
+ * @param {string} target Its name in the log, such as `role:clerk`.
+ */
+export function recordHistory(page, target) {
+  return drawn(page, T.nameOf(target), null, async () => {
+    const [rights, others] = await Promise.all(
+      [true, false].map((given) => entries(page, { target, rights: given })),
+    );
+    return [
+      { title: T.ofRights, kind: "info", events: events(page, rights) },
+      { title: T.otherwise, kind: "warn", events: events(page, others) },
+    ];
+  });
+}
+
+/**
+ * Return the axis once its events are there; kinds without any are left out.
+ * @param {Page} page
+ * @param {string} name
+ * @param {string | null} nothing What stands there without an event.
+ * @param {() => Promise<Kind[]>} read
+ */
+function drawn(page, name, nothing, read) {
+  const place = h("div", null, h("p", { class: "loading", role: "status" }, FRAME.loading));
   const load = async () => {
     try {
-      const logs = page.may("GET /api/operation-log/list");
-      const kinds = await Promise.all([
-        revisions(page, span),
-        ...(logs ? [entries(page, span, "user", "info"), entries(page, span, "role", "warn")] : []),
-      ]);
-      const some = kinds.some(({ events }) => events.length > 0);
-      place.replaceChildren(some ? axis(T.name, kinds) : h("p", null, T.nothing));
+      const kinds = (await read()).filter(({ events: some }) => some.length > 0);
+      place.replaceChildren(
+        ...(kinds.length > 0 ? [axis(name, kinds)] : nothing ? [h("p", null, nothing)] : []),
+      );
     } catch (problem) {
       if (!page.signal.aborted) place.replaceChildren(trouble(problem, load));
     }
@@ -39,32 +86,40 @@ export function history(page) {
   return place;
 }
 
-/** @param {Page} page @param {{from: string, to?: string}} span */
+/** @param {Page} page @param {{from: string, to?: string}} span @returns {Promise<Kind>} */
 async function revisions(page, span) {
   const { data } = await page.call("GET", "/api/policy/revisions", { query: { ...span, size: MOST } });
-  const events = data.items.map(({ revision, createTime, cause, userName }) => ({
+  const published = data.items.map(({ revision, createTime, cause, userName }) => ({
     at: createTime,
     text: T.revision(revision, cause, userName),
     href: `/policy/revisions/${revision}`,
   }));
-  return { title: T.revisions, kind: "good", events };
+  return { title: T.revisions, kind: "good", events: published };
 }
 
 /**
- * @param {Page} page @param {{from: string, to?: string}} span
- * @param {"user" | "role"} module
- * @param {string} kind
+ * Read the calls that have changed something.
+ * @param {Page} page
+ * @param {{from?: string, to?: string, rights: boolean, module?: string, target?: string}} query
  */
-async function entries(page, span, module, kind) {
+async function entries(page, query) {
   const { data } = await page.call("GET", "/api/operation-log/list", {
-    query: { ...span, module, kind: ["INSERT", "UPDATE", "DELETE", "IMPORT"], status: ["2xx"], size: MOST },
+    query: {
+      ...query,
+      kind: ["INSERT", "UPDATE", "DELETE", "IMPORT"],
+      status: ["2xx"],
+      dryRun: false,
+      size: MOST,
+    },
   });
-  const events = data.items
-    .filter(({ changeCount, dryRun }) => changeCount && !dryRun)
-    .map(({ id, createTime, targets, action, userName }) => ({
-      at: createTime,
-      text: T.entry(targets?.join(", ") ?? "", action, userName),
-      href: page.may("GET /api/operation-log/{id}") ? `/logs/operations/${id}` : null,
-    }));
-  return { title: T.modules[module], kind, events };
+  return (await withChanges(page, { items: data.items.filter(({ changeCount }) => changeCount) })).items;
+}
+
+/** @param {Page} page @param {any[]} items @returns {import("./axis.js").Event[]} */
+function events(page, items) {
+  return items.map((entry) => ({
+    at: entry.createTime,
+    text: plain(sentence(entry)),
+    href: page.may("GET /api/operation-log/{id}") ? `/logs/operations/${entry.id}` : null,
+  }));
 }

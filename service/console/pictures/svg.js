@@ -6,6 +6,8 @@ import { table } from "../parts/rows.js";
 import { scrolling } from "../parts/scroll.js";
 
 const SPACE = "http://www.w3.org/2000/svg";
+/** The widest picture that may shrink a little to fit its column; texts of wider ones would become too small. */
+const FITTING = 720;
 
 /**
  * Return a shape; attributes without a value are left out, and text becomes text nodes.
@@ -46,7 +48,14 @@ export function picture({ name, width, height, shapes, titles, rows }) {
   return h(
     "div",
     { class: "picture" },
-    scrolling(name, shape("svg", { ...size, role: "img", "aria-label": name, class: "drawing" }, ...shapes)),
+    scrolling(
+      name,
+      shape(
+        "svg",
+        { ...size, role: "img", "aria-label": name, class: width <= FITTING ? "drawing fits" : "drawing" },
+        ...shapes,
+      ),
+    ),
     h("details", null, h("summary", null, T.asTable), table(T.tableOf(name), titles, rows)),
   );
 }

@@ -22,7 +22,7 @@ export const ACTION = {
   next: "Next",
   previous: "Previous",
   apply: "Apply",
-  reload: "Read again",
+  reload: "Refresh",
 };
 
 export const TROUBLE = {
@@ -32,7 +32,7 @@ export const TROUBLE = {
   0: ["The service can't be reached", "Check your connection, and try again."],
   400: [
     "The service could not read this request",
-    "This is a fault of the console or of something in between.",
+    "This is an error of the console or of something in between.",
   ],
   401: ["You are not signed in", "Your session has ended. Sign in to go on."],
   403: ["You may not do this", "Your permissions do not allow it, or do not reach far enough."],
@@ -62,9 +62,54 @@ export const TROUBLE = {
     "The object store sends it. Somebody who may share files can make a link to it.",
   ],
   login_failed: ["The user name or the password is wrong", ""],
+  passkey_not_used: [
+    "No passkey was used",
+    "The browser was stopped, has waited too long, or has none for this.",
+  ],
+  passkey_known: ["This device has a passkey already", "Use that one, or another device."],
+  passkey_failed: ["The browser could not use a passkey", "Try another browser, or another way to sign in."],
   account_banned: ["The account is banned", ""],
   account_disabled: ["The account is disabled", "An administrator can enable it."],
+  initial_password_expired: [
+    "This password was to be changed soon, and has expired",
+    "An administrator can set another one.",
+  ],
+  insufficient_user_authentication: ["This needs a stronger or more recent proof that it is you", ""],
   csrf_failed: ["The browser's session does not match", "Reload the page, and sign in again."],
+  quota_exceeded: ["The quota of this user is used up", "Delete files first."],
+  revision_unknown: ["There is no such revision of the policy", ""],
+  revision_untrusted: ["This revision is not as it was published", "The log of the service has the details."],
+  request_under_way: ["The same request is under way", "Wait for its end, and look at the result."],
+  /** The rules that keep records whole, by `rule` of a conflict. */
+  rules: /** @type {Record<string, [string, string]>} */ ({
+    changed_meanwhile: ["Somebody else has changed this meanwhile", "Read it again, and repeat your change."],
+    consistent: ["What is stored does not fit together", ""],
+    fixed: ["This value never changes", ""],
+    history: ["The history does not have what this needs", ""],
+    in_use: ["It is still in use", ""],
+    invariant: ["This would break what must stay true", ""],
+    kept_out: ["The user is disabled or banned", ""],
+    kind_of_account: ["This kind of account does not have it", ""],
+    last_administrator: ["This is the last administrator", "Somebody who is enabled has to keep all rights."],
+    limit: ["There are as many as there may be", ""],
+    missing_setting: ["A setting of the service is missing", ""],
+    passkey: [
+      "This passkey was not accepted",
+      "It may have been removed from your account, or it took too long.",
+    ],
+    unique: ["This is taken already", ""],
+    way_back: ["Nobody could take this back", "It would close to everybody what administers the policy."],
+  }),
+  self: ["Nobody does this to their own account", "Ask another administrator."],
+  /** Where the texts above say all that the service's own does: by code, or by rule of a conflict. */
+  complete: new Set([
+    ...["login_failed", "account_banned", "account_disabled", "csrf_failed", "precondition_failed"],
+    ...["rate_limited", "quota_exceeded", "revision_unknown", "request_under_way", "changed_meanwhile"],
+    ...["invariant", "last_administrator", "way_back", "self"],
+    ...["insufficient_user_authentication", "passkey"],
+  ]),
+  enrolFirst: "Add a second factor to your account first",
+  notDone: (/** @type {string} */ act) => `Not done: ${act.replace(/\?$/, "")}`,
   bannedUntil: (/** @type {string} */ time) => `The ban ends on ${time}.`,
   needsAny: (/** @type {string} */ codes) => `Any one of these permissions would do: ${codes}`,
   needsAll: (/** @type {string} */ codes) => `All of these permissions are needed: ${codes}`,
@@ -76,7 +121,7 @@ export const TROUBLE = {
     roles: "Roles that give it",
     resources: "Resources that it opens",
     lockedOut: "Closed to everybody",
-    faults: "Faults",
+    faults: "Errors",
   },
   andMore: (/** @type {number} */ n) => ` and ${n.toLocaleString()} more`,
 };
@@ -113,13 +158,14 @@ export const RECORD = {
 
 export const RELATED = {
   title: "More about this record",
-  entries: "Log entries about it",
   signIns: "Sign-ins",
 };
 
 export const PREVIEW = {
   asking: "Working out what this would change…",
   nothing: "Nobody gains or loses access to anything.",
+  demands: (/** @type {string} */ before, /** @type {string} */ after) =>
+    `needs ${after || "nothing"} as authentication, instead of ${before || "nothing"}`,
   gains: "Gain access",
   loses: "Lose access",
   noRole: "Users without any role",

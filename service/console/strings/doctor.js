@@ -2,7 +2,7 @@
 /** The texts of the checks of the installation, in English. Functions take what varies. */
 
 export const DOCTOR = {
-  title: "Health",
+  title: "System health",
   attention: "What needs attention",
   asItShould: "What is as it should be",
   fine: "Nothing needs attention.",
@@ -10,7 +10,7 @@ export const DOCTOR = {
   all: "All checks",
   /** The worst first. */
   states: /** @type {Record<string, string>} */ ({
-    fault: "Fault",
+    fault: "Error",
     warning: "Warning",
     unknown: "Not checked",
     ok: "Fine",

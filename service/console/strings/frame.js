@@ -6,11 +6,13 @@ export const PRODUCT = "Portcullis";
 export const FRAME = {
   skip: "Skip to the content",
   navigation: "Main navigation",
+  find: "Go to…",
+  findKeys: "Ctrl K",
   open: "Open the navigation",
   close: "Close the navigation",
   home: "Home",
   account: "Your account",
-  devices: "Your devices",
+  devices: "Your sessions",
   logins: "Your sign-ins",
   signOut: "Sign out",
   theme: "Colours",
@@ -50,6 +52,7 @@ export const ENTRIES = {
   explain: "Explain",
   who: "Who can",
   what: "What can",
+  whatIf: "What if",
   matrix: "Matrix",
   revisions: "Revisions",
   openings: "Public access",
@@ -62,13 +65,14 @@ export const ENTRIES = {
   sessions: "Sessions",
   files: "Files",
   jobs: "Jobs",
-  health: "Health",
+  health: "System health",
 };
 
 export const SHORTCUTS = {
   title: "Keyboard shortcuts",
   keys: /** @type {[string, string][]} */ ([
     ["?", "Show these shortcuts"],
+    ["Ctrl+K", "Go to a page, user, role, resource or decision (⌘K on a Mac)"],
     ["/", "Go to the first filter or search field"],
     ["g h", "Go to the home page"],
     ["g n", "Go to the navigation"],

@@ -18,9 +18,10 @@ export const JOBS = {
   run: "Run now",
   pause: "Pause",
   resume: "Resume",
-  asked: (/** @type {string} */ name) => `${name} runs now. Read again for how it ended.`,
-  isPaused: (/** @type {string} */ name) => `${name} is paused. It still runs when somebody asks for it.`,
-  resumed: (/** @type {string} */ name) => `${name} runs by its schedule again.`,
+  asked: (/** @type {string} */ name) => `Job ${name} runs now. Refresh to see how it ended.`,
+  isPaused: (/** @type {string} */ name) =>
+    `Job ${name} was paused. It still runs when somebody asks for it.`,
+  resumed: (/** @type {string} */ name) => `Job ${name} runs by its schedule again.`,
   runs: "Last runs",
   begun: "Begun",
   ended: "Ended",
@@ -29,7 +30,7 @@ export const JOBS = {
   by: "Asked for by",
   schedule: "the schedule",
   outcomes: /** @type {Record<string, string>} */ ({
-    running: "Under way",
+    running: "Running",
     done: "Done",
     failed: "Failed",
     stopped: "Stopped",

@@ -12,9 +12,9 @@ export const PICTURES = {
   from: "From",
   to: "To",
   meaning: "By",
-  gives: "gives the code",
+  gives: "gives the permission",
   has: "has the role",
-  holds: "holds the code",
+  holds: "holds the permission",
   who: "Who asks",
   access: (/** @type {string} */ who, /** @type {string} */ request, /** @type {string} */ outcome) =>
     `The way of ${who} to ${request}: ${outcome}`,
@@ -47,13 +47,19 @@ export const ACTIVITY = {
 
 export const HISTORY = {
   title: "Changes by time",
-  text: "Revisions of the policy, and changes of users and roles: those of the filters below, or of the last 30 days.",
+  text: "Revisions of the policy; changes of rights, users and roles: by the filters below, or of the last 30 days.",
   name: "Changes of the policy, of users and of roles by time",
   nothing: "Nothing was changed in this time.",
   revisions: "Revisions of the policy",
-  modules: { user: "Users, with their roles", role: "Roles, with their permissions" },
+  rights: {
+    given: "Roles of users",
+    gives: "Permissions of roles",
+    binds: "What Buttons open, and public access",
+  },
+  others: "Other changes of users and roles",
+  nameOf: (/** @type {string} */ target) => `Changes of ${target} by time`,
+  ofRights: "Changes of rights",
+  otherwise: "Other changes",
   revision: (/** @type {number} */ n, /** @type {string} */ cause, /** @type {string | null} */ by) =>
-    `Revision ${n}: ${cause}${by ? `, by ${by}` : ""}`,
-  entry: (/** @type {string} */ target, /** @type {string} */ action, /** @type {string | null} */ by) =>
-    `${target || action}${target ? ` (${action})` : ""}${by ? `, by ${by}` : ""}`,
+    `Revision ${n}: ${cause}${by && !cause.endsWith(` by ${by}`) ? `, by ${by}` : ""}`,
 };

@@ -3,6 +3,7 @@
 import { count } from "./words.js";
 
 export const ROLES = {
+  number: (/** @type {number} */ n) => count(n, "role", "roles"),
   title: "Roles",
   caption: "Roles",
   add: "New role",
@@ -18,6 +19,8 @@ export const ROLES = {
   facts: "Role",
   gives: "Permissions",
   members: "Members",
+  someMember: "Some",
+  nobody: "Nobody",
   noMembers: "No user has this role.",
   addMember: "Add a user",
   removeMember: "Remove",
@@ -25,8 +28,10 @@ export const ROLES = {
   addTitle: (/** @type {string} */ user, /** @type {string} */ role) => `Give ${user} the role ${role}?`,
   removeTitle: (/** @type {string} */ user, /** @type {string} */ role) =>
     `Take the role ${role} from ${user}?`,
-  addedMember: (/** @type {string} */ user) => `${user} has the role.`,
-  removedMember: (/** @type {string} */ user) => `${user} no longer has the role.`,
+  addedMember: (/** @type {string} */ user, /** @type {string} */ role) =>
+    `User ${user} got the role ${role}.`,
+  removedMember: (/** @type {string} */ user, /** @type {string} */ role) =>
+    `User ${user} no longer has the role ${role}.`,
   copy: "Copy",
   disable: "Disable",
   enable: "Enable",
@@ -34,13 +39,14 @@ export const ROLES = {
   enableTitle: (/** @type {string} */ name) => `Enable the role ${name}?`,
   disableText: "A disabled role gives nothing to its users.",
   enableText: "The role gives its permissions to its users again.",
-  disabled: (/** @type {string} */ name) => `The role ${name} is disabled.`,
-  enabled: (/** @type {string} */ name) => `The role ${name} is enabled.`,
+  disabled: (/** @type {string} */ name) => `Role ${name} was disabled.`,
+  enabled: (/** @type {string} */ name) => `Role ${name} was enabled.`,
   deleteTitle: (/** @type {string} */ name) => `Delete the role ${name}?`,
   deleteText: "The role and what it gives are deleted. No user has it. This can't be undone.",
   deleteConfirm: "Delete this role",
-  deleted: (/** @type {string} */ name) => `The role ${name} is deleted.`,
+  deleted: (/** @type {string} */ name) => `Role ${name} was deleted.`,
   newRole: "New role",
+  subject: (/** @type {string | null} */ name) => (name ? `Role ${name}` : "The role"),
   codeHelp: "Lower-case letters, digits, _ and -. Programs know the role by it, and it never changes.",
   enabledHelp: "A disabled role gives nothing.",
   copyTitle: (/** @type {string} */ name) => `Copy the role ${name}`,
@@ -48,8 +54,8 @@ export const ROLES = {
   copyText: (/** @type {number} */ n) =>
     `The new role gives the same menus and Buttons, with ${count(n, "permission", "permissions")}. ` +
     "No user has it yet.",
-  made: (/** @type {string} */ name) => `The role ${name} is created.`,
-  saved: (/** @type {string} */ name) => `The role ${name} is saved.`,
+  made: (/** @type {string} */ name) => `Role ${name} was created.`,
+  saved: (/** @type {string} */ name) => `Role ${name} was saved.`,
   editTitle: (/** @type {string} */ name) => `Edit the role ${name}`,
   importTitle: "Import roles",
   importText:
@@ -59,7 +65,7 @@ export const ROLES = {
 
 export const PERMISSIONS = {
   tree: "Menus and Buttons",
-  search: "Search by title or code",
+  search: "Search by title or permission",
   help:
     "Choose what the role gives. Choosing a Menu chooses all below it, but no wildcard: " +
     "these are only chosen by themselves.",
@@ -74,9 +80,9 @@ export const PERMISSIONS = {
   takes: "Takes away",
   preview: "Preview and save",
   back: "Discard the changes",
-  saveTitle: (/** @type {string} */ name) => `Save what ${name} gives?`,
+  saveTitle: (/** @type {string} */ name) => `Save the permissions of role ${name}?`,
   save: "Save",
-  saved: (/** @type {string} */ name) => `What ${name} gives is saved.`,
+  saved: (/** @type {string} */ name) => `The permissions of role ${name} were saved.`,
   meanwhile:
     "What they changed is taken over, and your changes stay on top of it. Look at the result, and save again.",
   theyAdded: "They added",

@@ -8,5 +8,16 @@ export const SIGN_IN = {
   userName: "User name",
   password: "Password",
   submit: "Sign in",
+  passkey: "Sign in with a passkey",
+  ends:
+    "Your session ends when you reload or close the last tab of this page. " +
+    "An administrator can turn on cookie mode, which keeps it.",
   about: "Administration of users, roles, resources and the policy that decides who may do what.",
+};
+
+export const INITIAL = {
+  title: "Choose your own password",
+  about:
+    "Somebody else has set your password, or it is on a list of leaked ones. " +
+    "Change it: until then nothing else is open to you.",
 };

@@ -23,3 +23,15 @@ export const TABLE = {
   selected: (/** @type {number} */ n) => `${n.toLocaleString()} selected`,
   actions: "Actions",
 };
+
+export const SELECTION = {
+  records: "Selected records",
+  enable: "Enable",
+  disable: "Disable",
+  enableTitle: (/** @type {string} */ records) => `Enable ${records}?`,
+  disableTitle: (/** @type {string} */ records) => `Disable ${records}?`,
+  counts: (/** @type {string} */ changed, /** @type {number} */ unchanged) =>
+    `${changed} to change, ${unchanged.toLocaleString()} already as asked for.`,
+  enabled: (/** @type {string} */ records) => `Enabled ${records}.`,
+  disabled: (/** @type {string} */ records) => `Disabled ${records}.`,
+};

@@ -24,6 +24,7 @@ export const USERS = {
   role: "Role",
   roles: "Roles",
   noRoles: "No roles",
+  someRole: "Any role",
   created: "Created",
   keyword: "Name, email or phone",
   lastLogin: "Last sign-in",
@@ -36,7 +37,7 @@ export const USERS = {
   noSessions: "This user is not signed in.",
   device: "Device",
   browser: "Browser",
-  address: "Address",
+  address: "IP address",
   loggedIn: "Signed in",
   self: "This is your own account. Change it in your profile; nobody disables, bans or deletes themselves.",
   bannedBy: (/** @type {string} */ name) => `Banned by ${name}`,
@@ -45,13 +46,13 @@ export const USERS = {
   noEnd: "without an end",
   disable: "Disable",
   enable: "Enable",
-  disableTitle: (/** @type {string} */ name) => `Disable ${name}?`,
-  enableTitle: (/** @type {string} */ name) => `Enable ${name}?`,
+  disableTitle: (/** @type {string} */ name) => `Disable user ${name}?`,
+  enableTitle: (/** @type {string} */ name) => `Enable user ${name}?`,
   disableText:
-    "All sessions of this user end at once, and a login is refused until the user is enabled again.",
+    "All sessions of this user end at once, and nobody signs in as this user until it is enabled again.",
   enableText: "The user may sign in again, unless there is a ban too.",
-  disabled: (/** @type {string} */ name) => `${name} is disabled.`,
-  enabled: (/** @type {string} */ name) => `${name} is enabled.`,
+  disabled: (/** @type {string} */ name) => `User ${name} was disabled.`,
+  enabled: (/** @type {string} */ name) => `User ${name} was enabled.`,
   ban: "Ban",
   unban: "Lift the ban",
   reset: "Set a password",
@@ -61,7 +62,23 @@ export const USERS = {
   keys: "API keys",
   newPassword: "New password",
   resetConfirm: "Set the password",
-  resetDone: (/** @type {string} */ name) => `${name} has a new password.`,
+  resetDone: (/** @type {string} */ name) => `User ${name} got a new password.`,
+  factors: "Second factors",
+  factor: "Factor",
+  factorKinds: /** @type {Record<string, string>} */ ({
+    totp: "Authenticator app",
+    passkey: "Passkey",
+    recovery_codes: "Recovery codes",
+  }),
+  factorName: "Name",
+  factorUsed: "Last used",
+  noFactors: "This user has none: the password alone signs in.",
+  resetFactors: "Reset the second factors",
+  resetFactorsTitle: (/** @type {string} */ name) => `Reset the second factors of ${name}?`,
+  resetFactorsText:
+    "All factors, recovery codes and sessions of this user end at once. Then the password alone signs in: " +
+    "make sure by another way that it is the user who asks.",
+  factorsReset: (/** @type {string} */ name) => `The second factors of user ${name} were reset.`,
   kick: "End",
   kickDevice: (/** @type {string} */ device) => `End the session on ${device}`,
   kickAll: "End all sessions",
@@ -70,14 +87,17 @@ export const USERS = {
   kickAllTitle: (/** @type {string} */ name) => `End all sessions of ${name}?`,
   kickText: "The user has to sign in again before the next request.",
   kickConfirm: "End",
-  kicked: (/** @type {string} */ name) => `Sessions of ${name} have ended.`,
-  deleteTitle: (/** @type {string} */ name) => `Delete ${name}?`,
+  kicked: (/** @type {string} */ name) => `Sessions of user ${name} have ended.`,
+  kickedFrom: (/** @type {string} */ name, /** @type {string} */ device) =>
+    `The session of user ${name} on ${device} has ended.`,
+  deleteTitle: (/** @type {string} */ name) => `Delete user ${name}?`,
   deleteText: (/** @type {string} */ name) =>
     `The account ${name} is deleted with its roles, and all its sessions end. ` +
     "Its files and log entries stay, and the name becomes free. This can't be undone.",
   deleteConfirm: "Delete this user",
-  deleted: (/** @type {string} */ name) => `${name} is deleted.`,
+  deleted: (/** @type {string} */ name) => `User ${name} was deleted.`,
   newUser: "New user",
+  subject: (/** @type {string | null} */ name) => (name ? `User ${name}` : "The user"),
   newService: "New service account",
   mayLogIn: "May sign in at once",
   userNameHelp: "To sign in with; unique.",
@@ -85,9 +105,9 @@ export const USERS = {
   avatarHelp: "The address of a picture: http(s), or a path of this service.",
   passwordHelp: "Hard to guess: length counts, not kinds of characters.",
   serviceHelp: "The name of the guarded service that the account is bound to.",
-  madeUser: (/** @type {string} */ name) => `${name} is created.`,
+  madeUser: (/** @type {string} */ name) => `User ${name} was created.`,
   editTitle: (/** @type {string} */ name) => `Edit ${name}`,
-  saved: (/** @type {string} */ name) => `${name} is saved.`,
+  saved: (/** @type {string} */ name) => `User ${name} was saved.`,
   rolesTitle: (/** @type {string} */ name) => `Change the roles of ${name}?`,
   rolesText: "These are the consequences of the new roles.",
   importTitle: "Import users",
@@ -111,13 +131,19 @@ export const BULK = {
   users: (/** @type {number} */ n) => count(n, "user", "users"),
   counts: (/** @type {number} */ changed, /** @type {number} */ unchanged) =>
     `${count(changed, "user changes", "users change")}, ${unchanged.toLocaleString()} already as asked for.`,
-  done: (/** @type {number} */ changed) => `${count(changed, "user is", "users are")} changed.`,
+  disabled: (/** @type {number} */ n) => `${count(n, "user was", "users were")} disabled.`,
+  enabled: (/** @type {number} */ n) => `${count(n, "user was", "users were")} enabled.`,
+  given: (/** @type {number} */ n, /** @type {string} */ role) =>
+    `${count(n, "user", "users")} got the role ${role}.`,
+  taken: (/** @type {number} */ n, /** @type {string} */ role) =>
+    `${count(n, "user", "users")} no longer ${n === 1 ? "has" : "have"} the role ${role}.`,
+  ended: (/** @type {number} */ n) => `All sessions of ${count(n, "user", "users")} ended.`,
 };
 
 export const BANS = {
-  title: (/** @type {string} */ name) => `Ban ${name}?`,
+  title: (/** @type {string} */ name) => `Ban user ${name}?`,
   text:
-    "All sessions of this user end at once, and a login is refused until the ban ends. " +
+    "All sessions of this user end at once, and the user cannot sign in until the ban ends. " +
     "A longer ban that is in force keeps its end.",
   /** 0 for a ban without an end. */
   lasts: "For",
@@ -132,8 +158,8 @@ export const BANS = {
   reason: "Reason",
   reasonHelp: "Other administrators see it.",
   confirm: "Ban this user",
-  done: (/** @type {string} */ name) => `${name} is banned.`,
-  lifted: (/** @type {string} */ name) => `The ban of ${name} is lifted.`,
+  done: (/** @type {string} */ name) => `User ${name} was banned.`,
+  lifted: (/** @type {string} */ name) => `The ban of user ${name} was lifted.`,
 };
 
 export const KEYS = {
@@ -147,17 +173,18 @@ export const KEYS = {
   expired: "Expired",
   used: "Last used",
   unused: "Not yet",
-  created: "Made",
-  make: "Make a key",
+  created: "Created",
+  make: "Create a key",
   expiresAfter: "Expires after",
   noEnd: "Without an end",
-  scopesHelp: "Permission codes, one a line; wildcards are allowed. Empty: all that the account may do.",
+  scopesHelp:
+    "Permissions, separated by commas or spaces; wildcards too. Empty: all that the account may do.",
   made: "The new key",
   madeText: "It is shown only now, and can't be read again: keep it in a safe place.",
   delete: "Delete",
-  deleteTitle: (/** @type {string} */ name) => `Delete the key ${name}?`,
+  deleteTitle: (/** @type {string} */ name) => `Delete API key ${name}?`,
   deleteText: "Programs that use it are refused from now on.",
-  deleted: (/** @type {string} */ name) => `The key ${name} is deleted.`,
+  deleted: (/** @type {string} */ name) => `API key ${name} was deleted.`,
   none: "This account has no keys.",
   persons: "Only service accounts have API keys.",
 };
@@ -168,7 +195,7 @@ export const ONLINE = {
   user: "User",
   device: "Device",
   browser: "Browser",
-  address: "Address",
+  address: "IP address",
   login: "Signed in",
   you: "You",
   end: "End",
@@ -178,10 +205,12 @@ export const ONLINE = {
     `End the session of ${name} on ${device}?`,
   endText: "That device has to sign in again before its next request.",
   endConfirm: "End the session",
-  ended: "The session has ended.",
+  ended: (/** @type {string} */ name, /** @type {string} */ device) =>
+    `The session of user ${name} on ${device} has ended.`,
   allTitle: (/** @type {string} */ name) => `End all sessions of ${name}?`,
   allText: "Each device has to sign in again before its next request. API keys are not affected.",
   allConfirm: "End all sessions",
-  allEnded: (/** @type {number} */ n) => `${count(n, "session has", "sessions have")} ended.`,
+  allEnded: (/** @type {string} */ name, /** @type {number} */ n) =>
+    `${count(n, "session", "sessions")} of user ${name} ended.`,
   none: "Nobody is signed in.",
 };

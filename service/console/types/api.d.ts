@@ -18,6 +18,8 @@ export interface AccessChange {
 
 export type AccessKind = "grant" | "request";
 
+export type AccessNeeds = "code" | "login" | "nothing";
+
 /** How many members the lists have on all pages. */
 export interface AccessTotals {
   gains: number;
@@ -41,12 +43,34 @@ export interface ActivityHour {
   refused: number;
 }
 
+/** The code that the app shows. */
+export interface AppCode {
+  code: string;
+}
+
+/** The name of a new authenticator app. */
+export interface AppOrder {
+  name?: string | null;
+}
+
 /** The object that a layer decides about, all its lines, and the codes any one of which would do. */
 export interface AskedLayer {
   object: string;
   lines: string[];
   required: string[];
 }
+
+/** Whether the caller has authenticated strongly enough, by the demands on the resource and the endpoint. `satisfied` are the words that the caller satisfies. `endpoint` is null for a request to another service. */
+export interface Assurance {
+  met: boolean;
+  satisfied: string[];
+  resource: Layer;
+  endpoint: Layer | null;
+}
+
+export type AssuranceWord = "@anyone" | "@initial" | "@login" | "@login-within-12h" | "@login-within-15m" | "@phishing-resistant" | "@phishing-resistant-within-12h" | "@phishing-resistant-within-15m" | "@service" | "@two-factors" | "@two-factors-within-12h" | "@two-factors-within-15m";
+
+export type AuthenticationDemand = "login" | "login-within-12h" | "login-within-15m" | "phishing-resistant" | "phishing-resistant-within-12h" | "phishing-resistant-within-15m" | "two-factors" | "two-factors-within-12h" | "two-factors-within-15m";
 
 /** The end of the ban, null if it has none, and the number of sessions ended. */
 export interface Ban {
@@ -93,7 +117,7 @@ export interface BoundResource {
   enabled: boolean;
 }
 
-/** How many users were changed, and how many were already as they should be. */
+/** How many records were changed, and how many were already as they should be. */
 export interface BulkReport {
   changed: number;
   unchanged: number;
@@ -110,12 +134,20 @@ export interface ButtonsOfResource {
   buttons: BoundButton[];
 }
 
-/** What one check has found. `ok`; `warning`: it works, and may do harm; `fault`: it does not work, or is a security hole; `unknown`: it could not be checked. `remedy` says what to do. */
+/** What is demanded of who sends a request: the weakest words, any one of which is enough. */
+export interface ChangedDemand {
+  object: string;
+  before: string[];
+  after: string[];
+}
+
+/** What one check has found. `ok`; `warning`: it works, and may do harm; `fault`: it does not work, or is a security hole; `unknown`: it could not be checked. `remedy` says what to do, and `users` are the accounts that `message` names. */
 export interface CheckFinding {
   check: string;
   state: FindingState;
   message: string;
   remedy: string | null;
+  users: UserOfFinding[];
 }
 
 /** All routes, and the enabled resources that match no request of any route. `unrouted` are those of the page, `unroutedTotal` says how many there are. */
@@ -137,13 +169,20 @@ export type Decision = "allow" | "deny";
 
 export type DecisionReason = "closed" | "no_line" | "not_held" | "not_logged_in" | "opened";
 
-/** A caller who may exist, and the codes that the caller holds. */
+/** How strongly somebody must have authenticated for `object`: one of the words, before and after. Only callers with the codes that `object` asks for are concerned. `@anyone` demands nothing. */
+export interface DemandChange {
+  object: string;
+  before: string[];
+  after: string[];
+}
+
+/** A caller who may exist, and the codes that the caller holds. In the layer `assurance` it is the strongest word that the caller satisfies. */
 export interface DiffCaller {
   loggedIn: boolean;
   codes: string[];
 }
 
-/** What two policies decide differently for some caller: a request, or an object of the named layer. `gains` is a smallest caller whom only `to` lets pass, `loses` one whom only `from` does. */
+/** What two policies decide differently for some caller: a request, or an object of the named layer. In the layer `assurance` it is a request for which one of them demands another authentication. `gains` is a smallest caller whom only `to` lets pass, `loses` one whom only `from` does. */
 export interface DifferingRequest {
   name: string;
   layer: ObjectLayer | null;
@@ -151,12 +190,18 @@ export interface DifferingRequest {
   loses: DiffCaller | null;
 }
 
+/** The records, and whether they are to be enabled. */
+export interface EnabledOrder {
+  ids: number[];
+  enabled: boolean;
+}
+
 /** The number of sessions ended. */
 export interface Ended {
   ended: number;
 }
 
-/** The answer of the policy to a request or a question about a code. `path` is the decoded path of the request, in which `{}` stands for any value of a template. `keptOut` says that the user is disabled or banned: then the service serves no request, whatever the policy says. `resource` and `endpoint` are the layers of a request; `endpoint` is null if no route serves it (404 or 405). `grant` and `permission` are the layers of questions about a code, and `asked` is that of a question about an object of a layer. Layers that were not asked are null. `decisionMatches` says whether one of the layers has the `decisionId` that was sent; null if none was. `refusal` is what was found by it alone. */
+/** The answer of the policy to a request or a question about a code. `path` is the decoded path of the request, in which `{}` stands for any value of a template. `keptOut` says that the user is disabled or banned: then the service serves no request, whatever the policy says. `resource` and `endpoint` are the layers of a request; `endpoint` is null if no route serves it (404 or 405). `assurance` says whether the caller has proved strongly enough who it is. `grant` and `permission` are the layers of questions about a code, and `asked` is that of a question about an object of a layer. Layers that were not asked are null. `decisionMatches` says whether one of the layers has the `decisionId` that was sent; null if none was. `refusal` is what was found by it alone. */
 export interface Explained {
   revision: number;
   path: string | null;
@@ -167,6 +212,7 @@ export interface Explained {
   permissions: string[] | null;
   resource: Layer | null;
   endpoint: Layer | null;
+  assurance: Assurance | null;
   grant: Layer | null;
   permission: Layer | null;
   asked: Layer | null;
@@ -182,6 +228,8 @@ export interface ExplainedCode {
 }
 
 export type ExportFormat = "csv" | "json" | "jsonl";
+
+export type FactorKind = "passkey" | "recovery_codes" | "totp";
 
 /** The change of one field of the record `target`; null where the record or the value is not there. Of a field with many values, such as the permissions of a role, `before` has those that were removed and `after` those that were added, 200 of each at most. `removed` and `added` count them. */
 export interface FieldChange {
@@ -208,6 +256,21 @@ export type FindingState = "fault" | "ok" | "unknown" | "warning";
 export interface FiredCode {
   code: string;
   predicate: string;
+}
+
+/** The recovery codes that come with the first factor; null for a further one. */
+export interface FirstCodes {
+  recoveryCodes: string[] | null;
+}
+
+/** Which of the first steps have been taken, from what is stored. `password`: the first administrator has another password than that of the first start, or another name. `role`, `user`, `resource`: there is one that no start has brought. `backup`: one was made, or others make backups (`database.backup_days` is 0). `isNew` for a week after the first start: what is still missing then is told by the findings. */
+export interface FirstSteps {
+  isNew: boolean;
+  password: boolean;
+  role: boolean;
+  user: boolean;
+  resource: boolean;
+  backup: boolean;
 }
 
 /** The latest refusal with a decision's id, as a log has it. In the decision log are the codes that were held; in the operation log those that the user holds now are explained. `method` and `path` are null where another service asked about no request. */
@@ -403,7 +466,7 @@ export interface LoginEntryPage {
   followCursor: string | null;
 }
 
-export type LoginEvent = "ban" | "evict" | "kick" | "lockout" | "login" | "logout" | "logout_all" | "password_change" | "password_reset" | "refresh" | "reuse" | "session_end" | "unban";
+export type LoginEvent = "ban" | "evict" | "factor_add" | "factor_remove" | "factor_reset" | "kick" | "lockout" | "login" | "login_begun" | "logout" | "logout_all" | "password_change" | "password_reset" | "refresh" | "reuse" | "session_end" | "step_up" | "unban";
 
 export type LoginOutcome = "failure" | "success";
 
@@ -414,11 +477,12 @@ export interface MadeEdit {
   changes: FieldEdit[];
 }
 
-/** A request and the roles that pass it. `visitors`: everybody passes, logged in or not. `anyLogin`: everybody who is logged in. */
+/** A request and the roles that pass it. `visitors`: everybody passes, logged in or not. `anyLogin`: everybody who is logged in. `assurance` are the weakest words about authentication, any one of which is needed beside that. */
 export interface MatrixRequest {
   object: string;
   visitors: boolean;
   anyLogin: boolean;
+  assurance: string[];
   roles: MatrixRole[];
 }
 
@@ -513,6 +577,19 @@ export type MenuSort = "id" | "-id" | "parentId" | "-parentId" | "title" | "-tit
 
 export type MenuType = "Button" | "Menu";
 
+/** A new authenticator app, which is no factor before its code is confirmed, within ten minutes. */
+export interface NewApp {
+  id: number;
+  secret: string;
+  uri: string;
+  qr: string;
+}
+
+/** New recovery codes; those before are gone. */
+export interface NewCodes {
+  recoveryCodes: string[];
+}
+
 /** A new API key; `key` is shown this once and can't be read again. */
 export interface NewKeyOfUser {
   id: number;
@@ -546,6 +623,16 @@ export interface NewMenu {
   parentId?: number | null;
 }
 
+/** A new passkey; with the first factor come recovery codes, else `recoveryCodes` is null. */
+export interface NewPasskey {
+  id: number;
+  kind: FactorKind;
+  name: string;
+  createTime: string;
+  lastUsedTime: string | null;
+  recoveryCodes: string[] | null;
+}
+
 /** A new resource, enabled by default, of this service (`portcullis`) or of another one for good. */
 export interface NewResource {
   resourceName: string;
@@ -554,6 +641,8 @@ export interface NewResource {
   path: string;
   description?: string | null;
   enabled?: boolean;
+  assurance?: AuthenticationDemand | null;
+  services?: boolean;
   service?: string;
 }
 
@@ -576,7 +665,7 @@ export interface NewService {
   name: string;
 }
 
-export type ObjectLayer = "account" | "grant" | "permission" | "service";
+export type ObjectLayer = "account" | "assurance" | "grant" | "permission" | "service";
 
 /** A user on one device; `loginId` is the `sub` of the tokens. */
 export interface OnlineUser {
@@ -643,6 +732,17 @@ export interface OpeningButton {
 export type OpeningNeeds = "login" | "nothing";
 
 export type OpeningSort = "id" | "-id" | "service" | "-service" | "code" | "-code";
+
+/** The entries that have changed something, by id. */
+export interface OperationChangeList {
+  items: OperationChanges[];
+}
+
+/** What a call has changed: the first 20 changes, of each 5 values at most; the entry has all. */
+export interface OperationChanges {
+  id: number;
+  changes: FieldChange[];
+}
 
 /** A call with its changes, request data and answer, without secrets; null if nothing is kept. */
 export interface OperationDetail {
@@ -801,12 +901,14 @@ export interface OwnProfile {
   updatedBy: string | null;
 }
 
-/** A request that the subject passes, or a code that it may grant, with the lines that allow it. */
+/** A request that the subject passes, or a code that it may grant, with the lines that allow it. `needs` is what it takes: a `code` that the subject holds, a `login` alone, or `nothing`. `assurance` are the weakest words about authentication, any one of which is needed beside that; null for a grant. */
 export interface Passed {
   kind: AccessKind;
   object: string;
+  needs: AccessNeeds;
   resource: PassedLayer | null;
   endpoint: PassedLayer | null;
+  assurance: string[] | null;
   grant: PassedLayer | null;
 }
 
@@ -847,6 +949,32 @@ export interface PassingUserPage {
   total: number;
 }
 
+/** What a passkey has answered to the options, and the device of the session. */
+export interface PasskeyLogin {
+  challenge: string;
+  credential: Record<string, unknown>;
+  device?: string | null;
+}
+
+/** The options for a login by passkey; `challenge` is the one in them. */
+export interface PasskeyLoginOptions {
+  challenge: string;
+  publicKey: Record<string, unknown>;
+  expiresIn: number;
+}
+
+/** The options for a new passkey. */
+export interface PasskeyOptions {
+  publicKey: Record<string, unknown>;
+  expiresIn: number;
+}
+
+/** The passkey that the browser has made of the options, and its name. */
+export interface PasskeyOrder {
+  name: string;
+  credential: Record<string, unknown>;
+}
+
 /** The current password and the new one. */
 export interface PasswordChangeOrder {
   currentPassword: string;
@@ -885,7 +1013,7 @@ export interface PolicyInForce {
   workers: Worker[];
 }
 
-export type PolicyLayer = "account" | "endpoint" | "grant" | "permission" | "resource" | "service";
+export type PolicyLayer = "account" | "assurance" | "endpoint" | "grant" | "permission" | "resource" | "service";
 
 /** What a change would do; nothing was saved. */
 export interface Preview {
@@ -894,6 +1022,7 @@ export interface Preview {
   keptOut: KeptOutUsers;
   sessions: number;
   warnings: string[];
+  demands: DemandChange[];
 }
 
 /** An edit of the caller's profile: omitted fields are unchanged, null clears a field. */
@@ -907,6 +1036,13 @@ export interface ProfileEdit {
 
 /** The policy revision from which the change is in force. */
 export interface Published {
+  policyRevision: number;
+}
+
+/** The same, and the revision of the policy from which it is in force. */
+export interface PublishedBulkReport {
+  changed: number;
+  unchanged: number;
   policyRevision: number;
 }
 
@@ -932,7 +1068,7 @@ export interface PublishedRevisionPage {
   total: number;
 }
 
-/** A question to the policy: a subject, and what it asks for; of a past revision, if one is named. The subject is a user by name, a role, or a holder of `permissions`; with none of them, a visitor. It asks for a request by `method` and `path`, to another `service` if one is named; for a `grant`: the permission code to hand out or to act on; for a `permission`: the code that another service asks about; or for an `object` of any `layer`. A past `decisionId` names its revision, and the answer says whether it decided the same question. Alone, it is looked up in the logs: what it has refused is explained, and `refusal` says whose request that was. */
+/** A question to the policy: a subject, and what it asks for; of a past revision, if one is named. The subject is a user by name, a role, or a holder of `permissions`; with none of them, a visitor. It asks for a request by `method` and `path`, to another `service` if one is named; for a `grant`: the permission code to hand out or to act on; for a `permission`: the code that another service asks about; or for an `object` of any `layer`. The subject is supposed to be logged in with a password, at a time that is not known, or to be a service account; `assurance` is another word that it satisfies, with all weaker ones. A past `decisionId` names its revision, and the answer says whether it decided the same question. Alone, it is looked up in the logs: what it has refused is explained, and `refusal` says whose request that was. */
 export interface Question {
   method?: RequestMethod | null;
   path?: string | null;
@@ -944,6 +1080,7 @@ export interface Question {
   userName?: string | null;
   roleCode?: string | null;
   permissions?: string[] | null;
+  assurance?: AssuranceWord | null;
   revision?: number | null;
   decisionId?: string | null;
 }
@@ -967,6 +1104,8 @@ export interface Resource {
   service: string;
   description: string | null;
   enabled: boolean;
+  assurance: AuthenticationDemand | null;
+  services: boolean;
   version: number;
   createTime: string;
   updateTime: string;
@@ -986,7 +1125,7 @@ export interface ResourcePage {
   total: number;
 }
 
-/** The values of a resource that change (RFC 7396). `null` removes the description. */
+/** The values of a resource that change (RFC 7396). `null` removes the description, or the demand. */
 export interface ResourcePatch {
   resourceName?: string;
   resourceCode?: string;
@@ -994,6 +1133,8 @@ export interface ResourcePatch {
   path?: string;
   description?: string | null;
   enabled?: boolean;
+  assurance?: AuthenticationDemand | null;
+  services?: boolean;
 }
 
 /** All values of a resource. */
@@ -1004,6 +1145,8 @@ export interface ResourceReplacement {
   path: string;
   description: string | null;
   enabled: boolean;
+  assurance?: AuthenticationDemand | null;
+  services?: boolean;
 }
 
 export type ResourceSort = "id" | "-id" | "resourceName" | "-resourceName" | "resourceCode" | "-resourceCode" | "method" | "-method" | "path" | "-path" | "service" | "-service" | "enabled" | "-enabled" | "createTime" | "-createTime" | "updateTime" | "-updateTime";
@@ -1163,6 +1306,8 @@ export interface SavedResource {
   service: string;
   description: string | null;
   enabled: boolean;
+  assurance: AuthenticationDemand | null;
+  services: boolean;
   version: number;
   createTime: string;
   updateTime: string;
@@ -1201,6 +1346,30 @@ export interface SavedServiceOpening {
   code: OpenTo;
   createTime: string;
   policyRevision: number;
+}
+
+/** The challenge of the first step, and a second factor: a code, or what a passkey has answered. */
+export interface SecondFactor {
+  challenge: string;
+  method: SecondFactorMethod;
+  code?: string | null;
+  credential?: Record<string, unknown> | null;
+}
+
+export type SecondFactorMethod = "passkey" | "recovery_code" | "totp";
+
+/** A second factor, or the set of recovery codes, which is none by itself. */
+export interface SecondFactorOfUser {
+  id: number;
+  kind: FactorKind;
+  name: string;
+  createTime: string;
+  lastUsedTime: string | null;
+}
+
+/** All second factors of a user, the oldest first. */
+export interface SecondFactors {
+  items: SecondFactorOfUser[];
 }
 
 /** Another service. Each edit increments `version`, its `ETag`; the name stays. */
@@ -1294,6 +1463,23 @@ export interface StatusOrder {
   status: UserStatus;
 }
 
+export type StepUpMethod = "passkey" | "password" | "recovery_code" | "totp";
+
+/** The methods by which the caller can step up; `publicKey` is null without a passkey. */
+export interface StepUpOptions {
+  methods: StepUpMethod[];
+  publicKey: Record<string, unknown> | null;
+  expiresIn: number;
+}
+
+/** A proof of who the caller is: the password of somebody without a second factor, or a second factor. */
+export interface StepUpOrder {
+  method: StepUpMethod;
+  password?: string | null;
+  code?: string | null;
+  credential?: Record<string, unknown> | null;
+}
+
 /** An uploaded file. Its content never changes; `sha256` in quotes is its `ETag`. */
 export interface StoredFile {
   id: number;
@@ -1378,6 +1564,12 @@ export interface UserInfo {
 
 export type UserKind = "person" | "service";
 
+/** An account that a finding is about. */
+export interface UserOfFinding {
+  id: number;
+  userName: string;
+}
+
 /** One page of a list; `total` counts the items of all pages. */
 export interface UserPage {
   items: User[];
@@ -1416,7 +1608,7 @@ export type UserSort = "id" | "-id" | "userName" | "-userName" | "nickName" | "-
 
 export type UserStatus = "disabled" | "enabled";
 
-/** All that a subject passes: requests by path and method, then codes to grant. `keptOut` says that the user is disabled or banned: then the service serves no request, and there are no items. `permissions` are the held codes. */
+/** All that a subject passes: requests by path and method, then codes to grant. What it passes by its codes comes first, then what every login passes, then what everybody does. `keptOut` says that the user is disabled or banned: then the service serves no request, and there are no items. `permissions` are the held codes. */
 export interface What {
   revision: number;
   userStatus: string | null;
@@ -1428,19 +1620,21 @@ export interface What {
   total: number;
 }
 
-/** Who would gain and who would lose what; nothing is changed. */
+/** Who would gain and who would lose what; nothing is changed. Of a user it is told as if the user may log in, also if the user is disabled or banned. `demands` are the requests for which others would have authenticated strongly enough. */
 export interface WhatIfAnswer {
   gains: AccessChange[];
   loses: AccessChange[];
+  demands: ChangedDemand[];
 }
 
-/** Who passes a request: `items` are the roles that are enough, and no others. `visitors`: everybody passes, logged in or not. `anyLogin`: everybody who is logged in. `users` counts all users who pass. `endpoint` is null if no route serves the request. `others` are requests of the same route that another resource decides. */
+/** Who passes a request: `items` are the roles that are enough, and no others. `visitors`: everybody passes, logged in or not. `anyLogin`: everybody who is logged in. `users` counts all users who pass. `endpoint` is null if no route serves the request. `others` are requests of the same route that another resource decides. `assurance` are the weakest words about authentication, any one of which is needed beside the codes; nobody is left out who has not authenticated so strongly. */
 export interface Who {
   revision: number;
   method: RequestMethod;
   path: string;
   resource: AskedLayer;
   endpoint: AskedLayer | null;
+  assurance: string[];
   visitors: boolean;
   anyLogin: boolean;
   users: number;
@@ -1472,6 +1666,36 @@ export interface Operations {
     path: {};
     query: {};
     body: RefreshToken;
+    answer: TokenPair;
+  };
+  "POST /api/auth/login/second-factor": {
+    path: {};
+    query: {};
+    body: SecondFactor;
+    answer: TokenPair;
+  };
+  "POST /api/auth/login/passkey/options": {
+    path: {};
+    query: {};
+    body: undefined;
+    answer: PasskeyLoginOptions;
+  };
+  "POST /api/auth/login/passkey": {
+    path: {};
+    query: {};
+    body: PasskeyLogin;
+    answer: TokenPair;
+  };
+  "POST /api/auth/step-up/options": {
+    path: {};
+    query: {};
+    body: undefined;
+    answer: StepUpOptions;
+  };
+  "POST /api/auth/step-up": {
+    path: {};
+    query: {};
+    body: StepUpOrder;
     answer: TokenPair;
   };
   "POST /api/auth/logout": {
@@ -1590,13 +1814,13 @@ export interface Operations {
   };
   "GET /api/policy/what": {
     path: {};
-    query: { page?: number; size?: number; roleCode?: string; userName?: string; codes?: string; kind?: AccessKind[] };
+    query: { page?: number; size?: number; roleCode?: string; userName?: string; codes?: string; kind?: AccessKind[]; needs?: AccessNeeds[] };
     body: undefined;
     answer: What;
   };
   "GET /api/policy/what-if": {
     path: {};
-    query: { roleCode: string; without?: string; with?: string };
+    query: { roleCode?: string; userName?: string; resource?: string; without?: string; with?: string; assurance?: AuthenticationDemand | "none"; services?: boolean };
     body: undefined;
     answer: WhatIfAnswer;
   };
@@ -1620,7 +1844,7 @@ export interface Operations {
   };
   "GET /api/resource/list": {
     path: {};
-    query: { page?: number; size?: number; resourceName?: string; resourceCode?: string; method?: RequestMethod[]; path?: string; service?: string; enabled?: boolean; sort?: ResourceSort };
+    query: { page?: number; size?: number; keyword?: string; resourceName?: string; resourceCode?: string; method?: RequestMethod[]; path?: string; service?: string; enabled?: boolean; closed?: boolean; sort?: ResourceSort };
     body: undefined;
     answer: ResourcePage;
   };
@@ -1629,6 +1853,12 @@ export interface Operations {
     query: { dryRun?: boolean };
     body: NewResource;
     answer: SavedResource;
+  };
+  "POST /api/resource/bulk/enabled": {
+    path: {};
+    query: { dryRun?: boolean };
+    body: EnabledOrder;
+    answer: PublishedBulkReport;
   };
   "GET /api/resource/{id}": {
     path: { id: number };
@@ -1788,7 +2018,7 @@ export interface Operations {
   };
   "GET /api/role/list": {
     path: {};
-    query: { page?: number; size?: number; roleName?: string; roleCode?: string; enabled?: boolean; sort?: RoleSort };
+    query: { page?: number; size?: number; keyword?: string; roleName?: string; roleCode?: string; enabled?: boolean; hasUser?: boolean; sort?: RoleSort };
     body: undefined;
     answer: RolePage;
   };
@@ -1809,6 +2039,12 @@ export interface Operations {
     query: { dryRun?: boolean };
     body: ImportedRoles;
     answer: ImportReport;
+  };
+  "POST /api/role/bulk/enabled": {
+    path: {};
+    query: { dryRun?: boolean };
+    body: EnabledOrder;
+    answer: BulkReport;
   };
   "GET /api/role/{id}": {
     path: { id: number };
@@ -1848,15 +2084,21 @@ export interface Operations {
   };
   "GET /api/operation-log/list": {
     path: {};
-    query: { from?: string; to?: string; sort?: LogSort; userId?: number; userName?: string; module?: string; kind?: OperationKind[]; target?: string; status?: string[]; decision?: Decision[]; clientIp?: string; requestId?: string; traceId?: string; dryRun?: boolean; page?: number; size?: number; cursor?: string; after?: string };
+    query: { from?: string; to?: string; sort?: LogSort; userId?: number; userName?: string; module?: string; kind?: OperationKind[]; target?: string; status?: string[]; decision?: Decision[]; clientIp?: string; requestId?: string; traceId?: string; dryRun?: boolean; rights?: boolean; page?: number; size?: number; cursor?: string; after?: string };
     body: undefined;
     answer: OperationEntryPage;
   };
   "GET /api/operation-log/export": {
     path: {};
-    query: { from?: string; to?: string; sort?: LogSort; userId?: number; userName?: string; module?: string; kind?: OperationKind[]; target?: string; status?: string[]; decision?: Decision[]; clientIp?: string; requestId?: string; traceId?: string; dryRun?: boolean; format?: ExportFormat; limit?: number };
+    query: { from?: string; to?: string; sort?: LogSort; userId?: number; userName?: string; module?: string; kind?: OperationKind[]; target?: string; status?: string[]; decision?: Decision[]; clientIp?: string; requestId?: string; traceId?: string; dryRun?: boolean; rights?: boolean; format?: ExportFormat; limit?: number };
     body: undefined;
     answer: { items: OperationExportEntry[] };
+  };
+  "GET /api/operation-log/changes": {
+    path: {};
+    query: { ids: number[] };
+    body: undefined;
+    answer: OperationChangeList;
   };
   "GET /api/operation-log/{id}": {
     path: { id: number };
@@ -1906,6 +2148,12 @@ export interface Operations {
     body: undefined;
     answer: SystemFindings;
   };
+  "GET /api/system/first-steps": {
+    path: {};
+    query: {};
+    body: undefined;
+    answer: FirstSteps;
+  };
   "GET /api/system/activity": {
     path: {};
     query: { hours?: number };
@@ -1942,9 +2190,51 @@ export interface Operations {
     body: PasswordChangeOrder;
     answer: Record<string, unknown> | null;
   };
+  "GET /api/user/profile/factors": {
+    path: {};
+    query: {};
+    body: undefined;
+    answer: SecondFactors;
+  };
+  "DELETE /api/user/profile/factors/{id}": {
+    path: { id: number };
+    query: {};
+    body: undefined;
+    answer: Record<string, unknown> | null;
+  };
+  "POST /api/user/profile/factors/totp": {
+    path: {};
+    query: {};
+    body: AppOrder;
+    answer: NewApp;
+  };
+  "POST /api/user/profile/factors/totp/{id}/confirm": {
+    path: { id: number };
+    query: {};
+    body: AppCode;
+    answer: FirstCodes;
+  };
+  "POST /api/user/profile/factors/passkey": {
+    path: {};
+    query: {};
+    body: PasskeyOrder;
+    answer: NewPasskey;
+  };
+  "POST /api/user/profile/factors/passkey/options": {
+    path: {};
+    query: {};
+    body: undefined;
+    answer: PasskeyOptions;
+  };
+  "POST /api/user/profile/factors/recovery-codes": {
+    path: {};
+    query: {};
+    body: undefined;
+    answer: NewCodes;
+  };
   "GET /api/user/list": {
     path: {};
-    query: { page?: number; size?: number; keyword?: string; userName?: string; nickName?: string; email?: string; phone?: string; status?: UserStatus[]; kind?: UserKind[]; banned?: boolean; roleCode?: string; roleId?: number; createTimeFrom?: string; createTimeTo?: string; sort?: UserSort };
+    query: { page?: number; size?: number; keyword?: string; userName?: string; nickName?: string; email?: string; phone?: string; status?: UserStatus[]; kind?: UserKind[]; banned?: boolean; hasRole?: boolean; secondFactor?: boolean; roleCode?: string; roleId?: number; createTimeFrom?: string; createTimeTo?: string; sort?: UserSort };
     body: undefined;
     answer: UserPage;
   };
@@ -2018,6 +2308,18 @@ export interface Operations {
     path: { id: number };
     query: { dryRun?: boolean };
     body: StatusOrder;
+    answer: Record<string, unknown> | null;
+  };
+  "GET /api/user/{id}/factors": {
+    path: { id: number };
+    query: {};
+    body: undefined;
+    answer: SecondFactors;
+  };
+  "DELETE /api/user/{id}/factors": {
+    path: { id: number };
+    query: {};
+    body: undefined;
     answer: Record<string, unknown> | null;
   };
   "GET /api/user/{id}/keys": {

@@ -1,10 +1,14 @@
 // @ts-check
-/** The caller's own account: the profile, and the password. */
-import { card, h } from "../core/dom.js";
+/** The caller's own account: the profile, the password and the second factors. */
+import { badge, badges, card, definition, h } from "../core/dom.js";
 import { tell } from "../parts/dialog.js";
-import { form, merging } from "../parts/form.js";
+import { factors } from "../parts/factors.js";
+import { merging } from "../parts/form.js";
+import { password } from "../parts/password.js";
 import { ACCOUNT as T } from "../strings/account.js";
-import { FORM } from "../strings/form.js";
+import { FACTORS } from "../strings/factors.js";
+import { rights } from "../parts/rights.js";
+import { RIGHTS } from "../strings/home.js";
 
 const MEMBERS = ["nickName", "email", "phone", "gender", "avatar"];
 
@@ -16,6 +20,7 @@ export async function show(page) {
     write: (values, { etag }) => page.call("PUT", "/api/user/profile", { body: values, ifMatch: etag }),
     pick: (data) => Object.fromEntries(MEMBERS.map((name) => [name, data[name]])),
     form: (data) => ({
+      subject: () => T.subject,
       fields: [
         {
           name: "nickName",
@@ -49,55 +54,33 @@ export async function show(page) {
       ],
     }),
     saved: async () => {
-      tell(FORM.saved);
+      tell(T.saved);
       await page.reload();
     },
+  });
+  const may = await rights(page);
+  const passwords = password(page.me.name, async (body) => {
+    await page.call("PUT", "/api/user/profile/password", { body });
+    passwords.fill({ currentPassword: "", newPassword: "", repeated: "" });
+    tell(T.changed);
   });
   page.put(
     h(
       "div",
       { class: "cards" },
       card(T.profile, profile),
-      card(T.password, h("p", { class: "help" }, T.passwordText), password(page)),
+      card(T.password, h("p", { class: "help" }, T.passwordText), passwords),
+    ),
+    card(FACTORS.title, h("p", { class: "help" }, FACTORS.about), factors(page)),
+    card(
+      RIGHTS.title,
+      definition([
+        [
+          RIGHTS.roles,
+          page.me.roles.length > 0 ? badges(page.me.roles.map((role) => badge(role))) : RIGHTS.noRoles,
+        ],
+      ]),
+      may,
     ),
   );
-}
-
-/** @param {import("../core/page.js").Page} page */
-function password(page) {
-  const made = form({
-    // For password managers.
-    before: h("input", { type: "text", autocomplete: "username", value: page.me.name, hidden: true }),
-    fields: [
-      {
-        name: "currentPassword",
-        label: T.current,
-        type: "password",
-        required: true,
-        attributes: { autocomplete: "current-password" },
-      },
-      {
-        name: "newPassword",
-        label: T.fresh,
-        type: "password",
-        required: true,
-        attributes: { autocomplete: "new-password" },
-      },
-      {
-        name: "repeated",
-        label: T.repeat,
-        type: "password",
-        required: true,
-        attributes: { autocomplete: "new-password" },
-        check: (value) => (value === made.values().newPassword ? null : T.differs),
-      },
-    ],
-    submit: T.change,
-    save: async ({ currentPassword, newPassword }) => {
-      await page.call("PUT", "/api/user/profile/password", { body: { currentPassword, newPassword } });
-      made.fill({ currentPassword: "", newPassword: "", repeated: "" });
-      tell(T.changed);
-    },
-  });
-  return made;
 }

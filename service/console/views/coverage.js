@@ -2,6 +2,7 @@
 /** All routes with what guards them, and the registration of those that have no resource. */
 import { badge, badges, button, card, h, icon, link, linkButton } from "../core/dom.js";
 import { local } from "../parts/local.js";
+import { requestLine } from "../parts/request-line.js";
 import { share } from "../pictures/share.js";
 import { bindingOf, glance } from "../parts/resources.js";
 import { table } from "../parts/rows.js";
@@ -39,14 +40,14 @@ export async function show(page) {
         { name: "path", label: T.request },
       ],
       columns: [
-        { title: T.request, cell: (route) => h("code", null, `${route.method} ${route.path}`) },
+        { title: T.request, cell: (route) => requestLine(route.method, route.path) },
         {
           title: T.guard,
           cell: (route) =>
             badges(
               badge(
                 T.guards[route.guard],
-                route.guard === "permission" ? "good" : route.guard === "login" ? "info" : "warn",
+                route.guard === "permission" ? "" : route.guard === "login" ? "info" : "warn",
               ),
               route.guard === "permission" &&
                 route.required.map((/** @type {string} */ code) => h("code", null, code)),
@@ -56,10 +57,7 @@ export async function show(page) {
           title: T.binding,
           cell: (route) =>
             badges(
-              badge(
-                T.bindings[bindingOf(route)],
-                bindingOf(route) === "bound" ? "good" : bindingOf(route) === "closed" ? "bad" : "",
-              ),
+              badge(T.bindings[bindingOf(route)], bindingOf(route) === "closed" ? "warn" : ""),
               bindingOf(route) === "bound" &&
                 route.resourceCodes.map((/** @type {string} */ code) => h("code", null, code)),
               route.resource &&

@@ -2,11 +2,13 @@
 /** Why a request, or a question about a code, is allowed or refused: a path through the layers of the policy. */
 import { Problem } from "../core/api.js";
 import { badge, card, h } from "../core/dom.js";
-import { layerStep, refusalOf, subjectStep } from "../parts/explained.js";
+import { assuranceStep, layerStep, refusalOf, subjectStep } from "../parts/explained.js";
 import { form } from "../parts/form.js";
 import { SPELLED, answering, asking, codesIn, requestFields, showing } from "../parts/policy.js";
+import { remember } from "../parts/remembered.js";
 import { accessPath, layersOf } from "../pictures/access.js";
 import { OWN, serviceOptions } from "../parts/resources.js";
+import { codes, roleCodes, userNames } from "../parts/suggestions.js";
 import { FORM } from "../strings/form.js";
 import { POLICY as T } from "../strings/policy.js";
 
@@ -42,6 +44,7 @@ export async function show(page) {
   const shown = question(page, await serviceOptions(page));
   const answer = h("div", { "aria-live": "polite" });
   page.put(h("p", null, T.explainText), card("", shown), answer);
+  if (asked) remember("explained"); // one of the first steps
   if (asked)
     answering(page, shown, answer, async () =>
       path(page, (await page.call("POST", "/api/policy/explain", { body: bodyOf(query) })).data),
@@ -83,19 +86,38 @@ function question(page, services) {
         options: T.subjects,
         value: subject,
       },
-      { name: "userName", label: T.userName, value: value("userName"), attributes: SPELLED },
-      { name: "roleCode", label: T.roleCode, value: value("roleCode"), attributes: SPELLED },
+      {
+        name: "userName",
+        label: T.userName,
+        value: value("userName"),
+        attributes: SPELLED,
+        wrap: userNames(page),
+      },
+      {
+        name: "roleCode",
+        label: T.roleCode,
+        value: value("roleCode"),
+        attributes: SPELLED,
+        wrap: roleCodes(page),
+      },
       {
         name: "permissions",
         label: T.permissions,
         value: value("permissions"),
         help: T.permissionsHelp,
         attributes: SPELLED,
+        wrap: codes(page, { several: true }),
       },
       { name: "about", label: T.about, type: "select", required: true, options: T.abouts, value: about },
-      ...requestFields(value, services),
-      { name: "grant", label: T.permission, value: value("grant"), attributes: SPELLED },
-      { name: "permission", label: T.permission, value: value("permission"), attributes: SPELLED },
+      ...requestFields(page, value, services, () => made.values()),
+      { name: "grant", label: T.permission, value: value("grant"), attributes: SPELLED, wrap: codes(page) },
+      {
+        name: "permission",
+        label: T.permission,
+        value: value("permission"),
+        attributes: SPELLED,
+        wrap: codes(page),
+      },
       {
         name: "layer",
         label: T.layer,
@@ -190,6 +212,7 @@ function path(page, explained) {
       { class: "path", "aria-label": T.steps },
       subjectStep(query, explained),
       layers.map((layer) => layerStep(page, layer, layer.layer === "endpoint" && refused ? T.next : null)),
+      explained.assurance && assuranceStep(explained.assurance),
       explained.resource &&
         !explained.endpoint &&
         service === OWN &&

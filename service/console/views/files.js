@@ -224,7 +224,7 @@ export async function show(page) {
         act: () => page.call("DELETE", "/api/file/{id}/public-link", { path }),
       })
     ) {
-      tell(T.unshared);
+      tell(T.unshared(name));
       await list.reload();
     }
   }

@@ -43,7 +43,7 @@ function job(page, jobState) {
     ? badge(T.failing, "bad")
     : jobState.paused
       ? badge(T.paused, "warn")
-      : badge(T.fine, "good");
+      : T.fine;
   return card(
     jobState.title,
     definition([

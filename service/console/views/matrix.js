@@ -5,8 +5,9 @@ import { csv } from "../parts/csv.js";
 import { ask } from "../parts/dialog.js";
 import { folding } from "../parts/folding.js";
 import { moving } from "../parts/grid.js";
-import { explaining, objectOf, requestOf } from "../parts/policy.js";
+import { explaining, objectOf } from "../parts/policy.js";
 import { picker } from "../parts/picker.js";
+import { groupOf, requestOf } from "../parts/request-line.js";
 import { listing } from "../parts/table.js";
 import { save } from "../parts/transfer.js";
 import { allRoles } from "../parts/users.js";
@@ -68,7 +69,7 @@ export async function show(page) {
   const shown = listing(page, {
     caption: T.matrixCaption,
     grid: true,
-    arrange: folding((/** @type {MatrixRequest} */ row) => groupOf(row), roles.length + 1, T.group),
+    groups: folding(({ object }) => groupOf(object), roles.length + 1, T.group),
     size: 50,
     most: MOST,
     filters: [
@@ -136,14 +137,6 @@ function wordsOf(row, roleCode) {
   return [T.passes[stateOf(row, roleCode)], ...by].join(" ");
 }
 
-/** Return the first words of a path, by which requests are grouped. @param {MatrixRequest} row */
-function groupOf({ object }) {
-  const request = requestOf(object);
-  if (!request) return object;
-  const path = request.path.split("/").slice(0, 3).join("/");
-  return request.service ? `${request.service} ${path}` : path;
-}
-
 function legend() {
   return h(
     "ul",
@@ -161,11 +154,14 @@ function mark(state) {
 function cell(page, row, roleCode) {
   const request = requestOf(row.object);
   const words = wordsOf(row, roleCode);
-  const shown = [mark(stateOf(row, roleCode)), h("span", { class: "hidden" }, words)];
+  const state = stateOf(row, roleCode);
+  // One element a cell: there are thousands, and each takes its time to lay out.
   const element =
     request && page.may("POST /api/policy/explain")
-      ? link(explaining({ ...request, roleCode }), shown)
-      : h("span", null, shown);
+      ? link(explaining({ ...request, roleCode }), MARKS[state])
+      : h("span", { role: "img" }, MARKS[state]);
+  element.className = `held ${state}`;
   element.title = words;
+  element.ariaLabel = words;
   return element;
 }

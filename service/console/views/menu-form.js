@@ -29,6 +29,7 @@ function create(page, forest) {
   page.title(menuType === "Button" ? T.newButton : T.newMenu);
   page.put(
     form({
+      subject: ({ title }) => T.named({ menuType, title: title ?? "" }).trim(),
       fields: [parent(forest, null, parentId), ...fields({ menuType, enabled: true, sort: 0 })],
       submit: ACTION.create,
       save: async (values, { key, form: shown }) => {
@@ -37,7 +38,7 @@ function create(page, forest) {
           key,
         });
         shown.clean();
-        tell(T.made(data.title));
+        tell(T.made(T.named(data)));
         page.go(`/menus/${data.id}`);
       },
       cancel: () => page.go(parentId ? `/menus/${parentId}` : "/menus"),
@@ -60,6 +61,7 @@ async function edit(page, forest) {
     pick,
     text: (name, value) => (name === "meta" && value ? JSON.stringify(value) : undefined),
     form: (menu) => ({
+      subject: () => T.named(menu),
       fields: [parent(forest, menu.id, menu.parentId), ...fields(menu)],
       cancel: () => page.go(`/menus/${menu.id}`),
     }),
@@ -67,14 +69,14 @@ async function edit(page, forest) {
       const write = (/** @type {boolean} */ dryRun) =>
         page.call("PATCH", ONE, { path, body, ifMatch: etag, dryRun });
       if (RIGHTS.every((name) => body[name] === stored[name])) return write(false);
-      return agreed({ title: T.saveTitle(stored.title), confirm: ACTION.save, write });
+      return agreed({ title: T.saveTitle(T.named(stored)), confirm: ACTION.save, write });
     },
     saved: ({ data }) => {
-      tell(T.saved(data.title));
+      tell(T.saved(T.named(data)));
       page.go(`/menus/${data.id}`);
     },
   });
-  page.title(T.editTitle(stored.title));
+  page.title(T.editTitle(T.named(stored)));
   page.put(made);
 }
 

@@ -2,7 +2,7 @@
 /** The tree of Menus and Buttons, and one of them. */
 import { badge, empty, h, icon, linkButton } from "../core/dom.js";
 import { ask, tell } from "../parts/dialog.js";
-import { menuCard } from "../parts/menu-card.js";
+import { menuRecord } from "../parts/menu-card.js";
 import { Forest, moves, pathOf, readMenus, within } from "../parts/menus.js";
 import { attempt, undoing } from "../parts/preview.js";
 import { searching, tree } from "../parts/tree.js";
@@ -13,11 +13,20 @@ const ONE = "/api/menu/{id}";
 /** @typedef {import("../core/page.js").Page} Page */
 /** @typedef {import("../parts/menus.js").Place} Place */
 
+/** The Menus that the reader has opened in the tree: each choice shows the view anew. @type {Set<number>} */
+const opened = new Set();
+
 /** @param {Page} page */
 export async function show(page) {
   const forest = new Forest(await readMenus(page));
   const chosen = page.params.id ? forest.places.get(Number(page.params.id)) : null;
-  const movable = page.may("PATCH /api/menu/{id}");
+  const moving = new Moving(page, forest);
+  const among = forest.roots.length ? treeOf(page, forest, chosen ?? null, moving) : null;
+  if (chosen && among) {
+    await menuRecord(page, forest, chosen, among, () => moving.ask(chosen));
+    among.querySelector('[aria-selected="true"] > .tree-row')?.scrollIntoView({ block: "nearest" });
+    return;
+  }
   page.title(
     T.title,
     page.may("POST /api/menu") && [
@@ -25,17 +34,31 @@ export async function show(page) {
       linkButton("/menus/new?type=Button", T.addButton, { icon: "plus" }),
     ],
   );
-  if (!forest.roots.length) return page.put(empty(T.none));
-  const moving = new Moving(page, forest);
-  const open = new Set(forest.roots.map((root) => root.menu.id));
-  for (let above = chosen?.parent; above; above = above.parent) open.add(above.menu.id);
+  page.put(
+    among
+      ? h("div", { class: "record one-of" }, among, empty(page.params.id ? T.gone : T.choose))
+      : empty(T.none),
+  );
+}
+
+/**
+ * Return the tree with its search.
+ * @param {Page} page
+ * @param {Forest} forest
+ * @param {Place | null} chosen
+ * @param {Moving} moving
+ */
+function treeOf(page, forest, chosen, moving) {
+  const movable = page.may("PATCH /api/menu/{id}");
+  if (!opened.size) for (const root of forest.roots) opened.add(root.menu.id);
+  for (let above = chosen?.parent; above; above = above.parent) opened.add(above.menu.id);
   const shown = tree({
     name: T.tree,
     roots: forest.roots,
     children: (place) => place.children,
     key: (place) => place.menu.id,
     current: chosen?.menu.id,
-    open,
+    open: opened,
     label: ({ menu }) => [
       icon(menu.menuType === "Menu" ? "menu" : "key"),
       " ",
@@ -52,21 +75,12 @@ export async function show(page) {
     T.search,
     ({ menu }, text) => menu.title.toLowerCase().includes(text) || Boolean(menu.authMark?.includes(text)),
   );
-  page.put(
-    h(
-      "div",
-      { class: "split" },
-      h("div", null, search, shown, movable && h("p", { class: "help" }, T.moveHelp)),
-      h(
-        "div",
-        null,
-        !page.params.id
-          ? empty(T.choose)
-          : chosen
-            ? await menuCard(page, forest, chosen, () => moving.ask(chosen))
-            : empty(T.gone),
-      ),
-    ),
+  return h(
+    "section",
+    { class: "card among", "aria-label": T.tree },
+    search,
+    h("div", { class: "scrolled" }, shown),
+    movable && h("p", { class: "help" }, T.moveHelp),
   );
 }
 
@@ -179,11 +193,11 @@ class Moving {
     fill();
     places.value = String(this.children(place.parent).indexOf(place));
     const done = await ask({
-      title: T.moveTitle(place.menu.title),
+      title: T.moveTitle(T.named(place.menu)),
       confirm: T.move,
       text: h(
         "div",
-        null,
+        { class: "body" },
         h("div", { class: "field" }, h("label", { for: "move-parent" }, T.below), parents),
         h("div", { class: "field" }, h("label", { for: "move-place" }, T.where), places),
       ),
@@ -194,7 +208,7 @@ class Moving {
 
   /** @param {Place} place @param {Place | null} parent @param {number} index Where among the others below `parent`. */
   move(place, parent, index) {
-    return attempt(T.moveTitle(place.menu.title), async () => {
+    return attempt(T.moveTitle(T.named(place.menu)), async () => {
       const { parentId, sort } = place.menu;
       const edits = moves(
         place,
@@ -218,7 +232,7 @@ class Moving {
       } of edits.reverse()) {
         await this.page.call("PATCH", ONE, { path: { id: menu.id }, body, ifMatch: `"${menu.version}"` });
       }
-      tell(T.moved(place.menu.title), { undo: undoing(this.page, ...before) });
+      tell(T.moved(T.named(place.menu)), { undo: undoing(this.page, ...before) });
       await this.page.reload();
     });
   }

@@ -70,7 +70,7 @@ export async function show(page) {
     )
       return;
     if (own(login) && device === session.device()) return session.end();
-    tell(T.ended);
+    tell(T.ended(userName, device));
     await list.reload();
   }
 
@@ -94,7 +94,7 @@ export async function show(page) {
     )
       return;
     if (own(login)) return session.end();
-    tell(T.allEnded(ended));
+    tell(T.allEnded(login.userName, ended));
     await list.reload();
   }
 

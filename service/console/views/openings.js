@@ -1,7 +1,8 @@
 // @ts-check
 /** Requests that need no role. */
 import { badge, h } from "../core/dom.js";
-import { objectOf, passedBy, requestOf, why } from "../parts/policy.js";
+import { objectOf, passedBy, why } from "../parts/policy.js";
+import { requestOf } from "../parts/request-line.js";
 import { listing } from "../parts/table.js";
 import { POLICY as T } from "../strings/policy.js";
 import { RESOURCES } from "../strings/resources.js";
@@ -18,7 +19,7 @@ export async function show(page) {
         { title: RESOURCES.request, cell: (item) => objectOf(page, item.object) },
         {
           title: T.needs,
-          cell: (item) => badge(T.need[item.needs], item.needs === "nothing" ? "warn" : "info"),
+          cell: (item) => badge(T.need[item.needs], item.needs === "nothing" ? "warn" : ""),
         },
         { title: T.resourceLine, cell: (item) => passedBy(item.resource) },
         { title: T.endpointLine, cell: (item) => passedBy(item.endpoint) },

@@ -1,7 +1,8 @@
 // @ts-check
 /** One entry of the operation log: who, what, the changes before and after, the decision, and what was sent. */
 import { badge, card, definition, h, link } from "../core/dom.js";
-import { explainAddress, outcome } from "../parts/logs.js";
+import { explainAddress } from "../parts/logs.js";
+import { plain, sentence } from "../parts/sentence.js";
 import { time } from "../parts/time.js";
 import { CHANGES } from "../strings/common.js";
 import { OPERATIONS as T } from "../strings/operations.js";
@@ -10,7 +11,7 @@ import { OPERATIONS as T } from "../strings/operations.js";
 export async function show(page) {
   const { data: entry } = await page.call("GET", "/api/operation-log/{id}", { path: { id: page.params.id } });
   page.crumbs(["/logs/operations", T.title]);
-  page.title(`${entry.module} ${entry.action}`);
+  page.title(plain(sentence(entry)));
   const user = entry.userName ?? T.nobody;
   const count = entry.changeCount ?? 0;
   page.put(
@@ -34,11 +35,12 @@ export async function show(page) {
       card(
         T.what,
         definition([
-          [T.time, time(entry.createTime)],
+          [T.time, time(entry.createTime, { seconds: true })],
+          [T.operation, `${entry.module} ${entry.action}`],
           [T.call, h("code", null, `${entry.method} ${entry.url}${entry.query ? `?${entry.query}` : ""}`)],
           [T.preview, entry.dryRun ? T.nothingSaved : null],
           [T.repetitions, entry.repetitions !== null ? T.ofRepetitions(entry.repetitions) : null],
-          [T.outcome, outcome(entry)],
+          [T.outcome, [entry.status, entry.error].filter(Boolean).join(" ")],
           [T.elapsed, T.milliseconds(entry.elapsedMs)],
           [T.request, entry.requestId && h("code", null, entry.requestId)],
           [T.trace, entry.traceId && h("code", null, entry.traceId)],

@@ -1,46 +1,50 @@
 // @ts-check
 /** The operation log: filters, pages, and following it as it grows. Previews are hidden, and counted. */
 import { h, link } from "../core/dom.js";
+import { OPERATION } from "../parts/columns.js";
 import { following } from "../parts/live.js";
-import { operationColumns } from "../parts/logs.js";
+import { operationColumns, withChanges } from "../parts/logs.js";
 import { listing } from "../parts/table.js";
-import { exporting } from "../parts/transfer.js";
+import { exporting, limitsOf } from "../parts/transfer.js";
 import { OPERATIONS as T } from "../strings/operations.js";
 import { TABLE } from "../strings/table.js";
 
 /** @param {import("../core/page.js").Page} page */
 export async function show(page) {
+  /** @type {import("../parts/table.js").Filter[]} */
+  const filters = [
+    { name: "userName", label: T.user },
+    { name: "target", label: T.target },
+    { name: "module", label: T.module, more: true },
+    { name: "kind", label: T.kind, type: "select", options: Object.entries(T.kinds) },
+    { name: "status", label: T.outcome, type: "select", options: Object.entries(T.statuses) },
+    { name: "decision", label: T.decision, type: "select", options: Object.entries(T.decisions) },
+    {
+      name: "dryRun",
+      label: T.previews,
+      type: "select",
+      options: Object.entries(T.shown),
+      unset: T.hidden,
+    },
+    { name: "rights", label: T.rights, type: "check" },
+    { name: "clientIp", label: T.address, more: true },
+    { name: "requestId", label: T.request, more: true },
+    { name: "traceId", label: T.trace, more: true },
+    { name: "from", label: T.from, type: "date", more: true },
+    { name: "to", label: T.to, type: "date", more: true },
+  ];
   const ask = async (/** @type {Record<string, any>} */ query) =>
     (await page.call("GET", "/api/operation-log/list", { query: sent(query) })).data;
   const live = following(page, ask, () => list.reload());
   const previews = leftOut(page, ask);
   const list = listing(page, {
     caption: T.caption,
-    columns: operationColumns(),
-    filters: [
-      { name: "userName", label: T.user },
-      { name: "target", label: T.target },
-      { name: "module", label: T.module, more: true },
-      { name: "kind", label: T.kind, type: "select", options: Object.entries(T.kinds) },
-      { name: "status", label: T.outcome, type: "select", options: Object.entries(T.statuses) },
-      { name: "decision", label: T.decision, type: "select", options: Object.entries(T.decisions) },
-      {
-        name: "dryRun",
-        label: T.previews,
-        type: "select",
-        options: Object.entries(T.shown),
-        unset: T.hidden,
-      },
-      { name: "clientIp", label: T.address, more: true },
-      { name: "requestId", label: T.request, more: true },
-      { name: "traceId", label: T.trace, more: true },
-      { name: "from", label: T.from, type: "date", more: true },
-      { name: "to", label: T.to, type: "date", more: true },
-    ],
+    columns: operationColumns(page),
+    filters,
     load: async (query) => {
       const data = await live.read(query);
       previews.tell(live.filters());
-      return data;
+      return withChanges(page, data);
     },
     row: (entry) => (page.may("GET /api/operation-log/{id}") ? `/logs/operations/${entry.id}` : null),
     empty: T.none,
@@ -50,8 +54,11 @@ export async function show(page) {
     live.toggle,
     page.may("GET /api/operation-log/export") &&
       exporting(page, "/api/operation-log/export", "operation-log", {
-        filters: () => sent(live.filters()),
         text: T.exportText,
+        columns: Object.keys(OPERATION),
+        filters: () => sent(live.filters()),
+        limits: () => limitsOf(page, filters),
+        count: () => ask({ ...live.filters(), size: 1 }),
       }),
   );
   page.put(list, previews.line);

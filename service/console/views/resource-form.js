@@ -4,13 +4,24 @@ import { tell } from "../parts/dialog.js";
 import { form, merging } from "../parts/form.js";
 import { agreed } from "../parts/preview.js";
 import { OWN, serviceOptions, suggested } from "../parts/resources.js";
+import { paths } from "../parts/suggestions.js";
 import { ACTION } from "../strings/common.js";
 import { RESOURCES as T } from "../strings/resources.js";
+import { DEMANDS } from "../strings/step-up.js";
 
 const ONE = "/api/resource/{id}";
-const NAMES = ["resourceName", "resourceCode", "method", "path", "description", "enabled"];
+const NAMES = [
+  "resourceName",
+  "resourceCode",
+  "method",
+  "path",
+  "description",
+  "enabled",
+  "assurance",
+  "services",
+];
 /** Edits of these change who may do what. */
-const RIGHTS = ["method", "path", "enabled"];
+const RIGHTS = ["method", "path", "enabled", "assurance", "services"];
 
 /** @typedef {import("../core/page.js").Page} Page */
 
@@ -27,36 +38,36 @@ async function create(page) {
   const { method = "GET", path = "", service = OWN } = Object.fromEntries(page.query);
   const resource = { method, path, enabled: true, ...(path ? suggested(service, method, path) : {}) };
   page.title(T.newTitle);
-  page.put(
-    form({
-      fields: [
-        ...fields(resource),
-        {
-          name: "service",
-          label: T.service,
-          type: services ? "select" : "text",
-          required: true,
-          value: service,
-          options: services ?? [],
-          help: T.serviceHelp,
-        },
-      ],
-      submit: T.register,
-      save: async (body, { key, form: shown }) => {
-        const done = await agreed({
-          title: T.makeTitle(body.resourceName),
-          text: T.makeText,
-          confirm: T.register,
-          write: (dryRun) =>
-            page.call("POST", "/api/resource", { body: /** @type {any} */ (body), dryRun, key }),
-        });
-        shown.clean();
-        tell(T.made(done.data.resourceName));
-        page.go(`/resources/${done.data.id}`);
+  const made = form({
+    subject: ({ resourceName }) => T.subject(resourceName),
+    fields: [
+      ...fields(page, resource, () => made.values()),
+      {
+        name: "service",
+        label: T.service,
+        type: services ? "select" : "text",
+        required: true,
+        value: service,
+        options: services ?? [],
+        help: T.serviceHelp,
       },
-      cancel: () => page.go("/resources"),
-    }),
-  );
+    ],
+    submit: T.register,
+    save: async (body, { key, form: shown }) => {
+      const done = await agreed({
+        title: T.makeTitle(body.resourceName),
+        text: T.makeText,
+        confirm: T.register,
+        write: (dryRun) =>
+          page.call("POST", "/api/resource", { body: /** @type {any} */ (body), dryRun, key }),
+      });
+      shown.clean();
+      tell(T.made(done.data.resourceName));
+      page.go(`/resources/${done.data.id}`);
+    },
+    cancel: () => page.go("/resources"),
+  });
+  page.put(made);
 }
 
 /** @param {Page} page */
@@ -72,7 +83,11 @@ async function edit(page) {
       return answer;
     },
     pick,
-    form: (resource) => ({ fields: fields(resource), cancel: () => page.go(`/resources/${resource.id}`) }),
+    form: (resource) => ({
+      subject: () => T.subject(resource.resourceName),
+      fields: fields(page, resource, () => ({ ...resource, ...made.values() })),
+      cancel: () => page.go(`/resources/${resource.id}`),
+    }),
     write: async (body, { etag }) => {
       const write = (/** @type {boolean} */ dryRun) =>
         page.call("PATCH", ONE, { path, body, ifMatch: etag, dryRun });
@@ -89,8 +104,12 @@ async function edit(page) {
   page.put(made);
 }
 
-/** @param {any} resource @returns {import("../parts/form.js").Field[]} */
-function fields(resource) {
+/**
+ * @param {Page} page @param {any} resource
+ * @param {() => Record<string, any>} values Returns what the form has.
+ * @returns {import("../parts/form.js").Field[]}
+ */
+function fields(page, resource, values) {
   return [
     {
       name: "resourceName",
@@ -123,6 +142,7 @@ function fields(resource) {
       value: resource.path,
       help: T.pathHelp,
       attributes: { spellcheck: "false" },
+      wrap: paths(page, values),
     },
     {
       name: "description",
@@ -130,6 +150,22 @@ function fields(resource) {
       type: "textarea",
       value: resource.description,
       attributes: { maxlength: 1000 },
+    },
+    {
+      name: "assurance",
+      label: T.assurance,
+      type: "select",
+      options: DEMANDS,
+      unset: T.noDemand,
+      value: resource.assurance,
+      help: T.assuranceHelp,
+    },
+    {
+      name: "services",
+      label: T.services,
+      type: "check",
+      value: resource.services,
+      help: T.servicesHelp,
     },
     { name: "enabled", label: T.enabledState, type: "check", value: resource.enabled, help: T.enabledHelp },
   ];

@@ -6,7 +6,15 @@ import { Unreadable, operationsOf, shapeOf } from "../parts/openapi.js";
 import { registering } from "../parts/registering.js";
 import { OWN, serviceOptions } from "../parts/resources.js";
 import { table } from "../parts/rows.js";
+import { templateOf } from "../parts/transfer.js";
 import { RESOURCES as T } from "../strings/resources.js";
+
+/** A document with one operation, to begin with. */
+const EXAMPLE = {
+  openapi: "3.1.0",
+  info: { title: "Orders", version: "1" },
+  paths: { "/orders/{id}": { get: { operationId: "readOrder", summary: "Read an order", responses: {} } } },
+};
 
 /** @typedef {import("../core/page.js").Page} Page */
 
@@ -18,6 +26,7 @@ export async function show(page) {
   page.title(T.importTitle);
   page.put(
     h("p", null, T.importText),
+    templateOf("openapi.json", JSON.stringify(EXAMPLE, null, 2), "application/json"),
     card(
       "",
       form({

@@ -8,11 +8,13 @@ import { picker } from "../parts/picker.js";
 import { attempt, previewed, remove, setEnabled, undoing } from "../parts/preview.js";
 import { record } from "../parts/record.js";
 import { related } from "../parts/related.js";
+import { requestLine } from "../parts/request-line.js";
 import { OWN } from "../parts/resources.js";
 import { table } from "../parts/rows.js";
 import { edited, time } from "../parts/time.js";
 import { ACTION, RECORD } from "../strings/common.js";
 import { RESOURCES as T } from "../strings/resources.js";
+import { demandsText } from "../strings/step-up.js";
 import { stateOf } from "./resources.js";
 
 const ONE = "/api/resource/{id}";
@@ -36,7 +38,7 @@ export async function show(page) {
     base: `/resources/${resource.id}`,
     crumbs: [["/resources", T.title]],
     title: resource.resourceName,
-    state: !resource.enabled && stateOf(resource),
+    state: stateOf(resource),
     primary:
       page.may("PATCH /api/resource/{id}") &&
       linkButton(`/resources/${resource.id}/edit`, ACTION.edit, { icon: "edit" }),
@@ -68,7 +70,7 @@ export async function show(page) {
     aside: card(
       T.facts,
       definition([
-        [T.request, h("code", null, `${resource.method} ${resource.path}`)],
+        [T.request, requestLine(resource.method, resource.path)],
         [
           T.service,
           resource.service !== OWN && page.may("GET /api/service/list")
@@ -76,6 +78,10 @@ export async function show(page) {
             : resource.service,
         ],
         [T.code, h("code", null, resource.resourceCode)],
+        [
+          T.assurance,
+          resource.assurance && demandsText([resource.assurance, ...(resource.services ? ["service"] : [])]),
+        ],
         [T.description, resource.description],
         [T.created, time(resource.createTime)],
         [T.updated, edited(resource)],
@@ -99,7 +105,7 @@ function bindings(page, resource, bound, etag) {
     attempt(T.bindTitle(resource.resourceName), async () => {
       const added = menuIds.filter((id) => !ids.includes(id));
       const removed = ids.filter((id) => !menuIds.includes(id));
-      if (!added.length && !removed.length) return tell(T.unchanged);
+      if (!added.length && !removed.length) return tell(T.unchanged(resource.resourceName));
       const names = (/** @type {string} */ title, /** @type {number[]} */ list, /** @type {string} */ kind) =>
         list.length > 0 &&
         h(

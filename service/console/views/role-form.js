@@ -30,6 +30,7 @@ async function create(page) {
   page.put(
     given && h("p", null, T.copyText(given.permissions.length)),
     form({
+      subject: ({ roleName }) => T.subject(roleName),
       fields: fields(
         {
           roleName: source ? T.copyOf(source.roleName) : "",
@@ -67,7 +68,11 @@ async function edit(page) {
       return answer;
     },
     pick,
-    form: (role) => ({ fields: fields(role, false), cancel: () => page.go(`/roles/${role.id}`) }),
+    form: (role) => ({
+      subject: () => T.subject(role.roleName),
+      fields: fields(role, false),
+      cancel: () => page.go(`/roles/${role.id}`),
+    }),
     write: async (body, { etag }) => {
       const write = (/** @type {boolean} */ dryRun) =>
         page.call("PATCH", ONE, { path, body, ifMatch: etag, dryRun });

@@ -25,7 +25,7 @@ export async function show(page) {
     base: `/roles/${role.id}`,
     crumbs: [["/roles", T.title]],
     title: role.roleName,
-    state: !role.enabled && stateOf(role),
+    state: stateOf(role),
     primary: edits && linkButton(`/roles/${role.id}/edit`, ACTION.edit, { icon: "edit" }),
     acts: [
       page.may("POST /api/role") && linkButton(`/roles/new?copy=${role.id}`, T.copy, { icon: "plus" }),

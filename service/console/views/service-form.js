@@ -24,6 +24,7 @@ function create(page) {
   page.title(T.add);
   page.put(
     form({
+      subject: ({ name }) => T.subject(name),
       fields: [
         {
           name: "name",
@@ -59,7 +60,11 @@ async function edit(page) {
       return answer;
     },
     pick,
-    form: (service) => ({ fields: fields(service), cancel: () => page.go(`/services/${service.id}`) }),
+    form: (service) => ({
+      subject: () => T.subject(service.name),
+      fields: fields(service),
+      cancel: () => page.go(`/services/${service.id}`),
+    }),
     write: async (body, { etag }) => {
       const write = (/** @type {boolean} */ dryRun) =>
         page.call("PATCH", ONE, { path, body, ifMatch: etag, dryRun });

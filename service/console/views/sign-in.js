@@ -3,7 +3,7 @@
 import { Problem } from "../core/api.js";
 import { h, mark } from "../core/dom.js";
 import * as session from "../core/session.js";
-import { requested, trouble } from "../parts/trouble.js";
+import { attempting, requested, trouble } from "../parts/trouble.js";
 import { form } from "../parts/form.js";
 import { PRODUCT } from "../strings/frame.js";
 import { SIGN_IN } from "../strings/sign-in.js";
@@ -25,6 +25,7 @@ export async function page() {
         h("h1", null, SIGN_IN.title),
         h("p", { class: "help" }, SIGN_IN.about),
         credentials("", settle),
+        document.documentElement.dataset.session === "tab" && h("p", { class: "help" }, SIGN_IN.ends),
       ),
     ),
     ...document.querySelectorAll("#messages"),
@@ -61,7 +62,8 @@ async function elsewhere() {
 
 /** @param {string} name @param {() => void} done */
 function credentials(name, done) {
-  return form({
+  const element = h("div", { class: "proofs" });
+  const asked = form({
     fields: [
       {
         name: "userName",
@@ -81,8 +83,31 @@ function credentials(name, done) {
     submit: SIGN_IN.submit,
     quiet: true,
     save: async ({ userName, password }) => {
-      await session.signIn(userName, password);
-      done();
+      try {
+        await session.signIn("/api/auth/login", { userName, password, device: session.device() });
+        done();
+      } catch (problem) {
+        if (!(problem instanceof Problem) || problem.code !== "second_factor_required") throw problem;
+        const { secondStep } = await import("../parts/second-step.js");
+        const required = /** @type {any} */ (problem.document);
+        const step = secondStep(required, done, () => {
+          asked.fill({ password: "" });
+          step.replaceWith(element);
+          asked.querySelector("input")?.focus();
+        });
+        element.replaceWith(step);
+        /** @type {HTMLElement | null} */ (step.querySelector("input, button"))?.focus();
+      }
     },
   });
+  element.append(asked);
+  if (session.takesPasskeys())
+    element.append(
+      ...attempting(SIGN_IN.passkey, {}, async () => {
+        const { passkeyAlone } = await import("../parts/second-step.js");
+        await passkeyAlone();
+        done();
+      }),
+    );
+  return element;
 }

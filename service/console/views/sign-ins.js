@@ -2,7 +2,6 @@
 /** The caller's own part of the login log. */
 import { sessionEvents } from "../parts/logs.js";
 import { listing } from "../parts/table.js";
-import { time } from "../parts/time.js";
 import { LOGINS as T } from "../strings/account.js";
 
 /** @param {import("../core/page.js").Page} page */
@@ -11,7 +10,7 @@ export async function show(page) {
   page.put(
     listing(page, {
       caption: T.caption,
-      columns: [{ title: T.time, cell: (entry) => time(entry.createTime) }, ...sessionEvents()],
+      columns: sessionEvents(page),
       filters: [
         { name: "event", label: T.event, type: "select", options: Object.entries(T.events) },
         { name: "outcome", label: T.outcome, type: "select", options: Object.entries(T.outcomes) },

@@ -31,6 +31,7 @@ function create(page, roles) {
   );
   page.put(
     form({
+      subject: ({ userName }) => T.subject(userName),
       fields: [
         ...fields({ kind: service ? "service" : "person", roleIds: [] }, roles).slice(0, 2),
         ...(service
@@ -79,6 +80,7 @@ async function edit(page, roles) {
     },
     pick: picked,
     form: (user) => ({
+      subject: () => T.subject(user.userName),
       fields: fields({ ...user, roleIds: base.roleIds }, roles),
       cancel: () => page.go(`/users/${user.id}`),
     }),

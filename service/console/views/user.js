@@ -4,6 +4,7 @@ import { badge, badges, button, card, definition, empty, h, link, linkButton } f
 import { access } from "../parts/access.js";
 import { ban, unban } from "../parts/bans.js";
 import { ask, tell } from "../parts/dialog.js";
+import { factors } from "../parts/factors-of.js";
 import { history } from "../parts/history.js";
 import { keys } from "../parts/keys.js";
 import { attempt, remove, setEnabled } from "../parts/preview.js";
@@ -50,6 +51,12 @@ export async function show(page) {
       { path: "", text: T.facts, show: () => card("", facts(user)) },
       { path: "access", text: RECORD.access, show: () => access(page, { userName: user.userName }) },
       { path: "sessions", text: T.sessions, show: () => sessions(page, user) },
+      user.kind === "person" &&
+        !self && {
+          path: "factors",
+          text: T.factors,
+          show: () => factors(page, user),
+        },
       (user.kind === "service" || page.path === `${base}/keys`) && {
         path: "keys",
         text: T.keys,
@@ -227,7 +234,7 @@ async function kick(page, user, device) {
       page.call("DELETE", device ? "/api/online/{loginId}/{device}" : "/api/online/{loginId}", { path }),
   });
   if (!done) return;
-  tell(T.kicked(user.userName));
+  tell(device ? T.kickedFrom(user.userName, device) : T.kicked(user.userName));
   await page.reload();
 }
 

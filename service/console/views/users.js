@@ -3,6 +3,7 @@
 import { badge, badges, linkButton } from "../core/dom.js";
 import { exporting } from "../parts/transfer.js";
 import { bulkBar } from "../parts/bulk.js";
+import { USER } from "../parts/columns.js";
 import { listing } from "../parts/table.js";
 import { time } from "../parts/time.js";
 import { lastLogin, roleOptions, stateOf } from "../parts/users.js";
@@ -18,7 +19,12 @@ export async function show(page) {
     T.title,
     page.may("POST /api/user") && linkButton("/users/new", T.add, { icon: "plus", kind: "primary" }),
     page.may("POST /api/user/import") && linkButton("/users/import", TRANSFER.import, { icon: "upload" }),
-    page.may("GET /api/user/export") && exporting(page, "/api/user/export", "users"),
+    page.may("GET /api/user/export") &&
+      exporting(page, "/api/user/export", "users", {
+        text: TRANSFER.exportText,
+        columns: Object.keys(USER).filter((column) => column !== "password"),
+        count: async () => (await page.call("GET", "/api/user/list", { query: { size: 1 } })).data,
+      }),
   );
   page.put(
     bulk?.element,
@@ -40,8 +46,28 @@ export async function show(page) {
             ["false", TABLE.no],
           ],
         },
+        {
+          name: "secondFactor",
+          label: T.factors,
+          type: "select",
+          options: [
+            ["true", TABLE.yes],
+            ["false", TABLE.no],
+          ],
+          more: true,
+        },
         { name: "kind", label: T.kind, type: "select", options: options(T.kinds), more: true },
         { name: "roleCode", label: T.role, type: roles ? "select" : "text", options: roles ?? [] },
+        {
+          name: "hasRole",
+          label: T.roles,
+          type: "select",
+          options: [
+            ["true", T.someRole],
+            ["false", T.noRoles],
+          ],
+          more: true,
+        },
         { name: "createTimeFrom", label: T.from, type: "date", more: true },
         { name: "createTimeTo", label: T.to, type: "date", more: true },
       ],

@@ -5,6 +5,7 @@ import { Problem } from "../core/api.js";
 import { form } from "../parts/form.js";
 import { access } from "../parts/access.js";
 import { SPELLED, answering, asking, codesIn, showing } from "../parts/policy.js";
+import { codes, roleCodes, userNames } from "../parts/suggestions.js";
 import { FORM } from "../strings/form.js";
 import { POLICY as T } from "../strings/policy.js";
 
@@ -39,14 +40,27 @@ function question(page) {
           ["codes", T.permissions],
         ],
       },
-      { name: "userName", label: T.userName, value: value("userName"), attributes: SPELLED },
-      { name: "roleCode", label: T.roleCode, value: value("roleCode"), attributes: SPELLED },
+      {
+        name: "userName",
+        label: T.userName,
+        value: value("userName"),
+        attributes: SPELLED,
+        wrap: userNames(page),
+      },
+      {
+        name: "roleCode",
+        label: T.roleCode,
+        value: value("roleCode"),
+        attributes: SPELLED,
+        wrap: roleCodes(page),
+      },
       {
         name: "codes",
         label: T.permissions,
         value: value("codes"),
         help: T.permissionsHelp,
         attributes: SPELLED,
+        wrap: codes(page, { several: true }),
       },
     ],
     submit: T.ask,

@@ -17,6 +17,7 @@ import {
 import { OWN, serviceOptions } from "../parts/resources.js";
 import { table } from "../parts/rows.js";
 import { listing } from "../parts/table.js";
+import { codes as suggestedCodes } from "../parts/suggestions.js";
 import { FORM } from "../strings/form.js";
 import { POLICY as T } from "../strings/policy.js";
 
@@ -48,8 +49,14 @@ function question(page, services) {
         options: codesToo ? T.whoAbouts : T.whoAbouts.slice(0, 1),
         value: value("permission") ? "permission" : "request",
       },
-      ...requestFields(value, services),
-      { name: "permission", label: T.permission, value: value("permission"), attributes: SPELLED },
+      ...requestFields(page, value, services, () => made.values()),
+      {
+        name: "permission",
+        label: T.permission,
+        value: value("permission"),
+        attributes: SPELLED,
+        wrap: suggestedCodes(page),
+      },
     ],
     submit: T.ask,
     quiet: true,

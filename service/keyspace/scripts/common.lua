@@ -60,6 +60,7 @@ local function read_session(id, device)
   if is_ahead(last) then
     tell_ahead(last)
     session.login_time = math.min(opened, clock()) / 1000
+    if session.auth_time then session.auth_time = math.min(milliseconds(session.auth_time), clock()) / 1000 end
     session.last_refresh_time = clock() / 1000
     name_session(session)
     redis.call('SET', device_key(id, device), cjson.encode(session), 'KEEPTTL')

@@ -1,8 +1,9 @@
 -- Replaces a refresh id by its successor, once; returns the same successor again until it is delivered.
 -- id, rid, next rid, changed facts (JSON), life, longest life, race window, grace, marker when the user was read,
--- marker life, latest moment to run (0: any), lease
--- -> rotated | again, issued, ends, name of the session, device, rid, leased until | pending | reused, device
---    | superseded | ended | unknown | stale | late | banned, until
+-- marker life, latest moment to run (0: any), lease; for a step-up, whose rid is '', the device of the session and
+-- the latest time at which that was opened
+-- -> rotated | again, issued, ends, name of the session, device, rid, leased until, acr, amr, auth_time
+--    | pending | reused, device | superseded | ended | unknown | stale | late | banned, until
 -- The lease is how long the caller may take to deliver the answer. The key of `undelivered_key` holds its end;
 -- the caller deletes the key when it delivers the answer.
 local id, rid, next_rid, changes = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
@@ -19,7 +20,9 @@ local function lease_out(outcome, note, session)
   local key = undelivered_key(id, note.device, note.issued)
   redis.call('SET', key, now + lease, 'PX', math.max(race, 1) + lease)
   local ends, name = ends_after(note.issued, session), session.sid or ''
-  return { outcome, note.issued, ends, name, note.device, note.next, now + lease }
+  local acr, amr = session.acr or 'pwd', table.concat(session.amr or { 'pwd' }, ' ')
+  local auth_time = milliseconds(session.auth_time or session.login_time)
+  return { outcome, note.issued, ends, name, note.device, note.next, now + lease, acr, amr, auth_time }
 end
 
 local function keep(note)
@@ -87,6 +90,11 @@ if latest_run > 0 and now > latest_run then return { 'late' } end
 local marker = read_marker(id)
 if marker.banned then return { 'banned', marker.ends } end
 
+if rid == '' then
+  local session = read_session(id, ARGV[13])
+  if not session or milliseconds(session.login_time) > tonumber(ARGV[14]) then return { 'ended' } end
+  rid = session.rid
+end
 local owner = redis.call('GET', refresh_key(rid))
 if not owner then return spent() end
 if string.sub(owner, 1, #id + 1) ~= id .. ':' then return { 'unknown' } end
@@ -118,6 +126,7 @@ forget(id, device, session)
 for name, value in pairs(cjson.decode(changes)) do
   session[name] = value
 end
+if ARGV[13] then session.auth_time = issued / 1000 end
 session.rid = next_rid
 session.last_refresh_time = issued / 1000
 save(id, device, session, now, ends)

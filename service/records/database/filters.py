@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 from functools import cache
 from typing import Annotated, Any, Final, get_args, get_origin, get_type_hints
 
-from sqlalchemy import ColumnElement, and_, or_
+from sqlalchemy import ColumnElement, and_, not_, or_
 
 Conditions = tuple[ColumnElement[bool], ...]
 
@@ -45,6 +45,11 @@ def one_of(column: ColumnElement[Any]) -> Condition:
 def contains(column: ColumnElement[Any], key: Callable[[str], str] = str) -> Condition:
     """Require that ``column`` contains ``key`` of the value, taken literally (no wildcards)."""
     return Condition(lambda value: (column.contains(key(value), autoescape=True),))
+
+
+def whether(condition: ColumnElement[bool]) -> Condition:
+    """Require that ``condition``, which is never NULL, is the value."""
+    return Condition(lambda value: (condition if value else not_(condition),))
 
 
 def any_of(*conditions: Condition) -> Condition:

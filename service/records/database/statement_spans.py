@@ -17,6 +17,7 @@ from service.kernel.tracing import traced
 _VERB: Final = re.compile(r"\s*([A-Za-z]+)")
 _MAIN: Final = re.compile(r"\b(INSERT|UPDATE|DELETE|SELECT)\b")
 _TABLE: Final = re.compile(r'\b(?:FROM|INTO|UPDATE)\s+(?:ONLY\s+)?((?:"?\w+"?\.)?"?\w+"?)')
+_WITHIN: Final = re.compile(r"\([^()]*\)")
 _REMEMBERED: Final = 1024
 
 
@@ -39,11 +40,20 @@ def described(statement: str | bytes) -> Described:
     if verb == "WITH" and (main := _MAIN.search(text)):
         verb = main[1]
     attributes: dict[str, Value] = {"db.system.name": "postgresql", "db.operation.name": verb}
-    table = _TABLE.search(text)
+    # A subquery among the columns names its table first.
+    table = (
+        _TABLE.search(_without_subqueries(text)) if text.startswith("SELECT") else None
+    ) or _TABLE.search(text)
     if table is None:
         return Described(verb, MappingProxyType(attributes))
     name = table[1].replace('"', "")
     return Described(f"{verb} {name}", MappingProxyType(attributes | {"db.collection.name": name}))
+
+
+def _without_subqueries(text: str) -> str:
+    while (shorter := _WITHIN.sub("", text)) != text:
+        text = shorter
+    return text
 
 
 def traced_statement(statement: bytes) -> AbstractContextManager[Span | None]:

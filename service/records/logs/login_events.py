@@ -13,6 +13,7 @@ from service.kernel.event_ids import new_event_id
 
 SessionEvent = Literal[
     "login",
+    "login_begun",
     "lockout",
     "evict",
     "refresh",
@@ -22,6 +23,10 @@ SessionEvent = Literal[
     "session_end",
     "password_change",
     "password_reset",
+    "step_up",
+    "factor_add",
+    "factor_remove",
+    "factor_reset",
     "kick",
     "ban",
     "unban",

@@ -20,14 +20,14 @@ from sqlalchemy import (
     select,
     true,
 )
-from sqlalchemy.dialects.postgresql import ARRAY, INET
+from sqlalchemy.dialects.postgresql import ARRAY, INET, JSONPATH
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import NotFound
 from service.records.database.filters import Condition, Conditions, equals, one_of
 from service.records.database.row_mapper import RowMapper
 from service.records.logs.paging import Log, Span, within
-from service.records.schema import IS_PREVIEW, login_log, operation_log
+from service.records.schema import IS_OF_RIGHTS, IS_PREVIEW, login_log, operation_log
 
 EVERYTHING: Final = Span()
 
@@ -47,11 +47,14 @@ def _has_target(target: str) -> Conditions:
     return (operation_log.c.targets.contains(cast([target], ARRAY(Text))),)
 
 
-_IS_PREVIEW: Final = literal_column(IS_PREVIEW, Boolean)  # as in the index, which serves no other expression
+# As in the indexes, which serve no other expressions.
+_IS_PREVIEW: Final = literal_column(IS_PREVIEW, Boolean)
+_IS_OF_RIGHTS: Final = literal_column(IS_OF_RIGHTS, Boolean)
 
 
-def _previews(given: bool) -> Conditions:
-    return (_IS_PREVIEW if given else _IS_PREVIEW.is_not(true()),)
+def _is(condition: ColumnElement[bool]) -> Condition:
+    """Require ``condition``, or its opposite; NULL is no."""
+    return Condition(lambda given: (condition if given else condition.is_not(true()),))
 
 
 def _statuses(ranges: Collection[tuple[int, int]]) -> Conditions:
@@ -124,7 +127,8 @@ class OperationFilter:
     client_ip: Annotated[str | None, in_network(operation_log.c.client_ip)] = None
     request_id: Annotated[str | None, equals(operation_log.c.request_id)] = None
     trace_id: Annotated[str | None, equals(operation_log.c.trace_id)] = None
-    dry_run: Annotated[bool | None, Condition(_previews)] = None
+    dry_run: Annotated[bool | None, _is(_IS_PREVIEW)] = None
+    rights: Annotated[bool | None, _is(_IS_OF_RIGHTS)] = None
     span: Annotated[Span, within(operation_log.c.create_time)] = EVERYTHING
 
 
@@ -198,6 +202,19 @@ async def operation(connection: AsyncConnection, entry_id: int) -> OperationDeta
     if entry is None:
         raise NotFound("There is no such entry")
     return entry
+
+
+async def first_changes(
+    connection: AsyncConnection, ids: Collection[int], most: int
+) -> list[tuple[int, list[Any]]]:
+    """Return the first ``most`` changes of calls that have saved some, with the id of each call."""
+    first = func.jsonb_path_query_array(operation_log.c.changes, cast(f"$[0 to {most - 1}]", JSONPATH))
+    rows = await connection.execute(
+        select(operation_log.c.id, first)
+        .where(operation_log.c.id.in_(ids), func.jsonb_typeof(operation_log.c.changes) == "array")
+        .order_by(operation_log.c.id)
+    )
+    return [(entry_id, changes) for entry_id, changes in rows]
 
 
 async def refused(connection: AsyncConnection, decision_id: str) -> OperationDetail | None:

@@ -5,12 +5,19 @@ Describes columns, keys and constraints; holds no query.
 
 from service.records.schema.base import SCHEMA, metadata
 from service.records.schema.export import export_dead_letter, export_decision, export_destination
+from service.records.schema.factors import recovery_code, user_factor
 from service.records.schema.files import file, object_space
 from service.records.schema.idempotency import idempotency_key
 from service.records.schema.installation import backup, restore_epoch, schema_support, seeded
 from service.records.schema.jobs import job, job_run
 from service.records.schema.log_chain import log_chain, log_set_aside, log_verification
-from service.records.schema.logs import IS_PREVIEW, login_log, operation_intent, operation_log
+from service.records.schema.logs import (
+    IS_OF_RIGHTS,
+    IS_PREVIEW,
+    login_log,
+    operation_intent,
+    operation_log,
+)
 from service.records.schema.policy import casbin_rule, policy_line, policy_revision, policy_worker
 from service.records.schema.rights import (
     action_resource,
@@ -38,6 +45,7 @@ from service.records.schema.row_history import (
 )
 
 __all__ = [
+    "IS_OF_RIGHTS",
     "IS_PREVIEW",
     "SCHEMA",
     "action_resource",
@@ -68,6 +76,7 @@ __all__ = [
     "policy_line",
     "policy_revision",
     "policy_worker",
+    "recovery_code",
     "resource",
     "resource_history",
     "restore_epoch",
@@ -81,6 +90,7 @@ __all__ = [
     "token_life",
     "user",
     "user_ban",
+    "user_factor",
     "user_login",
     "user_role",
 ]

@@ -39,6 +39,16 @@ IS_PREVIEW: Final = "coalesce(dry_run, query ~ '(^|&)dryRun=true(&|$)')"
 The queries of entries from before there was the column, or of nodes that do not know it, say the same.
 """
 
+IS_OF_RIGHTS: Final = (
+    'jsonb_path_exists(changes, \'$[*] ? (@.field == "roles" || @.field == "permissions"'
+    ' || @.field == "resources" || @.field == "code")\')'
+)
+"""Whether a call has changed who may do what.
+
+That is the roles of a user, the permissions of a role or of a resource, the resources of a Button, or the
+code that an opening gives a resource to. NULL counts as no.
+"""
+
 _BY_TIME = "RANGE (create_time)"
 
 
@@ -100,6 +110,7 @@ operation_log = Table(
     Index("operation_log_denied_idx", "create_time", postgresql_where=text("decision = 'deny'")),
     Index("operation_log_denial_idx", "decision_id", postgresql_where=text("decision = 'deny'")),
     Index("operation_log_preview_idx", "create_time", postgresql_where=text(IS_PREVIEW)),
+    Index("operation_log_rights_idx", "create_time", postgresql_where=text(IS_OF_RIGHTS)),
     # An index of NULLs too would grow with every call, and few calls change anything.
     Index(None, "targets", postgresql_using="gin", postgresql_where=text("targets IS NOT NULL")),
     Index(None, "trace_id", postgresql_where=text("trace_id IS NOT NULL")),

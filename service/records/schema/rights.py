@@ -71,6 +71,14 @@ user = Table(
     # Lists sort by these and search in them.
     Column("nick_name_key", Text, Computed("lower(nick_name)", persisted=True)),
     Column("email_key", Text, Computed("lower(email)", persisted=True)),
+    # When the password was last set anew; null while it is the one that the account was made with.
+    Column("password_time", DateTime(timezone=True)),
+    # Why its owner has to change the password first: somebody else has given it, or it is known from a leak.
+    Column(
+        "password_initial",
+        Text,
+        CheckConstraint("password_initial IN ('given', 'leaked')", name="password_initial"),
+    ),
     Index("user_user_name_key_id_idx", "user_name_key", "id", postgresql_include=["status"]),
     Index("user_nick_name_key_id_idx", "nick_name_key", "id", postgresql_include=["status"]),
     Index("user_email_key_id_idx", "email_key", "id", postgresql_include=["status"]),
@@ -269,6 +277,14 @@ resource = Table(
     ),
     Column("description", Text),
     Column("enabled", Boolean, nullable=False, server_default=true()),
+    Column(
+        "assurance",
+        Text,
+        CheckConstraint(
+            "assurance ~ '^(login|two-factors|phishing-resistant)(-within-(15m|12h))?$'", name="assurance"
+        ),
+    ),
+    Column("services", Boolean, nullable=False, server_default=false()),
     *versioned(),
     CheckConstraint(
         r"path ~ '^/$|^(/([A-Za-z0-9._~-]+|\{[A-Za-z_][A-Za-z0-9_]*\}))+/?$' AND path !~ '/\.{1,2}(/|$)'"

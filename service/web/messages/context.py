@@ -12,6 +12,7 @@ from typing import Any, Final, Protocol
 from service.audit.redaction import redacted_text
 from service.authz.engine.policy import Decision, Policy
 from service.errors import Decided, Refusal, Unauthenticated, Unavailable
+from service.kernel.assurance import Satisfied
 from service.kernel.change_record import ChangeRecord
 from service.kernel.delegated import Delegated, ObjectQuestion
 from service.kernel.identity import Caller
@@ -63,6 +64,7 @@ class RequestContext:
     ``started`` is in seconds of ``perf_counter``. ``request_id`` names the request in logs; ``echoed_id`` is
     what the answer says: below ``/access/`` exactly the id that was sent (AuthZEN Authorization API 1.0,
     "Request Identification"). The guard sets ``policy``, ``caller`` and ``decision``, its latest one.
+    ``satisfied`` is what the layer ``assurance`` is asked about, as of the admission.
     ``has_body`` is true if the whole body had arrived before the guard was asked; only then it sets
     ``all_rights``, the epoch of all rights in the session store (see ``authn.current_rights``).
     ``request`` gives access to unparsed parts, such as streams. ``arguments`` are those of the responder:
@@ -83,6 +85,7 @@ class RequestContext:
     policy: Policy | None = None
     caller: Caller | None = None
     decision: Decided | None = None
+    satisfied: Satisfied | None = None
     has_body = False
     all_rights: bytes | None = None
     arguments: Mapping[str, Any] = MappingProxyType({})

@@ -97,6 +97,17 @@ class MadeEdit(Schema):
     changes: list[FieldEdit]
 
 
+class DemandChange(Schema):
+    """How strongly somebody must have authenticated for `object`: one of the words, before and after.
+
+    Only callers with the codes that `object` asks for are concerned. `@anyone` demands nothing.
+    """
+
+    object: Annotated[str, Meta(examples=["GET /api/report/{id}"])]
+    before: Annotated[list[str], Meta(examples=[["@anyone"]])]
+    after: Annotated[list[str], Meta(examples=[["@service", "@two-factors"]])]
+
+
 class Preview(Schema):
     """What a change would do; nothing was saved."""
 
@@ -107,6 +118,7 @@ class Preview(Schema):
         int, Meta(ge=0, examples=[2], description="Sessions that would have to refresh, or would end.")
     ]
     warnings: Annotated[list[str], Meta(examples=[[]])]
+    demands: list[DemandChange]
 
 
 class Previewed(Struct):

@@ -10,8 +10,8 @@ import structlog
 
 from service.audit.decision_event import DecisionEvent, EvaluationEvent
 from service.audit.decision_log import DecisionLog
-from service.authz.engine.rules import ENDPOINT, GRANT, RESOURCE
-from service.errors import Decided, PermissionDenied, Refusal, RowsRefused
+from service.authz.engine.rules import ASSURANCE, ENDPOINT, GRANT, RESOURCE, assured
+from service.errors import Decided, InsufficientAuthentication, PermissionDenied, Refusal, RowsRefused
 from service.evaluation.answers import Answer
 from service.evaluation.entities import Asked
 from service.evaluation.subjects import SUBJECT_TYPES
@@ -63,10 +63,8 @@ def event_of(context: RequestContext, decision: Decided) -> DecisionEvent:
     assert policy is not None  # noqa: S101 - the same
     held = codes_asked(caller)
     resource = policy.resource_for(operation.method, context.scope["path"], caller)
-    before = [(RESOURCE, resource), (ENDPOINT, operation.object)]
     delegated = context.delegated
-    if decision.layer in (RESOURCE, ENDPOINT) and (decision.allowed or delegated is None):
-        before = before[: decision.layer == ENDPOINT]
+    before = _before(context, resource, decision, beside=not decision.allowed and delegated is not None)
     if decision.allowed and delegated is not None and delegated.revision != decision.revision:
         delegated = None  # decided by a newer policy than the one that the event names
     details = _told(context.refusal)
@@ -87,18 +85,41 @@ def event_of(context: RequestContext, decision: Decided) -> DecisionEvent:
         roles=() if caller is None else caller.roles,
         codes=None if held is None else held.codes,
         stored_codes=None if held is None or stored == held.codes else stored,
+        satisfied=None if context.satisfied is None else context.satisfied.codes,
         layer=decision.layer,
         object=decision.object,
         line=None if decision.line is None else str(decision.line),
         code=None if decision.line is None else decision.line[2],
         # Asked again: the policy remembers its decisions.
-        passed=tuple(str(policy.judge(layer, name, held).line) for layer, name in before),
+        passed=tuple(
+            str(policy.judge(layer, name, context.satisfied if layer == ASSURANCE else held).line)
+            for layer, name in before
+        ),
         required=tuple(details.get("required", ())),
         needed=details.get("needed", "any"),
         grants=() if delegated is None else tuple(delegated.grants),
         edits=() if delegated is None else tuple(delegated.edits),
         objects=_objects(context, delegated, decision),
     )
+
+
+def _before(
+    context: RequestContext, resource: str, decision: Decided, *, beside: bool
+) -> list[tuple[str, str]]:
+    """Return the layers and objects that allowed before ``decision``.
+
+    ``beside``: it denied something that was asked about after the request had been admitted.
+    """
+    assert context.operation is not None  # noqa: S101 - the guard has decided
+    endpoint = context.operation.object
+    order = [
+        (RESOURCE, resource),
+        (ENDPOINT, endpoint),
+        (ASSURANCE, assured(RESOURCE, resource)),
+        (ASSURANCE, assured(ENDPOINT, endpoint)),
+    ]
+    place = (decision.layer, decision.object)
+    return order if beside or place not in order else order[: order.index(place)]
 
 
 def evaluation_event(
@@ -122,6 +143,7 @@ def evaluation_event(
         user_id=None if subject is None else subject.user_id,
         roles=() if subject is None else subject.roles,
         codes=None if (held := codes_asked(subject)) is None else held.codes,
+        satisfied=decision.codes if decision is not None and decision.layer == ASSURANCE else None,
         layer=None if decision is None else decision.layer,
         object=None if decision is None else decision.object,
         line=None if line is None else str(line),
@@ -137,7 +159,7 @@ def _objects(
     asked = dict.fromkeys(context.objects)
     if delegated is not None:
         asked |= delegated.objects
-    if decision.layer not in (RESOURCE, ENDPOINT, GRANT):
+    if decision.layer not in (RESOURCE, ENDPOINT, GRANT, ASSURANCE):
         asked[ObjectQuestion(decision.layer, decision.object)] = None
     return tuple(asked)
 
@@ -145,7 +167,8 @@ def _objects(
 def _told(refusal: Refusal | None) -> Mapping[str, Any]:
     """Return what the refusal tells about codes that were lacking; nothing if permissions were not."""
     denial = refusal.denial if isinstance(refusal, RowsRefused) else refusal
-    return denial.extra if isinstance(denial, PermissionDenied) else {}
+    by_policy = isinstance(denial, PermissionDenied | InsufficientAuthentication)
+    return denial.extra if by_policy and denial is not None else {}
 
 
 def _shown_path(path: str, template: str, resource: str) -> str:

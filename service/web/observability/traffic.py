@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from time import perf_counter
 from typing import Final
 
-from service.authz.engine.rules import ACCOUNT, ENDPOINT, GRANT, RESOURCE, SERVICE
+from service.authz.engine.rules import ACCOUNT, ASSURANCE, ENDPOINT, GRANT, RESOURCE, SERVICE
 from service.errors import Refusal
 from service.kernel.metrics import Durations, Sample, counted
 from service.web.messages.context import RequestContext
@@ -17,7 +17,7 @@ OTHER: Final = "other"
 
 _SUCCESSES: Final = (200, 201, 204, 206, 304, 307)
 _CUT_OFF: Final = 0
-_DENYING: Final = (RESOURCE, ENDPOINT, GRANT, SERVICE, ACCOUNT)
+_DENYING: Final = (RESOURCE, ENDPOINT, GRANT, SERVICE, ACCOUNT, ASSURANCE)
 
 
 def _statuses(kind: type[Refusal]) -> Iterator[int]:

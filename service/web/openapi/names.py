@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from typing import Any, Final, get_args
 
+from service.kernel.assurance import WORDS, Acr, Demand
 from service.web.openapi.problem_schemas import SCHEMAS
 
 _PAGE: Final = re.compile(r"(?:Time)?Page_(\w+)_")
@@ -13,16 +14,22 @@ _ENUMERATIONS: Final = {
     frozenset(words.split()): name
     for name, words in {
         "AccessKind": "request grant",
+        "AccessNeeds": "code login nothing",
         "AccountKind": "person service",
+        "AcrValue": " ".join(get_args(Acr)),
+        "AssumedDemand": " ".join(("none", *get_args(Demand))),
+        "AssuranceWord": " ".join(WORDS),
+        "AuthenticationDemand": " ".join(get_args(Demand)),
         "Decision": "allow deny",
         "DecisionReason": "opened not_held not_logged_in closed no_line",
         "EvaluationsSemantic": "execute_all deny_on_first_deny permit_on_first_permit",
         "ExportFormat": "csv json jsonl",
+        "FactorKind": "totp passkey recovery_codes",
         "Gender": "female male other",
         "ImportOutcome": "created updated",
         "LogSort": "createTime -createTime",
-        "LoginEvent": "login lockout evict refresh reuse logout logout_all session_end password_change "
-        "password_reset kick ban unban",
+        "LoginEvent": "login login_begun lockout evict refresh reuse logout logout_all session_end "
+        "password_change password_reset step_up factor_add factor_remove factor_reset kick ban unban",
         "LoginOutcome": "success failure",
         "MenuType": "Menu Button",
         "OpenTo": "@login @anyone",
@@ -30,14 +37,16 @@ _ENUMERATIONS: Final = {
         "OperationKind": (
             "INSERT UPDATE DELETE IMPORT EXPORT QUERY LOGIN LOGOUT REFRESH KICK BAN REFUSED_READ"
         ),
-        "ObjectLayer": "grant permission service account",
-        "PolicyLayer": "resource endpoint grant permission service account",
+        "ObjectLayer": "grant permission service account assurance",
+        "PolicyLayer": "resource endpoint grant permission service account assurance",
         "PartState": "up degraded read_only down",
         "ReadinessState": "ready degraded",
         "RequestMethod": "GET POST PUT PATCH DELETE",
         "RefusalLog": "operation-log decision-log",
         "RevisionAuthenticity": "sealed unsealed forged unknown_key",
         "RouteProtection": "public login permission outside",
+        "SecondFactorMethod": "totp recovery_code passkey",
+        "StepUpMethod": "password totp recovery_code passkey",
         "UserKind": "person service",
         "FindingState": "ok warning fault unknown",
         "JobOutcome": "running done failed stopped abandoned",
@@ -88,7 +97,9 @@ def _named(part: Any, by_title: dict[str, Any]) -> Any:
         if name := _ENUMERATIONS.get(frozenset(values)):
             part["title"] = name
     if isinstance(name := part.get("title"), str) and ("enum" in part or part.get("type") == "object"):
-        about = {key: part[key] for key in ("description", "default") if key in part and "enum" in part}
+        about = {
+            key: part[key] for key in ("description", "default", "examples") if key in part and "enum" in part
+        }
         schema = _members({key: value for key, value in part.items() if key not in about}, by_title)
         if by_title.setdefault(name, schema) != schema:
             raise ValueError(f"Two schemas have the title {name}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final, get_args
 
-from service.authz.engine.rules import ACCOUNT, ENDPOINT, GRANT, RESOURCE, SERVICE
+from service.authz.engine.rules import ACCOUNT, ASSURANCE, ENDPOINT, GRANT, RESOURCE, SERVICE
 from service.errors import ConflictRule, Refusal
 from service.kernel.fields import camel
 
@@ -18,7 +18,7 @@ _COUNT: Final = {"type": "integer", "minimum": 0}
 _LAYER: Final = {
     "title": "DecisionLayer",
     "type": "string",
-    "enum": [RESOURCE, ENDPOINT, GRANT, SERVICE, ACCOUNT],
+    "enum": [RESOURCE, ENDPOINT, GRANT, SERVICE, ACCOUNT, ASSURANCE],
 }
 _NEEDED: Final = {"title": "Needed", "type": "string", "enum": ["all", "any"]}
 _DENIAL: Final = {"layer": _LAYER, "required": _TEXTS, "needed": _NEEDED, "decisionId": _TEXT}
@@ -62,6 +62,20 @@ _PART: Final = {"title": "PartState", "type": "string", "enum": ["degraded", "do
 _MEMBERS: Final[dict[str, dict[str, Any]]] = {
     "account_banned": {"until": {"type": "string", "format": "date-time"}},
     "permission_denied": {**_DENIAL, "field": _TEXT},
+    "insufficient_user_authentication": {
+        "layer": _LAYER,
+        "required": _TEXTS,
+        "acrValues": _TEXTS,
+        "maxAge": _COUNT,
+        "methods": _TEXTS,
+        "decisionId": _TEXT,
+    },
+    "second_factor_required": {
+        "challenge": _TEXT,
+        "methods": _TEXTS,
+        "expiresIn": _COUNT,
+        "publicKey": {"type": "object"},
+    },
     "proxy_refused": {"layer": _LAYER, "decisionId": _TEXT},
     "refresh_rejected": {
         "reason": {
@@ -104,6 +118,7 @@ _MEMBERS: Final[dict[str, dict[str, Any]]] = {
 
 _ALWAYS: Final = {
     "permission_denied": list(_DENIAL),
+    "insufficient_user_authentication": ["layer", "required", "acrValues", "methods", "decisionId"],
     "refresh_rejected": ["reason"],
     "validation_failed": ["errors"],
 }

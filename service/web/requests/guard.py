@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable
+import time
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Final
 
@@ -23,9 +24,10 @@ from service.errors import (
     TokenInvalid,
     Unauthenticated,
     Unavailable,
+    too_weak,
 )
 from service.kernel.about import NAME
-from service.kernel.identity import Caller
+from service.kernel.identity import Caller, words_asked
 from service.web.messages.context import RequestContext
 from service.web.messages.description import Operation
 from service.web.messages.original import PROXY_KEY, SAFE, Original
@@ -49,7 +51,10 @@ class AuthorizationGuard:
         authenticator: Authenticator,
         live: LivePolicy,
         revisions: PublishedRevisions,
+        now: Callable[[], float] = time.time,
     ) -> None:
+        """``now`` returns the time by which the age of an authentication is told, in seconds."""
+        self._now = now
         self._token = token
         self._authenticator = authenticator
         self._live = live
@@ -62,9 +67,10 @@ class AuthorizationGuard:
         a cookie are protected against CSRF: see ``CookieToken``. The caller of a subrequest is the proxy: the
         other headers are those of its client. The permission map and both layers are of one revision. If a
         newer one was announced or is asked for, an authenticated request waits for it and is authenticated
-        again: an older one never decides it. Both layers must allow. Raises what the token, the authenticator
-        and ``PublishedRevisions`` raise, PermissionDenied, ProxyRefused, BadRequest, and Unavailable before
-        the first policy is loaded.
+        again: an older one never decides it. Both layers must allow, and then the layer ``assurance`` for
+        both objects. Raises what the token, the authenticator and ``PublishedRevisions`` raise,
+        PermissionDenied, InsufficientAuthentication, ProxyRefused, BadRequest, and Unavailable before the
+        first policy is loaded.
         """
         policy = context.policy = self._live.current
         if not policy.revision:
@@ -81,8 +87,14 @@ class AuthorizationGuard:
         path = context.request.path
         span = context.span
         decide = policy.decide if span is None else partial(decide_traced, span, policy)
-        _require(context, decide(RESOURCE, policy.resource_for(operation.method, path, caller), caller))
+        resource = policy.resource_for(operation.method, path, caller)
+        _require(context, decide(RESOURCE, resource, caller))
         _require(context, decide(ENDPOINT, operation.object, caller))
+        # Last, so that nobody steps up for what stays closed.
+        satisfied = context.satisfied = words_asked(caller, self._now())
+        demanded = policy.judge_assurance(resource, operation.object, satisfied)
+        if not demanded.allowed:
+            raise too_weak(demanded)
 
     async def identify(
         self, context: RequestContext, policy: Policy, original: Original

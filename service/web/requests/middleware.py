@@ -15,9 +15,10 @@ from urllib.parse import quote
 import structlog
 
 from service.audit.refused_reads import RefusedReads
+from service.authn.step_up_methods import StepUpMethods
 from service.authz.engine.paths import canonical
 from service.authz.engine.policy import Policy
-from service.errors import BadRequest, Refusal
+from service.errors import BadRequest, InsufficientAuthentication, Refusal
 from service.kernel.origin import ORIGIN
 from service.records.logs.operation_events import OperationEvent
 from service.web.content.streams import ClientGone
@@ -74,6 +75,7 @@ class RequestMiddleware:
         folders: Collection[str] = (),
         tracing: RequestTracing | None = None,
         refused_reads: RefusedReads | None = None,
+        methods: StepUpMethods | None = None,
     ) -> None:
         """``begin`` is called when a request has arrived, ``count``, if given, with each finished one.
 
@@ -81,7 +83,8 @@ class RequestMiddleware:
         when the process is about to stop. ``cross_origin`` adds its headers to every answer.
         ``takes_path`` are the templates after which the raw path of another request follows; ``folders`` are
         paths that are also served with a slash after them, as browsers and people write them. ``tracing`` is
-        None if it is off. ``refused_reads`` takes refusals of operations that are not logged.
+        None if it is off. ``refused_reads`` takes refusals of operations that are not logged. ``methods``
+        tells callers by which of theirs they can authenticate more strongly.
         """
         self._app = app
         self._begin = begin
@@ -89,6 +92,7 @@ class RequestMiddleware:
         self._address_of = address_of
         self._record = record
         self._refused_reads = refused_reads
+        self._methods = methods or StepUpMethods()
         self._log = RequestLog()
         self._stop = stop
         self._cross_origin = cross_origin or CrossOrigin()
@@ -116,7 +120,7 @@ class RequestMiddleware:
             try:
                 answer = await self._answer(context, receive)
             except Exception as error:  # noqa: BLE001 - everything is answered
-                answer = refused(context, error)
+                answer = refused(context, await self._completed(context, error))
             await self._send(context, answer, send)
         except ClientGone:
             context.cut_off = True  # the answer has no end for the server, if the client is still connected
@@ -146,6 +150,19 @@ class RequestMiddleware:
             _take_arrived_body(context, receive)
         respond, arguments = self._app.route(request)
         return await respond(context, arguments)
+
+    async def _completed(self, context: RequestContext, error: Exception) -> Exception:
+        """Return ``error``; where it demands another authentication, with the caller's own ways to get it."""
+        if not isinstance(error, InsufficientAuthentication):
+            return error
+        caller = error.user or context.caller
+        if caller is not None:
+            try:
+                methods = await self._methods.satisfying(caller, error.needs)
+            except Refusal as unavailable:
+                return unavailable
+            error.extra["methods"] = list(methods)
+        return error
 
     async def _send(self, context: RequestContext, answer: Answer, send: Send) -> None:
         headers = answer.headers() + self._headers(context)

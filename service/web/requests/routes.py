@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any, NoReturn
 
@@ -109,7 +109,7 @@ class Routes:
         self.outside += self._add(template, endpoint, None, ())
 
     def check(
-        self, endpoint_rules: Iterable[Rule], catalogue: Mapping[str, AbstractSet[str]] | None = None
+        self, endpoint_rules: Collection[Rule], catalogue: Mapping[str, AbstractSet[str]] | None = None
     ) -> None:
         """Raise RoutesError with all routes without access, and all differences from ``endpoint_rules``.
 

@@ -27,13 +27,16 @@ CONSOLE: Final = "/console"
 FILES: Final = Path(service.__file__).parent / "console"
 """Where the files are, in a checkout as in a package."""
 
-# Scripts and styles come from files of the console only; texts become nodes, never markup (Trusted Types).
+# Scripts and styles come from files of the console only; texts become nodes, never markup (Trusted Types). QR
+# codes are pictures in data URLs, in which no script runs.
 HEADERS: Final = {
-    "Content-Security-Policy": "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
+    "Content-Security-Policy": "default-src 'self'; img-src 'self' data:; object-src 'none'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; trusted-types 'none'",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
-    "Permissions-Policy": "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()",
+    "Permissions-Policy": "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=(), "
+    "publickey-credentials-create=(self), publickey-credentials-get=(self)",
     "X-Frame-Options": "DENY",
 }
 KEPT: Final = "public, max-age=31536000, immutable"
@@ -122,7 +125,9 @@ def add_console(
     """Serve the files of ``folder`` as the console, or refusals that say that it is switched off.
 
     ``token`` is the header of the access token and the text before it. ``about`` is what else the page
-    tells its scripts: the ``version``, and the address of the ``guide`` where that is served.
+    tells its scripts: the ``version``, the address of the ``guide`` where that is served, and what keeps the
+    ``session``: a ``tab`` until it is reloaded, or in cookie mode the ``browser``, and in ``passkeys`` the
+    origin whose pages can ask for them.
     """
     if enabled:
         name, prefix = token

@@ -1,0 +1,70 @@
+"""The second factors of other users: shown to administrators, and reset when somebody has lost them."""
+
+from __future__ import annotations
+
+from service.administration import change_log
+from service.administration.delegation import Delegation
+from service.authn.login_log import LoginLog
+from service.authn.revocations import Revocations
+from service.kernel.change_record import field_changes
+from service.kernel.identity import Caller
+from service.kernel.target import Target
+from service.records import factors, user_list
+from service.records.database.transactions import Connection, Database
+from service.records.factors import Factor
+from service.records.user_list import User
+
+
+class FactorReset:
+    """Shows and removes the factors of users who hold no more than the caller.
+
+    Whoever has reset the factors of a user and knows the password can act as that user. All raise
+    ``NotFound``, ``PermissionDenied`` if the user holds a code that the caller lacks and for the caller's own
+    account, and ``Unavailable``.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        delegation: Delegation,
+        revocations: Revocations,
+        log: LoginLog,
+    ) -> None:
+        self._database = database
+        self._delegation = delegation
+        self._revocations = revocations
+        self._entries = log
+
+    async def factors_of(self, caller: Caller, user_id: int) -> list[Factor]:
+        """Return the confirmed factors of a user, the oldest first."""
+        async with self._database.transaction() as connection:
+            await self._target(connection, caller, user_id)
+            return await factors.of_user(connection, user_id)
+
+    async def reset(self, caller: Caller, user_id: int) -> None:
+        """Remove all factors of a user and end all sessions of that user, whose login log tells it.
+
+        Their tokens are revoked before the commit, so that nothing is saved while the session store is
+        unavailable.
+        """
+        async with self._database.transaction() as connection:
+            user, target = await self._target(connection, caller, user_id)
+            await factors.lock(connection, user_id)
+            async with self._delegation.keeping_an_administrator(connection):
+                gone = await factors.remove_all(connection, target.user_id)
+            changes = field_changes(
+                change_log.user_target(user.user_name),
+                {"secondFactors": frozenset(f"{factor.kind}: {factor.factor_name}" for factor in gone)},
+                {"secondFactors": frozenset()},
+            )
+            await self._revocations.mark_first([user_id])
+            change_log.saving(changes)
+        change_log.saved(changes)
+        self._entries.by_other("factor_reset", user_id, user.user_name)
+        await self._revocations.end_sessions(target)
+
+    async def _target(self, connection: Connection, caller: Caller, user_id: int) -> tuple[User, Target]:
+        check = await self._delegation.check(connection, caller)
+        user = await user_list.read(connection, user_id)
+        change_log.concerns(change_log.user_target(user.user_name))
+        return user, await check.target(connection, user_id, "reset-factors")

@@ -1,0 +1,239 @@
+"""The second factors of the caller: enrolled, listed and removed."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from service.administration import change_log
+from service.administration.delegation import Delegation
+from service.authn.factors import recovery_codes, totp
+from service.authn.factors.challenges import Challenge, Challenges
+from service.authn.factors.checking import about
+from service.authn.factors.passkeys import PasskeyRefusedError, RelyingParty, challenge_of
+from service.authn.factors.sealing import FactorKeys
+from service.authn.factors.second_step import NO_PASSKEYS
+from service.authn.login_log import LoginLog
+from service.errors import Conflict, NotFound, ValidationFailed
+from service.kernel.about import NAME
+from service.kernel.change_record import field_changes
+from service.kernel.identity import Caller
+from service.kernel.names import text_fault
+from service.kernel.target import oneself
+from service.records import factors
+from service.records.database.transactions import Connection, Database
+from service.records.factors import Factor
+from service.records.logs.login_events import SessionEvent
+
+MOST: Final = 20
+"""The most factors of one user, with the set of recovery codes."""
+_APP_NAME: Final = "Authenticator app"
+_CODES_NAME: Final = "Recovery codes"
+_HANDLE_BYTES: Final = 32
+_UNFIT: Final = ("credential", "does not answer the latest options")
+
+
+@dataclass(frozen=True, slots=True)
+class NewApp:
+    """An app that has to show a code: its secret in base32, and the URI that holds it."""
+
+    id: int
+    secret: str = field(repr=False)
+    uri: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Enrolled:
+    """A new factor; with the first one come recovery codes, which nobody can read again."""
+
+    factor: Factor
+    recovery_codes: list[str] | None = field(repr=False)
+
+
+class OwnFactors:
+    """Changes the factors of the caller, as far as the policy lets the caller do that at this instant.
+
+    The first factor is the act ``enrol-first-factor`` of the layers ``account`` and ``assurance``, every
+    other change is ``change-factors``. All raise ``Conflict`` for a service account, ``PermissionDenied``,
+    ``InsufficientAuthentication`` and ``Unavailable``.
+    """
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        delegation: Delegation,
+        challenges: Challenges,
+        keys: FactorKeys,
+        party: RelyingParty | None,
+        log: LoginLog,
+        now: Callable[[], float],
+    ) -> None:
+        """``now`` is that of ``FactorCheck``."""
+        self._database = database
+        self._delegation = delegation
+        self._challenges = challenges
+        self._keys = keys
+        self._party = party
+        self._entries = log
+        self._now = now
+
+    async def all(self, caller: Caller) -> list[Factor]:
+        """Return the confirmed factors, the oldest first, with the set of recovery codes."""
+        async with self._database.snapshot() as connection:
+            return await factors.of_user(connection, caller.user_id)
+
+    async def begin_app(self, caller: Caller, name: str | None) -> NewApp:
+        """Return a new app, which is a factor once ``confirm_app`` gets its code, within ten minutes.
+
+        It replaces one that still waits. ``Conflict`` where no key is set to keep its secret with.
+        """
+        self._keys.require()
+        name = _checked(name or _APP_NAME)
+        secret = totp.new_secret()
+        sealed = self._keys.seal(secret, about(caller.user_id))
+        async with self._changing(caller) as connection:
+            factor_id = await factors.add_pending(connection, caller.user_id, name, sealed)
+        uri = totp.uri_of(secret, issuer=NAME, account=caller.user_name)
+        return NewApp(factor_id, totp.in_base32(secret), uri)
+
+    async def confirm_app(self, caller: Caller, factor_id: int, code: str) -> list[str] | None:
+        """Make the app a factor by its code; return the recovery codes that come with the first factor.
+
+        ``NotFound`` if no such app waits, ``ValidationFailed`` for a wrong code.
+        """
+        async with self._changing(caller) as connection:
+            app = await factors.pending(connection, caller.user_id, factor_id)
+            if app is None:
+                raise NotFound("No app with that id waits for its code: begin again")
+            step = totp.step_of(self._keys.open(app.sealed_secret, about(app.user_id)), code, self._now())
+            if step is None:
+                raise ValidationFailed(("code", "is not the code that the app shows now"))
+            first = not await factors.has_any(connection, caller.user_id)
+            factor = await factors.confirm(connection, app, step)
+            assert factor is not None  # noqa: S101 - the user is locked
+            enrolled = await self._enrolled(connection, caller, factor, first=first)
+        self._saved("factor_add", caller, factor, {}, _fields(factor))
+        return enrolled.recovery_codes
+
+    async def passkey_options(self, caller: Caller) -> dict[str, Any]:
+        """Return the options with which a browser makes a new passkey, within five minutes.
+
+        ``Conflict`` where the service has no public address that passkeys can be of.
+        """
+        party = self._require_party()
+        async with self._changing(caller) as connection:
+            known = await factors.passkeys(connection, caller.user_id)
+        handle = known[0].user_handle if known else secrets.token_bytes(_HANDLE_BYTES)
+        issued = await self._challenges.issue(Challenge("enrol", caller.user_id, user_handle=handle))
+        return party.creation_options(
+            issued,
+            user_handle=handle,
+            user_name=caller.user_name,
+            display_name=caller.nick_name,
+            known=known,
+        )
+
+    async def add_passkey(self, caller: Caller, name: str, credential: Mapping[str, Any]) -> Enrolled:
+        """Add the passkey that a browser has made; ``ValidationFailed`` for what does not fit the options."""
+        party = self._require_party()
+        name = _checked(name)
+        issued = challenge_of(credential)
+        challenge = await self._challenges.answered(issued, "enrol", caller.user_id)
+        if issued is None or challenge is None:
+            raise ValidationFailed(_UNFIT)
+        try:
+            new = party.registered(credential, issued, user_handle=challenge.user_handle)
+        except PasskeyRefusedError:
+            raise ValidationFailed(_UNFIT) from None
+        async with self._changing(caller) as connection:
+            first = not await factors.has_any(connection, caller.user_id)
+            if not await self._challenges.spend(issued):
+                raise ValidationFailed(_UNFIT)
+            factor = await factors.add_passkey(connection, caller.user_id, name, new.stored, new.sign_count)
+            if factor is None:
+                raise Conflict("This passkey is enrolled already", rule="unique")
+            enrolled = await self._enrolled(connection, caller, factor, first=first)
+        self._saved("factor_add", caller, factor, {}, _fields(factor))
+        return enrolled
+
+    async def new_codes(self, caller: Caller) -> list[str]:
+        """Return new recovery codes, in place of the ones before; ``Conflict`` without another factor."""
+        async with self._changing(caller) as connection:
+            if not await factors.has_any(connection, caller.user_id):
+                raise Conflict("Recovery codes need another second factor first", rule="consistent")
+            codes, factor = await _set_codes(connection, caller.user_id)
+            change_log.saving(field_changes(_target(factor), {}, _fields(factor)))
+        self._saved("factor_add", caller, factor, {}, _fields(factor))
+        return codes
+
+    async def remove(self, caller: Caller, factor_id: int) -> None:
+        """Remove a factor; with the last one the recovery codes go. ``NotFound`` if there is none."""
+        async with self._changing(caller) as connection:
+            factor = await factors.remove(connection, caller.user_id, factor_id)
+            if factor is None:
+                raise NotFound("You have no such factor")
+            change_log.saving(field_changes(_target(factor), _fields(factor), {}))
+        self._saved("factor_remove", caller, factor, _fields(factor), {})
+
+    @asynccontextmanager
+    async def _changing(self, caller: Caller) -> AsyncIterator[Connection]:
+        """Let the block change the factors, with no other change of them at the same time."""
+        if caller.kind == "service":
+            raise Conflict("A service account has API keys, and no second factors", rule="kind_of_account")
+        async with self._database.transaction() as connection:
+            check = await self._delegation.check(connection, caller)
+            await factors.lock(connection, caller.user_id)
+            has_one = await factors.has_any(connection, caller.user_id)
+            check.require_act(oneself(caller), "change-factors" if has_one else "enrol-first-factor")
+            change_log.concerns(change_log.user_target(caller.user_name))
+            async with self._delegation.keeping_an_administrator(connection):
+                yield connection
+
+    async def _enrolled(
+        self, connection: Connection, caller: Caller, factor: Factor, *, first: bool
+    ) -> Enrolled:
+        if len(await factors.of_user(connection, caller.user_id)) > MOST:
+            raise Conflict(f"You have {MOST} factors: remove some of them first", rule="limit")
+        codes = (await _set_codes(connection, caller.user_id))[0] if first else None
+        change_log.saving(field_changes(_target(factor), {}, _fields(factor)))
+        return Enrolled(factor, codes)
+
+    def _require_party(self) -> RelyingParty:
+        if self._party is None:
+            raise Conflict(NO_PASSKEYS, rule="missing_setting")
+        return self._party
+
+    def _saved(
+        self,
+        event: SessionEvent,
+        caller: Caller,
+        factor: Factor,
+        before: Mapping[str, Any],
+        after: Mapping[str, Any],
+    ) -> None:
+        change_log.saved(field_changes(_target(factor), before, after))
+        self._entries.own(event, caller.user_id, caller.user_name, caller.device, reason=factor.kind)
+
+
+async def _set_codes(connection: Connection, user_id: int) -> tuple[list[str], Factor]:
+    codes = recovery_codes.new_codes()
+    digests = [digest for code in codes if (digest := recovery_codes.digest_of(code))]
+    return codes, await factors.set_recovery_codes(connection, user_id, _CODES_NAME, digests)
+
+
+def _checked(name: str) -> str:
+    if fault := text_fault(name):
+        raise ValidationFailed(("name", fault))
+    return name
+
+
+def _target(factor: Factor) -> str:
+    return f"factor:{factor.id}"
+
+
+def _fields(factor: Factor) -> dict[str, Any]:
+    return {"kind": factor.kind, "name": factor.factor_name}

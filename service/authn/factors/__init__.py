@@ -1,0 +1,35 @@
+"""Second factors: codes of authenticator apps (TOTP), passkeys, and recovery codes.
+
+``totp``, ``passkeys``, ``recovery_codes`` and ``sealing`` know neither a user nor a store; the others put
+them together with the rows of ``service.records.factors`` and the challenges of the session store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, TypeAlias
+
+from service.kernel.assurance import Acr
+
+Method: TypeAlias = Literal["totp", "recovery_code", "passkey"]
+"""How somebody answers a challenge: with a code of an app, with a recovery code, or with a passkey."""
+
+ACR: Final[Mapping[Method, Acr]] = {"totp": "mfa", "recovery_code": "mfa", "passkey": "phr"}
+"""How strong an authentication is that rests on the method."""
+
+AMR: Final[Mapping[Method, tuple[str, ...]]] = {
+    "totp": ("otp",),
+    "recovery_code": ("otp",),
+    "passkey": ("pop", "user"),
+}
+"""The names of the methods (RFC 8176 §2). Nobody attests whether the key of a passkey is in hardware."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What somebody sends to a challenge: a code, or the ``AuthenticationResponseJSON`` of a passkey."""
+
+    method: Method
+    code: str = field(default="", repr=False)
+    credential: Mapping[str, Any] = field(default_factory=dict, repr=False)

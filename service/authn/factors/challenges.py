@@ -1,0 +1,85 @@
+"""Challenges: random bytes that somebody answers once, within five minutes, with a second factor."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import secrets
+from hashlib import sha256
+from typing import Final, Literal
+
+from msgspec import Struct, json
+
+from service.authn.factors.passkeys import CHALLENGE_BYTES
+from service.keyspace import SessionStore
+
+LIFE: Final = 300
+"""Seconds for the answer."""
+
+Purpose = Literal["login", "passkey-login", "step-up", "enrol"]
+"""What is answered: the second step of a login, a login by passkey alone, a step-up, or a new passkey."""
+
+
+class Challenge(Struct, frozen=True):
+    """What a challenge is about.
+
+    ``user_id`` is whose answer it waits for, 0 for anybody's. Of a login: the ``device`` of the session, and
+    a digest of the password hash that was proved, which no other password has. Of a new passkey: the handle
+    of its user. Of a step-up: the device.
+    """
+
+    purpose: Purpose
+    user_id: int = 0
+    user_name: str = ""
+    device: str = ""
+    proved: str = ""
+    user_handle: bytes = b""
+
+
+_facts = json.Decoder(Challenge)
+
+
+class Challenges:
+    """Makes, reads and ends challenges; all raise ``Unavailable``."""
+
+    def __init__(self, store: SessionStore) -> None:
+        self._kept = store.challenges
+
+    async def issue(self, challenge: Challenge) -> bytes:
+        """Keep a challenge, and return its bytes, which nobody can guess."""
+        issued = secrets.token_bytes(CHALLENGE_BYTES)
+        await self._kept.keep(_name(issued), json.encode(challenge), LIFE)
+        return issued
+
+    async def answered(self, issued: bytes | None, purpose: Purpose, user_id: int = 0) -> Challenge | None:
+        """Count an answer to a challenge of this purpose, and return it; None for any other bytes.
+
+        With ``user_id`` it must be the challenge of that user.
+        """
+        facts = await self._kept.answered(_name(issued)) if issued else None
+        challenge = _facts.decode(facts) if facts else None
+        if challenge is None or challenge.purpose != purpose:
+            return None
+        return challenge if user_id in (0, challenge.user_id) else None
+
+    async def spend(self, issued: bytes) -> bool:
+        """End a challenge after the right answer; False if another answer was first."""
+        return await self._kept.spend(_name(issued))
+
+
+def text_of(issued: bytes) -> str:
+    """Return the bytes of a challenge as clients see them, base64url."""
+    return base64.urlsafe_b64encode(issued).rstrip(b"=").decode()
+
+
+def bytes_of(text: str) -> bytes | None:
+    """Return the bytes of a challenge that a client has sent; None for what is no challenge."""
+    try:
+        issued = base64.b64decode(text.encode("ascii") + b"=", altchars=b"-_", validate=True)
+    except (UnicodeEncodeError, binascii.Error):
+        return None
+    return issued if len(issued) == CHALLENGE_BYTES else None
+
+
+def _name(issued: bytes) -> str:
+    return sha256(issued).hexdigest()

@@ -1,0 +1,124 @@
+"""Checks second factors: each code, and each answer of a passkey, counts once, also under a race."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import structlog
+
+from service.authn.factors import Answer, Method, recovery_codes, totp
+from service.authn.factors.passkeys import PasskeyRefusedError, RelyingParty, id_of
+from service.authn.factors.sealing import FactorKeys
+from service.errors import LoginFailed
+from service.records import factors
+from service.records.database.transactions import Database
+from service.records.factors import FactorKind, Passkey
+
+_OFFERED: Final[Mapping[FactorKind, Method]] = {
+    "passkey": "passkey",
+    "totp": "totp",
+    "recovery_codes": "recovery_code",
+}
+
+_log = structlog.get_logger(__name__)
+
+
+def about(user_id: int) -> str:
+    """Return what the sealed secrets of a user are about."""
+    return f"user {user_id}"
+
+
+class FactorCheck:
+    """Checks what somebody shows against the factors of a user; raises ``LoginFailed`` for whatever is wrong.
+
+    ``now`` is the session store's time in seconds since the epoch, which all nodes share. All raise
+    ``Unavailable``, also for an app whose secret can't be read.
+    """
+
+    def __init__(
+        self, database: Database, keys: FactorKeys, party: RelyingParty | None, now: Callable[[], float]
+    ) -> None:
+        self._database = database
+        self._keys = keys
+        self._party = party
+        self._now = now
+
+    async def has_factor(self, user_id: int) -> bool:
+        """Return whether a user has a second factor; recovery codes alone are none."""
+        return not await factors.kinds(self._database, user_id) <= {"recovery_codes"}
+
+    async def methods(self, user_id: int) -> list[Method]:
+        """Return how a user can answer now, the strongest first; recovery codes while some are left."""
+        kinds = await factors.kinds(self._database, user_id)
+        usable = kinds if self._party else kinds - {"passkey"}
+        return [method for kind, method in _OFFERED.items() if kind in usable]
+
+    async def options(self, issued: bytes, user_id: int) -> dict[str, Any] | None:
+        """Return the options for an assertion by one of the passkeys of a user; None without any."""
+        if self._party is None:
+            return None
+        async with self._database.transaction() as connection:
+            known = await factors.passkeys(connection, user_id)
+        return self._party.request_options(issued, known) if known else None
+
+    async def check(self, user_id: int, answer: Answer, issued: bytes | None) -> None:
+        """Return if ``answer`` is right for the user; it counts once. ``issued`` is for a passkey."""
+        match answer.method:
+            case "totp":
+                right = await self._is_code(user_id, answer.code)
+            case "recovery_code":
+                right = await self._is_recovery_code(user_id, answer.code)
+            case "passkey":
+                right = await self.owner(answer.credential, issued, user_id) is not None
+        if not right:
+            raise LoginFailed
+
+    async def owner(
+        self, credential: Mapping[str, Any], issued: bytes | None, user_id: int | None = None
+    ) -> int | None:
+        """Return whose passkey has answered the challenge ``issued``; None for a wrong answer.
+
+        Without ``user_id`` nobody has said who logs in, and the answer must name the user.
+        """
+        credential_id = id_of(credential)
+        if self._party is None or issued is None or credential_id is None:
+            return None
+        async with self._database.transaction() as connection:
+            passkey = await factors.passkey(connection, credential_id)
+        if passkey is None or user_id not in (None, passkey.user_id):
+            return None
+        try:
+            count = self._party.asserted(credential, issued, passkey, discovered=user_id is None)
+        except PasskeyRefusedError as refused:
+            _tell("the answer of a passkey is wrong", passkey, why=str(refused))
+            return None
+        async with self._database.transaction() as connection:
+            forward = await factors.use_passkey(connection, passkey, count)
+        if not forward:
+            _tell("the counter of a passkey went back: it may have been copied", passkey)
+        return passkey.user_id if forward else None
+
+    async def _is_code(self, user_id: int, code: str) -> bool:
+        now = self._now()
+        for app in await factors.apps(self._database, user_id):
+            secret = self._keys.open(app.sealed_secret, about(user_id))
+            step = totp.step_of(secret, code, now)
+            if step is None:
+                continue
+            async with self._database.transaction() as connection:
+                if await factors.use_app(connection, app, step):
+                    return True
+        return False
+
+    async def _is_recovery_code(self, user_id: int, code: str) -> bool:
+        digest = recovery_codes.digest_of(code)
+        if digest is None:
+            return False
+        async with self._database.transaction() as connection:
+            return await factors.use_recovery_code(connection, user_id, digest)
+
+
+def _tell(event: str, passkey: Passkey, **facts: str) -> None:
+    facts = {"login_id": str(passkey.user_id), "factor": str(passkey.id), **facts}
+    _log.warning(event, event_type="security", **facts)

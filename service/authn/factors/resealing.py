@@ -1,0 +1,37 @@
+"""Secrets of second factors, sealed anew after their key was replaced."""
+
+from __future__ import annotations
+
+from service.authn.factors.checking import about
+from service.authn.factors.sealing import FactorKeys
+from service.errors import Unavailable
+from service.records import factors
+from service.records.database.transactions import Database
+
+_AT_ONCE = 500  # secrets of one transaction
+
+
+async def seal_anew(database: Database, keys: FactorKeys) -> str:
+    """Seal with the current key what is sealed with another one, and say how many secrets that were.
+
+    A secret that none of the keys opens stays as it is. Raises ``Unavailable`` for the database.
+    """
+    if keys.current is None:
+        return "there is no key: see auth.factor_key"
+    done, lost = 0, 0
+    last = 0
+    while True:
+        async with database.transaction() as connection:
+            apps = await factors.sealed_with_others(connection, keys.current, after=last, most=_AT_ONCE)
+            for app in apps:
+                try:
+                    secret = keys.open(app.sealed_secret, about(app.user_id))
+                except Unavailable:
+                    lost += 1
+                else:
+                    sealed = keys.seal(secret, about(app.user_id))
+                    await factors.seal_anew(connection, app, sealed)
+                    done += 1
+        if len(apps) < _AT_ONCE:
+            return f"{done} secrets sealed anew, {lost} that no key opens"
+        last = apps[-1].id

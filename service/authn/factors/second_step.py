@@ -1,0 +1,111 @@
+"""The second step of a login, and the login by passkey alone: from a challenge to a proof."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import Any, Final
+
+from service.authn.factors import ACR, AMR, Answer
+from service.authn.factors.challenges import LIFE, Challenge, Challenges, bytes_of, text_of
+from service.authn.factors.checking import FactorCheck
+from service.authn.factors.passkeys import RelyingParty
+from service.errors import Conflict, LoginFailed, SecondFactorRequired
+from service.kernel.assurance import Acr
+from service.records import accounts
+from service.records.accounts import Credentials
+from service.records.database.transactions import Database
+
+NO_PASSKEYS: Final = "Passkeys need the address of this service: the operator sets server.public_url"
+
+
+class FactorProof:
+    """A right answer, beside the password that was proved with the first step, or alone."""
+
+    def __init__(self, known: Challenge, answer: Answer) -> None:
+        self._known = known
+        self.acr: Acr = ACR[answer.method]
+        first = ("pwd",) if known.proved else ()
+        self.amr: tuple[str, ...] = (*first, *AMR[answer.method], "mfa")
+
+    @property
+    def user_name(self) -> str:
+        """See ``Proof``."""
+        return self._known.user_name
+
+    async def compare(self, stored: Credentials | None) -> None:
+        """See ``Proof``: it is the same user still, with the same password."""
+        if stored is None or stored.user_id != self._known.user_id:
+            raise LoginFailed
+        if self._known.proved and self._known.proved != digest_of(stored):
+            raise LoginFailed
+
+    async def renew(self, stored: Credentials) -> None:
+        """See ``Proof``: there is nothing to renew."""
+
+
+class SecondStep:
+    """Asks for second factors, and judges the answers.
+
+    Whatever is wrong with an answer is ``LoginFailed``: the challenge, its age, its user, the factor.
+    """
+
+    def __init__(
+        self, database: Database, challenges: Challenges, check: FactorCheck, party: RelyingParty | None
+    ) -> None:
+        self._database = database
+        self._challenges = challenges
+        self._check = check
+        self._party = party
+
+    async def required(self, known: Credentials, device: str) -> SecondFactorRequired:
+        """Return the refusal of a login whose password is right, with a challenge; raises ``Unavailable``."""
+        proved = digest_of(known)
+        challenge = Challenge("login", known.user_id, known.user_name, device, proved)
+        issued = await self._challenges.issue(challenge)
+        members: dict[str, Any] = {"challenge": text_of(issued), "expiresIn": LIFE}
+        members["methods"] = await self._check.methods(known.user_id)
+        if (options := await self._check.options(issued, known.user_id)) is not None:
+            members["publicKey"] = options
+        return SecondFactorRequired(None, **members)
+
+    async def begun(self, challenge: str) -> Challenge:
+        """Count an answer to the challenge of a first step, and return what that was."""
+        known = await self._challenges.answered(bytes_of(challenge), "login")
+        if known is None:
+            raise LoginFailed
+        return known
+
+    async def proof(self, challenge: str, known: Challenge, answer: Answer) -> FactorProof:
+        """Return the proof that a right answer is; it ends the challenge."""
+        issued = bytes_of(challenge)
+        await self._check.check(known.user_id, answer, issued)
+        return await self._spent(issued, known, answer)
+
+    async def passkey_options(self) -> dict[str, Any]:
+        """Return the options for a login by passkey alone; ``Conflict`` where there are no passkeys."""
+        if self._party is None:
+            raise Conflict(NO_PASSKEYS, rule="missing_setting")
+        return self._party.request_options(await self._challenges.issue(Challenge("passkey-login")))
+
+    async def passkey_proof(self, challenge: str, credential: Mapping[str, Any]) -> FactorProof:
+        """Return the proof that a right answer to ``passkey_options`` is; it ends the challenge."""
+        issued = bytes_of(challenge)
+        if await self._challenges.answered(issued, "passkey-login") is None:
+            raise LoginFailed
+        user_id = await self._check.owner(credential, issued)
+        stored = await accounts.credentials_of(self._database, user_id) if user_id else None
+        if stored is None:
+            raise LoginFailed
+        known = Challenge("passkey-login", stored.user_id, stored.user_name)
+        return await self._spent(issued, known, Answer("passkey", credential=credential))
+
+    async def _spent(self, issued: bytes | None, known: Challenge, answer: Answer) -> FactorProof:
+        if issued is None or not await self._challenges.spend(issued):
+            raise LoginFailed
+        return FactorProof(known, answer)
+
+
+def digest_of(known: Credentials) -> str:
+    """Return a digest of the password hash, for challenges: it tells whether the password was changed."""
+    return sha256(known.password_hash.encode()).hexdigest()

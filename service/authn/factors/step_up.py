@@ -1,0 +1,123 @@
+"""Step-up: somebody who is logged in proves again, or more strongly, who they are."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from service.authn.factors import ACR, AMR, Answer
+from service.authn.factors.challenges import LIFE, Challenge, Challenges
+from service.authn.factors.checking import FactorCheck
+from service.authn.factors.passkeys import challenge_of
+from service.authn.login_log import LoginLog, reason_of
+from service.authn.passwords import Passwords
+from service.authn.refresh import Refresh
+from service.authn.throttle import Throttle
+from service.authn.token_issuer import TokenPair
+from service.errors import Conflict, LoginFailed, RefreshRequired, SecondFactorRequired
+from service.kernel.assurance import Acr
+from service.kernel.identity import Caller
+from service.records import accounts
+from service.records.accounts import Credentials
+from service.records.database.transactions import Database
+
+
+class StepUp:
+    """Renews the tokens of a session with a new proof. Who has a second factor proves that.
+
+    All raise ``Conflict`` for an API key, ``RefreshRequired`` for a user who is gone, and ``Unavailable``.
+    """
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        passwords: Passwords,
+        challenges: Challenges,
+        check: FactorCheck,
+        throttle: Throttle,
+        refresh: Refresh,
+        log: LoginLog,
+    ) -> None:
+        self._database = database
+        self._passwords = passwords
+        self._challenges = challenges
+        self._check = check
+        self._throttle = throttle
+        self._refresh = refresh
+        self._entries = log
+
+    async def options(self, caller: Caller) -> dict[str, Any]:
+        """Return ``methods``, ``expires_in``, and ``public_key``: options for a passkey, None without."""
+        stored = await self._known(caller)
+        if not stored.second_factor:
+            return {"methods": ["password"], "expires_in": LIFE, "public_key": None}
+        methods = await self._check.methods(caller.user_id)
+        public_key = None
+        if "passkey" in methods:
+            challenge = Challenge("step-up", caller.user_id, caller.user_name, caller.device)
+            public_key = await self._check.options(await self._challenges.issue(challenge), caller.user_id)
+        return {"methods": methods, "expires_in": LIFE, "public_key": public_key}
+
+    async def by_password(self, caller: Caller, password: str, address: str, user_agent: str) -> TokenPair:
+        """Return the new tokens of a session by the password of a user without a second factor.
+
+        Raises ``SecondFactorRequired`` for one with a factor, ``LoginFailed``, ``RateLimited``, and what
+        ``Refresh.stepped_up`` raises.
+        """
+
+        async def prove() -> None:
+            stored = await self._known(caller)
+            if stored.second_factor:
+                methods = await self._check.methods(caller.user_id)
+                raise SecondFactorRequired("Prove your second factor", methods=methods)
+            attempt = await self._throttle.login(caller.user_name, address, user_agent)
+            if not await self._passwords.verify(stored.password_hash, password, favoured=attempt.favoured):
+                raise LoginFailed
+            await attempt.succeeded()
+
+        return await self._stepped_up(caller, prove, "pwd", ("pwd",))
+
+    async def by_factor(self, caller: Caller, answer: Answer, address: str, user_agent: str) -> TokenPair:
+        """Return the new tokens of a session by a second factor; raises as ``by_password`` does."""
+
+        async def prove() -> None:
+            await self._known(caller)
+            await self._throttle.from_address(address)
+            who = (caller.user_name, address, user_agent)
+            attempt = await self._throttle.second_factor(*who, guessed=answer.method != "passkey")
+            issued = None
+            if answer.method == "passkey":
+                issued = challenge_of(answer.credential)
+                challenge = await self._challenges.answered(issued, "step-up", caller.user_id)
+                if issued is None or challenge is None or challenge.device != caller.device:
+                    raise LoginFailed
+            await self._check.check(caller.user_id, answer, issued)
+            if issued is not None and not await self._challenges.spend(issued):
+                raise LoginFailed
+            await attempt.succeeded()
+
+        first = caller.authentication.amr if caller.authentication else ()
+        amr = (*(("pwd",) if "pwd" in first else ()), *AMR[answer.method], "mfa")
+        return await self._stepped_up(caller, prove, ACR[answer.method], amr)
+
+    async def _stepped_up(
+        self, caller: Caller, prove: Callable[[], Awaitable[None]], acr: Acr, amr: tuple[str, ...]
+    ) -> TokenPair:
+        user = (caller.user_id, caller.user_name, caller.device)
+        try:
+            await prove()
+            pair = await self._refresh.stepped_up(caller, acr, amr)
+        except Exception as error:
+            self._entries.own("step_up", *user, reason=reason_of(error), outcome="failure")
+            raise
+        self._entries.own("step_up", *user)
+        return pair
+
+    async def _known(self, caller: Caller) -> Credentials:
+        if caller.key_id is not None:
+            raise Conflict("An API key has no session", rule="kind_of_account")
+        stored = await accounts.credentials_of(self._database, caller.user_id)
+        if stored is None:  # deleted while the token was valid
+            raise RefreshRequired
+        return stored

@@ -1,0 +1,30 @@
+"""With which methods a caller can get the authentication that a refusal demands."""
+
+from __future__ import annotations
+
+from service.authn.factors import ACR
+from service.authn.factors.checking import FactorCheck
+from service.kernel.assurance import Challenge
+from service.kernel.identity import Caller
+
+
+class StepUpMethods:
+    """Tells callers of refused requests which of their own methods would do."""
+
+    def __init__(self, factors: FactorCheck | None = None) -> None:
+        """``factors`` knows the second factors of users; without it nobody has any."""
+        self._factors = factors
+
+    async def satisfying(self, caller: Caller, challenge: Challenge) -> tuple[str, ...]:
+        """Return those of the caller's methods that meet ``challenge``; none: the caller has to enrol first.
+
+        Whoever has a second factor steps up with one, and not by the password. A session with an initial
+        password gets no further before that is changed. Raises ``Unavailable``.
+        """
+        if caller.authentication is None or caller.authentication.initial:
+            return ()
+        factors = self._factors
+        if factors is not None and await factors.has_factor(caller.user_id):
+            methods = await factors.methods(caller.user_id)
+            return tuple(method for method in methods if ACR[method] in challenge.acr_values)
+        return ("password",) if "pwd" in challenge.acr_values else ()

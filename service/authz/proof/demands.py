@@ -1,0 +1,77 @@
+"""Who has authenticated strongly enough, of all callers that there are.
+
+A caller of the layer ``assurance`` is one of few sets of words, so that all of them are asked about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from functools import lru_cache
+from typing import Final, TypeAlias
+
+from service.authz.engine.policy import Policy
+from service.authz.engine.request_classes import RequestClass
+from service.authz.engine.rules import ASSURANCE, ENDPOINT, RESOURCE, Rule, assured
+from service.authz.lint.model import require_grammar
+from service.kernel.assurance import EVERY_CALLER, LOGIN, WORDS, Satisfied
+
+Demands: TypeAlias = tuple[tuple[str, ...], ...]
+"""The words of the lines about some objects; of each object one must be satisfied."""
+
+Callers: TypeAlias = frozenset[Satisfied]
+"""Some of ``EVERY_CALLER``."""
+
+
+def demands_on(policy: Policy, request_class: RequestClass) -> Demands:
+    """Return what is demanded of who sends such a request, by both objects."""
+    names = [assured(RESOURCE, request_class.resource(policy))]
+    if not request_class.is_external:
+        names.append(assured(ENDPOINT, request_class.route))
+    return tuple(policy.rules.codes(ASSURANCE, name) for name in names)
+
+
+@lru_cache(maxsize=10_000)
+def meeting(model_text: str, demands: Demands) -> Callers:
+    """Return who meets all of ``demands``, as an enforcer of ``model_text`` answers.
+
+    PolicyError for a model outside the closed grammar, by which an answer depends on the word alone.
+    """
+    opened = _opened(model_text)
+    return frozenset(EVERY_CALLER).intersection(
+        *(frozenset[Satisfied]().union(*(opened[word] for word in words)) for words in demands)
+    )
+
+
+@lru_cache(maxsize=8)
+def _opened(model_text: str) -> dict[str, Callers]:
+    """Return to whom a line with each word opens."""
+    require_grammar(model_text)
+    names = {word: assured(RESOURCE, f"GET /{place}") for place, word in enumerate(WORDS)}
+    asked = Policy(model_text, [Rule(ASSURANCE, name, word) for word, name in names.items()])
+    return {
+        word: frozenset(each for each in EVERY_CALLER if asked.judge(ASSURANCE, name, each).allowed)
+        for word, name in names.items()
+    }
+
+
+def weakest(callers: Collection[Satisfied]) -> tuple[str, ...]:
+    """Return the strongest word of each caller beside whom none of ``callers`` satisfies less.
+
+    Any one of these words is enough, and nothing less is.
+    """
+    least = [each for each in callers if not any(other.codes < each.codes for other in callers)]
+    return tuple(sorted((max(each.codes, key=WORDS.index) for each in least), key=WORDS.index))
+
+
+def least_words(policy: Policy, demands: Demands) -> tuple[str, ...]:
+    """Return the weakest words that meet ``demands``, any one of which is enough; none if nobody does."""
+    return weakest(meeting(policy.model_text, demands))
+
+
+def beyond_login(words: Iterable[str]) -> tuple[str, ...]:
+    """Return ``words`` if they demand more of a person than a login, however old; nothing else."""
+    known = tuple(words)
+    return () if any(WORDS.index(word) <= _LOGIN for word in known) else known
+
+
+_LOGIN: Final = WORDS.index(LOGIN)

@@ -1,0 +1,149 @@
+"""Reads the demands of a node: how strongly somebody must have authenticated for what, in ``assurance/``."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from service.authz.engine.rules import (
+    ACCOUNT,
+    ANYONE,
+    ASSURANCE,
+    ENDPOINT,
+    LOGIN,
+    NO_SESSION,
+    PREFLIGHT,
+    RESOURCE,
+    UNREGISTERED,
+    PolicyError,
+    Rule,
+    assured,
+    read_rules,
+)
+from service.kernel.account_acts import DEMANDED
+from service.kernel.assurance import EVERY_CALLER, INITIAL, SERVICE
+
+FOLDER: Final = "assurance"
+"""The folder of the files, one for each value of the setting."""
+
+_ALWAYS_OPEN: Final = tuple(assured(RESOURCE, name) for name in (NO_SESSION, PREFLIGHT))
+_WITHOUT_RESOURCE: Final = (*_ALWAYS_OPEN, assured(RESOURCE, UNREGISTERED))
+
+MAKING_KEYS: Final = assured(ENDPOINT, "POST /api/user/{id}/keys")
+"""The demand on making an API key."""
+
+REACHABLE: Final = (
+    "POST /api/auth/logout",
+    "POST /api/auth/step-up",
+    "POST /api/auth/step-up/options",
+    "GET /api/user/info",
+    "PUT /api/user/profile/password",
+    "GET /api/user/profile/factors",
+    "POST /api/user/profile/factors/totp",
+    "POST /api/user/profile/factors/totp/{id}/confirm",
+    "POST /api/user/profile/factors/passkey",
+    "POST /api/user/profile/factors/passkey/options",
+)
+"""Endpoints by which somebody leaves, or comes to a stronger authentication: a login is enough for them.
+
+What is demanded of who enrols a first factor, or changes factors, are objects of their own.
+"""
+
+
+def read_demands(path: Path, endpoints: Iterable[Rule]) -> tuple[Rule, ...]:
+    """Return the demands of the file ``path``; ``endpoints`` are the lines of this service's endpoints.
+
+    Raises PolicyError with every fault: an endpoint or an act without a line, a line about something else, a
+    demand on what asks nobody who they are, one on ``REACHABLE`` that a login does not meet, and making keys
+    with less than what keys open.
+    """
+    rules = read_rules(path)
+    codes = _by_object(rule for rule in endpoints if rule.layer == ENDPOINT)
+    words = _by_object(rules)
+    known = [
+        *_WITHOUT_RESOURCE,
+        *(assured(ENDPOINT, name) for name in codes),
+        *(assured(ACCOUNT, name) for name in sorted(DEMANDED)),
+    ]
+    # Whether there is such an endpoint is compared with the routes, as of its other lines.
+    faults = [
+        f"{path}: '{rule}' is about none of its objects"
+        for rule in _strangers(rules, known)
+        if not rule.object.startswith(assured(ENDPOINT, ""))
+    ]
+    faults += (
+        f"{path}: '{name}' has no line; {ANYONE} demands nothing" for name in known if name not in words
+    )
+    faults += (
+        f"{path}: '{name}' has the line for {ANYONE} alone: nobody is authenticated there"
+        for name in (*_ALWAYS_OPEN, *(assured(ENDPOINT, name) for name in public(codes)))
+        if words.get(name, (ANYONE,)) != (ANYONE,)
+    )
+    faults += _ways_round(path, words)
+    faults += (
+        f"{path}: '{name}' is open to {INITIAL} or {LOGIN}: else nobody could get more, or leave"
+        for name in (assured(ENDPOINT, name) for name in REACHABLE)
+        if name in words and not {ANYONE, INITIAL, LOGIN} & {*words[name]}
+    )
+    if faults:
+        raise PolicyError(*faults)
+    return rules
+
+
+def _ways_round(path: Path, words: Mapping[str, Collection[str]]) -> Iterator[str]:
+    """Yield why a key would be the way round a demand: somebody could make one who does not meet it."""
+    making = frozenset(words.get(MAKING_KEYS, ()))
+    if SERVICE in making:
+        yield f"{path}: '{MAKING_KEYS}' has a line for {SERVICE}: a key would make others"
+    for name, of in words.items():
+        if not name.startswith(assured(ENDPOINT, "")) or SERVICE not in of:
+            continue
+        if any(making & caller.codes and not caller.codes & {*of} for caller in EVERY_CALLER):
+            yield f"{path}: '{MAKING_KEYS}' demands less than '{name}', which is open to keys"
+
+
+def demands_of_extension(path: Path, rules: Iterable[Rule]) -> tuple[Rule, ...]:
+    """Return the endpoint lines of an extension, and a demand on each of its endpoints.
+
+    ``rules`` are those of its file ``path``. An endpoint without a demand of its own asks for a login, or for
+    an API key, and one that is public for nothing. Raises PolicyError for a demand on something else.
+    """
+    endpoints = tuple(rule for rule in rules if rule.layer == ENDPOINT)
+    stated = tuple(rule for rule in rules if rule.layer == ASSURANCE)
+    codes = _by_object(endpoints)
+    open_to_all = public(codes)
+    if strangers := _strangers(stated, [assured(ENDPOINT, name) for name in codes]):
+        raise PolicyError(*(f"{path}: '{rule}' is about none of its endpoints" for rule in strangers))
+    words = _by_object(stated)
+    faults = [
+        f"{path}: '{name}' is public: nobody is authenticated there"
+        for name in open_to_all
+        if words.get(assured(ENDPOINT, name), (ANYONE,)) != (ANYONE,)
+    ]
+    if faults:
+        raise PolicyError(*faults)
+    usual = (
+        Rule(ASSURANCE, assured(ENDPOINT, name), word)
+        for name in codes
+        if assured(ENDPOINT, name) not in words
+        for word in ((ANYONE,) if name in open_to_all else (LOGIN, SERVICE))
+    )
+    return (*endpoints, *stated, *usual)
+
+
+def public(codes: Mapping[str, Collection[str]]) -> list[str]:
+    """Return the endpoints that are open to everybody; ``codes`` are those of the lines of each."""
+    return [name for name, of in codes.items() if tuple(of) == (ANYONE,)]
+
+
+def _by_object(rules: Iterable[Rule]) -> dict[str, tuple[str, ...]]:
+    codes: dict[str, tuple[str, ...]] = {}
+    for rule in rules:
+        codes[rule.object] = (*codes.get(rule.object, ()), rule.code)
+    return codes
+
+
+def _strangers(rules: Iterable[Rule], known: Collection[str]) -> list[Rule]:
+    objects = frozenset(known)
+    return [rule for rule in rules if rule.layer != ASSURANCE or rule.object not in objects]

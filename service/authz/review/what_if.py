@@ -1,0 +1,141 @@
+"""What would change if a role gave other codes, a user had other roles, or other codes opened a resource."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from operator import attrgetter
+
+from service.authz.engine.paths import registered_fault
+from service.authz.engine.policy import Policy
+from service.authz.engine.rules import (
+    ANYONE,
+    ASSURANCE,
+    LOGIN,
+    METHODS,
+    NOBODY,
+    RESOURCE,
+    PolicyError,
+    assured,
+)
+from service.authz.proof.comparison import compared
+from service.authz.proof.demands import least_words
+from service.authz.review.impact import Differences, Roles, Standing, differences
+from service.errors import ValidationFailed
+from service.kernel.codes import is_code
+from service.kernel.services import PORTCULLIS, split_object
+
+
+def if_role_gave(
+    standing: Standing, role_code: str, without: Collection[str] = (), with_: Collection[str] = ()
+) -> Differences:
+    """Return who gains and loses what; ValidationFailed for an unknown role or code."""
+    given = standing.codes.get(role_code)
+    if given is None:
+        raise ValidationFailed(("roleCode", "There is no such role"))
+    faults = [("without", f"The role does not give {code}") for code in without if code not in given]
+    _require_change([*faults, *_no_codes(with_)], without, with_)
+    codes = tuple(sorted({*given, *with_} - set(without)))
+    after = Standing(standing.policy, {**standing.codes, role_code: codes}, standing.users)
+    return differences(standing, after)
+
+
+def if_user_had(
+    standing: Standing, had: Roles, without: Collection[str] = (), with_: Collection[str] = ()
+) -> Differences:
+    """Return what one user with the roles ``had`` gains and loses, as if the user may log in.
+
+    Raises ValidationFailed for an unknown role, and for one to take that the user has not.
+    """
+    faults = [("without", f"The user has no role {role}") for role in without if role not in had]
+    faults += [("with", f"There is no role {role[:64]!r}") for role in with_ if role not in standing.codes]
+    _require_change(faults, without, with_)
+    has = tuple(sorted({*had, *with_} - set(without)))
+    return differences(*(Standing(standing.policy, standing.codes, {roles: 1}) for roles in (had, has)))
+
+
+@dataclass(frozen=True, slots=True)
+class DemandChange:
+    """What is demanded of who sends a request, before and after: the weakest words, any one of them."""
+
+    object: str
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+
+
+def demand_changes(before: Policy, after: Policy) -> list[DemandChange]:
+    """Return the requests that both policies serve, and by which other words each is passed, by name."""
+    changes = []
+    for alike in compared(before, after):
+        if alike.demands is not None:
+            words = [least_words(*each) for each in zip((before, after), alike.demands, strict=True)]
+            changes += [DemandChange(name, *words) for name in alike.names if words[0] != words[1]]
+    return sorted(changes, key=attrgetter("object"))
+
+
+def if_resource_opened(
+    standing: Standing, name: str, without: Collection[str] = (), with_: Collection[str] = ()
+) -> Differences:
+    """Return who gains and loses what if other codes opened a resource, as ``with_resource`` says."""
+    after = with_resource(standing.policy, name, without, with_)
+    return differences(standing, Standing(after, standing.codes, standing.users))
+
+
+def with_resource(
+    policy: Policy,
+    name: str,
+    without: Collection[str] = (),
+    with_: Collection[str] = (),
+    words: tuple[str, ...] = (),
+) -> Policy:
+    """Return ``policy`` as if other codes opened a resource, registered if it is not yet.
+
+    ``name`` is ``GET /api/user/{id}``, or ``orders GET /orders/{id}`` of another service. Its public access
+    stays. ``words`` are what would be demanded of who sends it; without any, what is demanded now, or nothing
+    of a new resource. Raises ValidationFailed for what can't be registered, and for a code to take that is
+    not bound.
+    """
+    _require_resource(policy, name)
+    stored = policy.rules.codes(RESOURCE, name)
+    bound = [code for code in stored if is_code(code)]
+    faults = [("without", f"{code} does not open the resource") for code in without if code not in bound]
+    _require_change([*faults, *_no_codes(with_)], without, [*with_, *words])
+    codes = {*bound, *with_} - set(without)
+    if split_object(name)[0] != PORTCULLIS:
+        codes |= {word for word in stored if not is_code(word) and word != NOBODY}
+    closed = LOGIN if split_object(name)[0] == PORTCULLIS else NOBODY
+    demand = assured(RESOURCE, name)
+    words = words or policy.rules.codes(ASSURANCE, demand) or (ANYONE,)
+    lines = {(RESOURCE, name): tuple(sorted(codes)) or (closed,), (ASSURANCE, demand): words}
+    try:
+        return Policy(
+            policy.model_text,
+            policy.rules.changed(lines),
+            revision=policy.revision,
+            own=policy.own,
+            like=policy,
+        )
+    except PolicyError as error:  # another resource has the same requests
+        raise ValidationFailed(("resource", str(error))) from None
+
+
+def _require_resource(policy: Policy, name: str) -> None:
+    service, request = split_object(name)
+    method, _, path = request.partition(" ")
+    if policy.service(service) is None:
+        raise ValidationFailed(("resource", "There is no such service"))
+    if method not in METHODS:
+        raise ValidationFailed(("resource", "Name a method and a path, such as GET /api/user/{id}"))
+    if fault := registered_fault(path, may_end_in_slash=service != PORTCULLIS):
+        raise ValidationFailed(("resource", fault))
+
+
+def _no_codes(given: Collection[str]) -> list[tuple[str, str]]:
+    return [("with", f"{code[:20]!r} is no permission code") for code in given if not is_code(code)]
+
+
+def _require_change(faults: list[tuple[str, str]], without: Collection[str], with_: Collection[str]) -> None:
+    if not without and not with_:
+        faults.append(("without", "Name what would be taken, or what would be given"))
+    if faults:
+        raise ValidationFailed(*faults)

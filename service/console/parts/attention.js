@@ -1,0 +1,114 @@
+// @ts-check
+/** What needs attention: findings of health, and what nobody has, uses or reaches; each with its one action. */
+import { badge, h, link } from "../core/dom.js";
+import * as health from "../core/health.js";
+import { HEALTH } from "../navigation.js";
+import { DOCTOR } from "../strings/doctor.js";
+import { ATTENTION as T } from "../strings/home.js";
+import { rows, way } from "./block.js";
+import { time } from "./time.js";
+
+/** @typedef {import("../core/page.js").Page} Page */
+/** @typedef {import("./block.js").Row} Row */
+
+/** How many records a row names. */
+const NAMED = 3;
+
+/** Lists whose entries nobody should leave as they are. */
+const KINDS = /** @type {const} */ ([
+  {
+    list: "/api/user/list",
+    query: { hasRole: false, status: ["enabled"], sort: "userName" },
+    address: "/users?hasRole=false&status=enabled",
+    name: "userName",
+    text: T.roleless,
+    help: T.rolelessText,
+    act: T.rolelessAct,
+  },
+  {
+    list: "/api/role/list",
+    query: { hasUser: false, enabled: true, sort: "roleName" },
+    address: "/roles?hasUser=false&enabled=true",
+    name: "roleName",
+    text: T.unused,
+    help: T.unusedText,
+    act: T.unusedAct,
+  },
+  {
+    list: "/api/resource/list",
+    query: { closed: true, sort: "resourceName" },
+    address: "/resources?closed=true",
+    name: "resourceName",
+    text: T.closed,
+    help: T.closedText,
+    act: T.closedAct,
+  },
+]);
+
+/** Tell whether there may be anything to attend to for the caller. @param {Page} page */
+export function attends(page) {
+  return page.may("GET /api/system/findings") || KINDS.some(({ list }) => page.may(`GET ${list}`));
+}
+
+/**
+ * Read and return all of it.
+ * @param {Page} page
+ * @param {{quiet: boolean}} options `quiet`: findings alone, and nothing if there are none.
+ */
+export async function attention(page, { quiet }) {
+  const kinds = quiet ? [] : KINDS.filter(({ list }) => page.may(`GET ${list}`));
+  const [checked, ...counted] = await Promise.all([
+    page.may("GET /api/system/findings") ? health.read() : null,
+    ...kinds.map((kind) => neglected(page, kind)),
+  ]);
+  const wrong = checked ? health.wrong(checked).sort((a, b) => worst(a) - worst(b)) : [];
+  const all = [...wrong.map((finding) => findingRow(page, finding)), ...counted.flat()];
+  if (quiet && all.length === 0) return null;
+  return [
+    all.length > 0 ? rows(all) : h("p", null, T.fine),
+    checked &&
+      h(
+        "p",
+        { class: "help" },
+        DOCTOR.checkedAt,
+        " ",
+        time(checked.checkedTime, { ago: true }),
+        " · ",
+        link(HEALTH, DOCTOR.all),
+      ),
+  ];
+}
+
+/** @param {import("../types/api").CheckFinding} finding */
+function worst({ state }) {
+  return Object.keys(DOCTOR.states).indexOf(state);
+}
+
+/** @param {Page} page @param {import("../types/api").CheckFinding} finding @returns {Row} */
+function findingRow(page, { check, state, message, remedy, users: [user] }) {
+  const own = check === "first-administrator" && user?.id === page.me.id;
+  const [address, text] = own
+    ? ["/account", T.changeOwn]
+    : (Object.hasOwn(T.acts, check) && T.acts[check]) || [HEALTH, T.details];
+  return {
+    mark: badge(DOCTOR.states[state] ?? state, state === "fault" ? "bad" : "warn"),
+    text: h("strong", null, T.check(check)),
+    help: [message, remedy && [h("br"), remedy]],
+    act: way(page, user ? address.replace("{user}", String(user.id)) : address, text),
+  };
+}
+
+/** @param {Page} page @param {typeof KINDS[number]} kind @returns {Promise<Row[]>} */
+async function neglected(page, { list, query, address, name, text, help, act }) {
+  const { data } = await page.call("GET", list, { query: { ...query, size: NAMED } });
+  if (data.total === 0) return [];
+  const names = data.items.map((/** @type {any} */ item) => item[name]);
+  return [
+    {
+      mark: badge(data.total.toLocaleString(), "info"),
+      text: [h("strong", null, text(data.total)), `: ${T.names(names, data.total)}`],
+      help,
+      act: way(page, address, act),
+    },
+  ];
+}

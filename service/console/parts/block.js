@@ -1,0 +1,63 @@
+// @ts-check
+/** What the home page is made of: cards that load themselves, and rows with one action each. */
+import { card, h, linkButton, pieces } from "../core/dom.js";
+import { match } from "../core/router.js";
+import { FRAME } from "../strings/frame.js";
+import { trouble } from "./trouble.js";
+
+/** @typedef {import("../core/dom.js").Child} Child */
+/** @typedef {import("../core/page.js").Page} Page */
+
+/**
+ * Return a card whose content comes later.
+ * @param {Page} page
+ * @param {string} title
+ * @param {() => Promise<Child>} make
+ * @param {{quiet?: boolean}} [options] `quiet`: it is hidden until there is something to show.
+ */
+export function block(page, title, make, { quiet = false } = {}) {
+  const body = h("div", { class: "body" }, h("p", { class: "loading", role: "status" }, FRAME.loading));
+  const shown = card(title, body);
+  shown.hidden = quiet;
+  const load = async () => {
+    try {
+      const made = pieces([await make()]);
+      if (made.length > 0) shown.hidden = false;
+      body.replaceChildren(...made);
+    } catch (problem) {
+      if (page.signal.aborted) return;
+      shown.hidden = false;
+      body.replaceChildren(trouble(problem, load));
+    }
+  };
+  page.during(load());
+  return shown;
+}
+
+/**
+ * @typedef {object} Row
+ * @property {Child} [mark] Stands before it, such as a badge.
+ * @property {Child} text
+ * @property {Child} [help] Stands below it.
+ * @property {Child} [act] The one action.
+ */
+
+/** Return rows. @param {Row[]} rows */
+export function rows(rows) {
+  return h(
+    "ul",
+    { class: "desk" },
+    rows.map(({ mark, text, help, act }) =>
+      h("li", null, mark, h("div", null, text, help && h("small", null, help)), act),
+    ),
+  );
+}
+
+/**
+ * Return the way to a view, null if the caller may not see it.
+ * @param {Page} page @param {string} address @param {string} text
+ */
+export function way(page, address, text) {
+  const view = match(address.split("?")[0])?.view;
+  return view && (!view.operation || page.may(view.operation)) ? linkButton(address, text) : null;
+}

@@ -1,0 +1,48 @@
+// @ts-check
+/** The second factors of a user, and their reset by an administrator. */
+import { button, empty, h } from "../core/dom.js";
+import { USERS as T } from "../strings/users.js";
+import { ask, tell } from "./dialog.js";
+import { table } from "./rows.js";
+import { time } from "./time.js";
+
+/**
+ * @param {import("../core/page.js").Page} page
+ * @param {import("./users.js").User} user
+ */
+export async function factors(page, user) {
+  const { data } = await page.call("GET", "/api/user/{id}/factors", { path: { id: user.id } });
+  if (!data.items.length) return empty(T.noFactors);
+  return [
+    table(
+      T.factors,
+      [T.factor, T.factorName, T.created, T.factorUsed],
+      data.items.map(({ kind, name, createTime, lastUsedTime }) => [
+        T.factorKinds[kind] ?? kind,
+        name,
+        time(createTime),
+        lastUsedTime ? time(lastUsedTime) : T.never,
+      ]),
+    ),
+    page.may("DELETE /api/user/{id}/factors") &&
+      h(
+        "div",
+        { class: "actions" },
+        button(T.resetFactors, () => reset(page, user), { kind: "danger" }),
+      ),
+  ];
+}
+
+/** @param {import("../core/page.js").Page} page @param {import("./users.js").User} user */
+async function reset(page, user) {
+  const done = await ask({
+    title: T.resetFactorsTitle(user.userName),
+    text: T.resetFactorsText,
+    confirm: T.resetFactors,
+    danger: true,
+    act: () => page.call("DELETE", "/api/user/{id}/factors", { path: { id: user.id } }),
+  });
+  if (!done) return;
+  tell(T.factorsReset(user.userName));
+  await page.reload();
+}

@@ -1,0 +1,98 @@
+// @ts-check
+/** The second step of a login: a code of an app, a recovery code, or a passkey. */
+import { Problem, send } from "../core/api.js";
+import { button, h, pieces } from "../core/dom.js";
+import * as session from "../core/session.js";
+import { SECOND_STEP as T } from "../strings/second-step.js";
+import { form } from "./form.js";
+import { attempting } from "./trouble.js";
+
+/**
+ * Return what asks for a second factor, by the first of the caller's methods, with the way to the others.
+ * @param {{challenge: string, methods: string[], publicKey?: any}} required What the first step was refused with.
+ * @param {() => void} done
+ * @param {() => void} back Begins anew.
+ */
+export function secondStep({ challenge, methods, publicKey }, done, back) {
+  const usable = methods.filter((method) => method !== "passkey" || session.takesPasskeys());
+  const element = h("div", { class: "proofs" });
+  const prove = async (/** @type {Record<string, any>} */ answer) => {
+    await session.signIn("/api/auth/login/second-factor", { challenge, ...answer });
+    done();
+  };
+  /** @param {string} method */
+  const show = (method) => {
+    const others = usable.filter((other) => other !== method);
+    const all = pieces([
+      h("h2", null, T.title),
+      h("p", { class: "help" }, T.about[method] ?? T.nothing),
+      method === "passkey" ? passkey(publicKey, prove) : method && code(method, prove),
+      others.map((other) => button(T.instead[other], () => show(other), { kind: "quiet" })),
+      button(T.back, back, { kind: "quiet" }),
+    ]);
+    element.replaceChildren(...all);
+    /** @type {HTMLElement | null} */ (element.querySelector("input, button"))?.focus();
+  };
+  show(usable[0] ?? "");
+  return element;
+}
+
+/** @param {string} method @param {(answer: Record<string, any>) => Promise<void>} prove */
+function code(method, prove) {
+  const digits = method === "totp";
+  return form({
+    fields: [
+      {
+        name: "code",
+        label: T.code[method],
+        required: true,
+        attributes: {
+          autocomplete: digits ? "one-time-code" : "off",
+          inputmode: digits ? "numeric" : "text",
+          autocapitalize: digits ? "none" : "characters",
+          spellcheck: "false",
+          maxlength: 64,
+        },
+      },
+    ],
+    submit: T.submit,
+    quiet: true,
+    save: async ({ code: typed }) => {
+      try {
+        await prove({ method, code: digits ? typed.replaceAll(/\s/g, "") : typed.trim() });
+      } catch (problem) {
+        if (!(problem instanceof Problem) || problem.code !== "login_failed") throw problem;
+        throw new Problem(problem.status, {
+          ...problem.document,
+          errors: [{ field: "code", message: T.wrong }],
+        });
+      }
+    },
+  });
+}
+
+/** @param {any} publicKey @param {(answer: Record<string, any>) => Promise<void>} prove */
+function passkey(publicKey, prove) {
+  return attempting(T.usePasskey, { kind: "primary" }, () =>
+    byPasskey(async ({ use }) => prove({ method: "passkey", credential: await use(publicKey) })),
+  );
+}
+
+/** Sign in by a passkey alone. Throws `Problem`. */
+export function passkeyAlone() {
+  return byPasskey(async ({ use }) => {
+    const { challenge, publicKey } = (await send("POST", "/api/auth/login/passkey/options")).data;
+    const credential = await use(publicKey);
+    await session.signIn("/api/auth/login/passkey", { challenge, credential, device: session.device() });
+  });
+}
+
+/** @param {(passkeys: typeof import("./passkeys.js")) => Promise<void>} act */
+async function byPasskey(act) {
+  try {
+    await act(await import("./passkeys.js"));
+  } catch (problem) {
+    if (!(problem instanceof Problem) || problem.code !== "login_failed") throw problem;
+    throw new Problem(problem.status, { ...problem.document, rule: "passkey" });
+  }
+}

@@ -1,0 +1,120 @@
+// @ts-check
+/** Asks who is there once more, when a request demands a stronger or a more recent authentication. */
+import { Problem } from "../core/api.js";
+import { button, h } from "../core/dom.js";
+import * as session from "../core/session.js";
+import { STEP_UP as T } from "../strings/step-up.js";
+import { dialog } from "./dialog.js";
+import { form } from "./form.js";
+
+/** @typedef {import("../types/api").StepUpOrder} Order */
+
+/** The field of each method; a passkey has none. @type {Record<string, import("./form.js").Field>} */
+const FIELDS = {
+  password: {
+    name: "password",
+    label: T.password,
+    type: "password",
+    required: true,
+    attributes: { autocomplete: "current-password" },
+  },
+  totp: {
+    name: "code",
+    label: T.code,
+    help: T.codeHelp,
+    required: true,
+    attributes: { autocomplete: "one-time-code", inputmode: "numeric", maxlength: 16 },
+  },
+  recovery_code: {
+    name: "code",
+    label: T.recoveryCode,
+    required: true,
+    attributes: { autocapitalize: "none", spellcheck: "false", maxlength: 64 },
+  },
+};
+
+/** The question that is asked now. @type {{demand: string, element: HTMLElement, answer: Promise<boolean>} | null} */
+let asked = null;
+
+/**
+ * Ask for one of the proofs that a refusal names, and return whether the session has it. Refusals with the same demand
+ * share one question, the others wait for their turn. Where no proof of the caller would do, nothing is asked: the
+ * refusal says what to do.
+ * @param {Problem} problem
+ */
+export async function stepUp({ document: { methods = [], required = [] } }) {
+  if (!methods.length) return false;
+  const demand = required.join();
+  // One that another user's login has taken away is never answered.
+  while (asked?.element.isConnected) {
+    const { demand: same, answer } = asked;
+    const proved = await answer;
+    if (same === demand) return proved;
+  }
+  const content = h("div", null);
+  const box = dialog(T.title, h("p", null, T.needs(required)), content);
+  const show = (/** @type {string[]} */ offered, /** @type {string} */ method) => {
+    const shown = proofForm(method, {
+      done: () => box.close(true),
+      cancel: () => box.close(false),
+      others: offered.filter((other) => other !== method),
+      choose: (other, all = offered) => show(all, other),
+    });
+    content.replaceChildren(shown);
+    /** @type {HTMLElement | null} */ (shown.querySelector("input, [type=submit]"))?.focus();
+  };
+  show(methods, methods[0]);
+  asked = { demand, element: box.element, answer: box.closed.then(Boolean) };
+  return asked.answer;
+}
+
+/**
+ * @param {string} method
+ * @param {object} around
+ * @param {() => void} around.done
+ * @param {() => void} around.cancel
+ * @param {string[]} around.others
+ * @param {(other: string, all?: string[]) => void} around.choose
+ */
+function proofForm(method, { done, cancel, others, choose }) {
+  const field = FIELDS[method];
+  return form({
+    fields: field ? [field] : [],
+    before: !field && h("p", null, T.passkeyText),
+    after:
+      others.length > 0 &&
+      h(
+        "p",
+        { class: "others" },
+        others.map((other) => button(T.others[other] ?? other, () => choose(other), { kind: "quiet" })),
+      ),
+    submit: field ? T.submit : T.passkey,
+    quiet: true,
+    trailing: true,
+    cancel,
+    save: async (values) => {
+      try {
+        const proof = field ? values : { credential: await credential() };
+        await session.prove({ method: /** @type {Order["method"]} */ (method), ...proof });
+        done();
+      } catch (problem) {
+        if (!(problem instanceof Problem)) throw problem;
+        const { code, document } = problem;
+        if (code === "second_factor_required" && document.methods?.length)
+          return choose(document.methods[0], document.methods); // enrolled meanwhile
+        if (code !== "login_failed") throw problem;
+        const what = field ? { errors: [{ field: field.name, message: T.wrong }] } : { rule: "passkey" };
+        throw new Problem(401, { ...document, ...what });
+      }
+    },
+  });
+}
+
+/** Return what a passkey of the caller has answered. Throws `Problem`. */
+async function credential() {
+  const [{ use }, { data }] = await Promise.all([
+    import("./passkeys.js"),
+    session.call("POST", "/api/auth/step-up/options"),
+  ]);
+  return use(/** @type {any} */ (data.publicKey));
+}

@@ -1,0 +1,55 @@
+// @ts-check
+/** The texts of the own second factors, in English. Functions take what varies. */
+
+export const FACTORS = {
+  title: "Second factors",
+  about: "With a second factor, your password alone does not open your account.",
+  none: "You have no second factor. Add an app that shows codes, or a passkey.",
+  name: "Name",
+  nameHelp: "By this you tell it from your others.",
+  kind: "Kind",
+  kinds: /** @type {Record<string, string>} */ ({
+    totp: "Authenticator app",
+    passkey: "Passkey",
+    recovery_codes: "Recovery codes",
+  }),
+  spare: "For a lost app or passkey",
+  added: "Added",
+  used: "Last used",
+  unused: "Never",
+  next: "Continue",
+  addApp: "Add an app",
+  appName: "My phone",
+  scan: "Scan this with your authenticator app, and enter the code that it shows. You have ten minutes.",
+  qr: "QR code with the secret for the app",
+  secret: "Or type this secret into the app:",
+  code: "Code",
+  confirm: "Confirm the code",
+  appAdded: "The app was added.",
+  addPasskey: "Add a passkey",
+  passkeyName: "My passkey",
+  passkeyText: "The browser asks you next where to keep it: on this device, your phone, or a security key.",
+  passkeyAdded: "The passkey was added.",
+  newCodes: "New recovery codes",
+  newCodesTitle: "Make new recovery codes?",
+  newCodesText: "The codes that you have now stop working.",
+  remove: "Remove",
+  removeTitle: (/** @type {string} */ name) => `Remove ${name}?`,
+  removeText: "It opens your account no more.",
+  removeLast:
+    "It is your last second factor: your recovery codes go with it, and your password alone opens your account.",
+  removed: (/** @type {string} */ name) => `${name} was removed.`,
+};
+
+export const CODES = {
+  title: "Your recovery codes",
+  about:
+    "Keep them where you find them without your phone. Each replaces the second factor once. " +
+    "They are not shown again.",
+  print: "Print",
+  save: "Save as a file",
+  kept: "I have kept them",
+  fileName: "recovery-codes.txt",
+  file: (/** @type {string} */ user, /** @type {string} */ codes) =>
+    `Recovery codes of ${user}, each works once\n\n${codes}\n`,
+};

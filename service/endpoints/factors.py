@@ -1,0 +1,287 @@
+"""Second factors: ``/api/user/profile/factors``, the caller's own, and ``/api/user/{id}/factors``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+from msgspec import Meta
+
+from service.administration.factor_reset import FactorReset
+from service.administration.own_factors import OwnFactors
+from service.authn.factors.challenges import LIFE
+from service.endpoints.second_factor import Credential, Expiry
+from service.errors import Conflict, NotFound
+from service.records.factors import Factor
+from service.web.messages.context import RequestContext
+from service.web.messages.operation_metadata import (
+    asks,
+    created,
+    example_body,
+    logged,
+    login,
+    named,
+    needs,
+    refuses,
+    refuses_keys,
+)
+from service.web.messages.schema import Document, Id, Moment, Schema, moment
+
+_SECRETS: Final = "its answer holds secrets, which are never kept"
+
+FactorName = Annotated[str, Meta(min_length=1, max_length=64, examples=["My phone"])]
+RecoveryCodes = Annotated[
+    list[str],
+    Meta(
+        examples=[["K3XWQ2-7LPMAZ-RT4EYB-5UJHNC"]],
+        description="Ten codes, each of which replaces the second factor once. They are shown this once.",
+    ),
+]
+CreationOptions = Annotated[
+    dict[str, Any],
+    Meta(
+        description="Options for the browser (WebAuthn Level 3, `PublicKeyCredentialCreationOptionsJSON`).",
+        examples=[{"challenge": "uSQ3…", "rp": {"id": "id.example.com", "name": "Portcullis"}}],
+    ),
+]
+
+
+class SecondFactorOfUser(Schema):
+    """A second factor, or the set of recovery codes, which is none by itself."""
+
+    id: Id
+    kind: Literal["totp", "passkey", "recovery_codes"]
+    name: FactorName
+    create_time: Moment
+    last_used_time: Moment | None
+
+
+class SecondFactors(Schema):
+    """All second factors of a user, the oldest first."""
+
+    items: list[SecondFactorOfUser]
+
+
+class AppOrder(Schema):
+    """The name of a new authenticator app."""
+
+    name: FactorName | None = None
+
+
+class NewApp(Schema):
+    """A new authenticator app, which is no factor before its code is confirmed, within ten minutes."""
+
+    id: Id
+    secret: Annotated[str, Meta(examples=["JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"], description="In base32.")]
+    uri: Annotated[str, Meta(examples=["otpauth://totp/Portcullis:heron?secret=JBSW…"])]
+    qr: Annotated[
+        str, Meta(examples=["data:image/svg+xml,%3Csvg…"], description="The URI as a QR code: an SVG.")
+    ]
+
+
+class AppCode(Schema):
+    """The code that the app shows."""
+
+    code: Annotated[str, Meta(min_length=1, max_length=16, examples=["287082"])]
+
+
+class FirstCodes(Schema):
+    """The recovery codes that come with the first factor; null for a further one."""
+
+    recovery_codes: RecoveryCodes | None
+
+
+class NewCodes(Schema):
+    """New recovery codes; those before are gone."""
+
+    recovery_codes: RecoveryCodes
+
+
+class PasskeyOptions(Schema):
+    """The options for a new passkey."""
+
+    public_key: CreationOptions
+    expires_in: Expiry
+
+
+class PasskeyOrder(Schema):
+    """The passkey that the browser has made of the options, and its name."""
+
+    name: FactorName
+    credential: Credential
+
+
+class NewPasskey(SecondFactorOfUser):
+    """A new passkey; with the first factor come recovery codes, else `recoveryCodes` is null."""
+
+    recovery_codes: RecoveryCodes | None
+
+
+class _Own:
+    """The base of what belongs to the caller."""
+
+    def __init__(self, factors: OwnFactors) -> None:
+        self._factors = factors
+
+
+class Factors(_Own):
+    """``/api/user/profile/factors``."""
+
+    @login
+    @named("listOwnFactors")
+    async def on_get(self, context: RequestContext) -> SecondFactors:
+        """List the caller's second factors, the oldest first."""
+        return _listed(await self._factors.all(context.user))
+
+
+class OneFactor(_Own):
+    """``/api/user/profile/factors/{id}``."""
+
+    @login
+    @logged("user", "remove an own second factor", "DELETE")
+    @refuses(NotFound, Conflict)
+    @named("deleteOwnFactor")
+    async def on_delete(self, context: RequestContext, id: int) -> None:
+        """Remove a second factor of the caller. With the last one the recovery codes go."""
+        await self._factors.remove(context.user, id)
+
+
+class Apps(_Own):
+    """``/api/user/profile/factors/totp``."""
+
+    @login
+    @created("/api/user/profile/factors/{id}")
+    @logged("user", "begin an authenticator app", "INSERT", response=False)
+    @refuses(Conflict)
+    @example_body({"name": "My phone"})
+    @named("createOwnApp")
+    @refuses_keys(_SECRETS)
+    async def on_post(self, context: RequestContext, body: AppOrder) -> NewApp:
+        """Begin to enrol an authenticator app: the answer has its secret.
+
+        It is a second factor once its code is confirmed. One app at a time can be waiting for that.
+        """
+        app = await self._factors.begin_app(context.user, body.name)
+        return NewApp(app.id, app.secret, app.uri, _qr_code(app.uri))
+
+
+class AppConfirmation(_Own):
+    """``/api/user/profile/factors/totp/{id}/confirm``."""
+
+    @login
+    @logged("user", "confirm an authenticator app", "UPDATE", params=False, response=False)
+    @refuses(NotFound, Conflict)
+    @example_body({"code": "287082"})
+    @named("confirmOwnApp")
+    @refuses_keys(_SECRETS)
+    async def on_post(self, context: RequestContext, id: int, body: AppCode) -> FirstCodes:
+        """Confirm an authenticator app by its code: from now on it is a second factor."""
+        return FirstCodes(await self._factors.confirm_app(context.user, id, body.code))
+
+
+class PasskeyCreation(_Own):
+    """``/api/user/profile/factors/passkey/options``."""
+
+    @login
+    @asks
+    @refuses(Conflict)
+    @named("getPasskeyOptions")
+    async def on_post(self, context: RequestContext) -> PasskeyOptions:
+        """Begin to enrol a passkey: the answer has the options for the browser."""
+        return PasskeyOptions(await self._factors.passkey_options(context.user), LIFE)
+
+
+class Passkeys(_Own):
+    """``/api/user/profile/factors/passkey``."""
+
+    @login
+    @created("/api/user/profile/factors/{id}")
+    @logged("user", "enrol a passkey", "INSERT", params=False, response=False)
+    @refuses(Conflict)
+    @example_body({"name": "My phone", "credential": {"id": "…", "type": "public-key"}})
+    @named("createOwnPasskey")
+    @refuses_keys(_SECRETS)
+    async def on_post(self, context: RequestContext, body: PasskeyOrder) -> NewPasskey:
+        """Enrol the passkey that the browser has made: a second factor, which also logs in alone."""
+        enrolled = await self._factors.add_passkey(context.user, body.name, body.credential)
+        return NewPasskey(**_shown(enrolled.factor), recovery_codes=enrolled.recovery_codes)
+
+
+class OwnRecoveryCodes(_Own):
+    """``/api/user/profile/factors/recovery-codes``."""
+
+    @login
+    @logged("user", "make recovery codes", "UPDATE", response=False)
+    @refuses(Conflict)
+    @named("createOwnRecoveryCodes")
+    @refuses_keys(_SECRETS)
+    async def on_post(self, context: RequestContext) -> NewCodes:
+        """Make ten new recovery codes for somebody with a second factor. Those before work no more."""
+        return NewCodes(await self._factors.new_codes(context.user))
+
+
+class FactorsOfUser:
+    """``/api/user/{id}/factors``."""
+
+    def __init__(self, factors: FactorReset) -> None:
+        self._factors = factors
+
+    @needs("system:user:factor")
+    @refuses(NotFound, Conflict)
+    @named("listUserFactors")
+    async def on_get(self, context: RequestContext, id: int) -> SecondFactors:
+        """List the second factors of another user, who holds no more permissions than the caller."""
+        return _listed(await self._factors.factors_of(context.user, id))
+
+    @needs("system:user:factor")
+    @logged("user", "reset second factors", "DELETE")
+    @refuses(NotFound, Conflict)
+    @named("resetUserFactors")
+    async def on_delete(self, context: RequestContext, id: int) -> None:
+        """Remove all second factors of a user who has lost them.
+
+        Ends all sessions of the user, who then logs in with the password alone. Callers can't reset the
+        factors of users who hold more permissions than they do, nor their own.
+        """
+        await self._factors.reset(context.user, id)
+
+
+class PasskeyEndpoints:
+    """GET /.well-known/passkey-endpoints."""
+
+    def __init__(self, public_url: str) -> None:
+        self._document = Document(
+            msgspec.json.encode(dict.fromkeys(("enroll", "manage"), f"{public_url}{_ENROLMENT}")),
+            "application/json",
+        )
+        self._known = bool(public_url)
+
+    async def on_get(self, _context: RequestContext) -> Document:
+        """Read where users make and manage passkeys (W3C Passkey Endpoints)."""
+        if not self._known:
+            raise NotFound("The address of this service is not set: server.public_url")
+        return self._document
+
+
+_ENROLMENT: Final = "/console#/account"
+
+
+def _qr_code(text: str) -> str:
+    """Return a data URL of an SVG with the QR code of ``text``."""
+    from segno import make_qr  # noqa: PLC0415 - 6 MB, and most workers enrol nobody
+
+    return make_qr(text, error="m").svg_data_uri(encode_minimal=False, omit_charset=True)
+
+
+def _listed(factors: list[Factor]) -> SecondFactors:
+    return SecondFactors(items=[SecondFactorOfUser(**_shown(factor)) for factor in factors])
+
+
+def _shown(factor: Factor) -> dict[str, Any]:
+    return {
+        "id": factor.id,
+        "kind": factor.kind,
+        "name": factor.factor_name,
+        "create_time": moment(factor.create_time),
+        "last_used_time": None if factor.last_used_time is None else moment(factor.last_used_time),
+    }

