@@ -18,7 +18,7 @@ from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
 
 pytestmark = pytest.mark.anyio
 
-DEMANDS = SETTINGS | {"PORTCULLIS_POLICY__ASSURANCE": "administrators"}
+LEVEL = "PORTCULLIS_POLICY__ASSURANCE"
 ANY = ("If-Match", "*")
 ROLE = {"roleCode": "made", "roleName": "Made"}
 
@@ -29,8 +29,16 @@ async def administrators(
 ) -> AsyncIterator[tuple[Inside, str]]:
     """Its own house, whose first administrator has no factor."""
     with database(stores, published_template) as url, session_store(stores) as redis_url:
-        async with inside_published(url, redis_url, **DEMANDS) as running:
+        async with inside_published(url, redis_url, **SETTINGS, **{LEVEL: "administrators"}) as running:
             yield running, redis_url
+
+
+@pytest.fixture
+async def everybody(stores: EmbeddedStores, published_template: str) -> AsyncIterator[Inside]:
+    """The same, where everybody needs two factors."""
+    with database(stores, published_template) as url, session_store(stores) as redis_url:
+        async with inside_published(url, redis_url, **SETTINGS, **{LEVEL: "everybody"}) as running:
+            yield running
 
 
 async def admin(site: Inside) -> Person:
@@ -43,6 +51,18 @@ async def admin(site: Inside) -> Person:
 async def pair(person: Person) -> Any:
     """Return the tokens of a login by the administrator's password."""
     return (await person.first_step(ADMINISTRATOR_PASSWORD)).json["data"]
+
+
+async def stepped_up(person: Person) -> Any:
+    """Return the tokens of a step-up by app."""
+    return await person.data("POST", "/api/auth/step-up", {"method": "totp", "code": person.code()})
+
+
+async def renewed(person: Person, tokens: Any) -> Any:
+    """Let the person go on with the tokens that a refresh gives, and return them."""
+    answer = await public(person.site, "/api/auth/refresh", {"refreshToken": tokens["refreshToken"]})
+    person.token = answer.json["data"]["accessToken"]
+    return answer.json["data"]
 
 
 async def test_an_administrator_enrols_and_steps_up_before_changing_anything(
@@ -92,8 +112,7 @@ async def test_the_own_address_needs_a_fresh_login_and_other_data_do_not(
 
     assert (await person.ask("PUT", profile, {"email": "a@example.org"})).status == 200
     await age(redis_url, 16 * 60)
-    renewed = await public(site, "/api/auth/refresh", {"refreshToken": tokens["refreshToken"]})
-    person.token = renewed.json["data"]["accessToken"]
+    await renewed(person, tokens)
     assert (await person.ask("PUT", profile, {"nickName": "Other"})).status == 200
     assert (await person.ask("PUT", profile, {"email": "a@example.org", "nickName": "Same"})).status == 200
     refused = await person.ask("PUT", profile, {"email": "b@example.org"})
@@ -105,6 +124,79 @@ async def test_the_own_address_needs_a_fresh_login_and_other_data_do_not(
     )
     person.token = stepped["accessToken"]
     assert (await person.ask("PUT", profile, {"email": "b@example.org"})).status == 200
+
+
+async def test_the_own_address_changes_by_no_other_way_without_a_fresh_login(
+    administrators: tuple[Inside, str],
+) -> None:
+    site, redis_url = administrators
+    person = await admin(site)
+    await person.enrol_app()
+    tokens = await stepped_up(person)
+    await age(redis_url, 16 * 60)
+    await renewed(person, tokens)
+
+    account = await person.data("GET", "/api/user/1")
+    kept = ("userName", "nickName", "phone", "status", "service", "gender", "avatar")
+    whole = {name: account[name] for name in kept} | {"roleIds": [1]}
+    changes: list[tuple[str, str, Any]] = [
+        ("PATCH", "/api/user/1", {"email": "b@example.org"}),
+        ("PATCH", "/api/user/1", {"phone": "+49301234567"}),
+        ("PUT", "/api/user/1", whole | {"email": "b@example.org"}),
+        ("POST", "/api/user/import", {"users": [{"userName": ADMINISTRATOR, "phone": "+49301234567"}]}),
+    ]
+    for change in changes:
+        refused = await site.ask(*change, ANY, token=person.token)
+        assert (refused.status, refused.json.get("maxAge")) == (401, 900), (change, refused.body)
+    after = await person.data("GET", "/api/user/1")
+    assert (after["email"], after["phone"]) == (account["email"], account["phone"])
+    await person.step_up()
+    for change in changes[:2]:
+        assert (await site.ask(*change, ANY, token=person.token)).status == 200
+
+
+async def test_users_see_their_sessions_and_end_them_after_proving_it_again(
+    administrators: tuple[Inside, str],
+) -> None:
+    site, redis_url = administrators
+    person = await admin(site)
+    assert (await person.first_step(ADMINISTRATOR_PASSWORD, device="tablet")).status == 200
+    tokens = await pair(person)
+    await age(redis_url, 16 * 60)
+    await renewed(person, tokens)
+
+    listed = await person.data("GET", "/api/auth/sessions")
+    assert "tablet" in {session["device"] for session in listed}
+    ends = [("DELETE", "/api/auth/sessions/tablet"), ("POST", "/api/auth/logout/all")]
+    for end in ends:
+        refused = await person.ask(*end)
+        assert (refused.status, refused.json["code"]) == (401, "insufficient_user_authentication")
+        assert (refused.json["required"], refused.json["maxAge"]) == (["@login-within-15m", "@service"], 900)
+    assert len(await person.data("GET", "/api/auth/sessions")) == len(listed)
+    proof = {"method": "password", "password": ADMINISTRATOR_PASSWORD}
+    tokens = await person.data("POST", "/api/auth/step-up", proof)
+    for end in ends:
+        tokens = await renewed(person, tokens)
+        assert (await person.ask(*end)).status == 200
+
+
+async def test_where_everybody_needs_two_factors_a_password_opens_the_way_to_a_second_one_only(
+    everybody: Inside,
+) -> None:
+    person = await admin(everybody)
+    own = ("/api/user/profile", "/api/user/profile/factors", "/api/auth/sessions", "/api/menu/mine")
+    others = ("/api/user/list", "/api/role/list", "/api/menu/list", "/api/file/list", "/api/policy/revisions")
+
+    assert [(await person.ask("GET", target)).status for target in own] == [200] * len(own)
+    for target in others:
+        refused = await person.ask("GET", target)
+        assert (refused.status, refused.json.get("acrValues")) == (401, ["mfa", "phr"]), target
+        assert refused.json["methods"] == []  # which says: enrol first
+    await person.enrol_app()
+    assert [(await person.ask("GET", target)).status for target in others] == [401] * len(others)
+    assert (await person.first_step(ADMINISTRATOR_PASSWORD)).json["code"] == "second_factor_required"
+    await person.step_up()
+    assert [(await person.ask("GET", target)).status for target in others] == [200] * len(others)
 
 
 async def test_the_last_administrator_with_a_factor_keeps_it(administrators: tuple[Inside, str]) -> None:
