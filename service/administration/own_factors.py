@@ -13,9 +13,8 @@ from service.administration.delegation import Delegation
 from service.authn.factors import recovery_codes, totp
 from service.authn.factors.challenges import Challenge, Challenges
 from service.authn.factors.checking import about
-from service.authn.factors.passkeys import PasskeyRefusedError, RelyingParty, challenge_of
+from service.authn.factors.passkeys import PasskeyRefusedError, RelyingParty, challenge_of, party_of
 from service.authn.factors.sealing import FactorKeys
-from service.authn.factors.second_step import NO_PASSKEYS
 from service.authn.login_log import LoginLog
 from service.errors import Conflict, NotFound, ValidationFailed
 from service.kernel.about import NAME
@@ -124,7 +123,7 @@ class OwnFactors:
 
         ``Conflict`` where the service has no public address that passkeys can be of.
         """
-        party = self._require_party()
+        party = party_of(self._party)
         async with self._changing(caller) as connection:
             known = await factors.passkeys(connection, caller.user_id)
         handle = known[0].user_handle if known else secrets.token_bytes(_HANDLE_BYTES)
@@ -139,7 +138,7 @@ class OwnFactors:
 
     async def add_passkey(self, caller: Caller, name: str, credential: Mapping[str, Any]) -> Enrolled:
         """Add the passkey that a browser has made; ``ValidationFailed`` for what does not fit the options."""
-        party = self._require_party()
+        party = party_of(self._party)
         name = _checked(name)
         issued = challenge_of(credential)
         challenge = await self._challenges.answered(issued, "enrol", caller.user_id)
@@ -201,11 +200,6 @@ class OwnFactors:
         codes = (await _set_codes(connection, caller.user_id))[0] if first else None
         change_log.saving(field_changes(_target(factor), {}, _fields(factor)))
         return Enrolled(factor, codes)
-
-    def _require_party(self) -> RelyingParty:
-        if self._party is None:
-            raise Conflict(NO_PASSKEYS, rule="missing_setting")
-        return self._party
 
     def _saved(
         self,

@@ -18,7 +18,7 @@ class StepUpMethods:
     async def satisfying(self, caller: Caller, challenge: Challenge) -> tuple[str, ...]:
         """Return those of the caller's methods that meet ``challenge``; none: the caller has to enrol first.
 
-        Whoever has a second factor steps up with one, and not by the password. A session with an initial
+        A user with a second factor steps up with one, and not by the password. A session with an initial
         password gets no further before that is changed. Raises ``Unavailable``.
         """
         if caller.authentication is None or caller.authentication.initial:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
@@ -12,7 +12,7 @@ from service.authn.factors.step_up import StepUp
 from service.authn.login_service import LoginService
 from service.authn.refresh import Refresh
 from service.authn.token_issuer import TokenPair as Issued
-from service.endpoints.tokens import Device, TokenPair
+from service.endpoints.tokens import NO_KEYS, Device, TokenPair, handed
 from service.errors import (
     AccountBanned,
     AccountDisabled,
@@ -36,8 +36,6 @@ from service.web.messages.operation_metadata import (
     refuses_keys,
 )
 from service.web.messages.schema import Schema
-
-_NO_KEYS: Final = "its answer holds tokens, which are never kept"
 
 ChallengeText = Annotated[
     str, Meta(min_length=1, max_length=128, description="The challenge of the first step.")
@@ -119,7 +117,7 @@ class LoginSecondFactor:
     @refuses(LoginFailed, AccountDisabled, AccountBanned, Conflict, RateLimited)
     @example_body({"challenge": "uSQ3…", "method": "totp", "code": "287082"})
     @named("logInWithSecondFactor")
-    @refuses_keys(_NO_KEYS)
+    @refuses_keys(NO_KEYS)
     async def on_post(self, context: RequestContext, body: SecondFactor) -> TokenPair:
         """Complete a login with a second factor.
 
@@ -130,8 +128,7 @@ class LoginSecondFactor:
         pair = await self._attempts.second_step(
             body.challenge, _answer(body), context.address, context.user_agent
         )
-        self._cookies.set(context, pair)
-        return TokenPair.of(pair)
+        return handed(pair, context, self._cookies)
 
 
 class LoginPasskeyOptions:
@@ -162,7 +159,7 @@ class LoginPasskey:
     @refuses(LoginFailed, AccountDisabled, AccountBanned, Conflict, RateLimited)
     @example_body({"challenge": "uSQ3…", "credential": {"id": "…", "type": "public-key"}})
     @named("logInWithPasskey")
-    @refuses_keys(_NO_KEYS)
+    @refuses_keys(NO_KEYS)
     async def on_post(self, context: RequestContext, body: PasskeyLogin) -> TokenPair:
         """Log in with a passkey alone.
 
@@ -172,8 +169,7 @@ class LoginPasskey:
         pair = await self._attempts.by_passkey(
             body.challenge, body.credential, body.device, context.address, context.user_agent
         )
-        self._cookies.set(context, pair)
-        return TokenPair.of(pair)
+        return handed(pair, context, self._cookies)
 
 
 class OwnStepUpOptions:
@@ -205,17 +201,16 @@ class OwnStepUp:
     @refuses(Conflict, RateLimited)
     @example_body({"method": "totp", "code": "287082"})
     @named("stepUp")
-    @refuses_keys(_NO_KEYS)
+    @refuses_keys(NO_KEYS)
     async def on_post(self, context: RequestContext, body: StepUpOrder) -> TokenPair:
         """Prove again, or more strongly, who the caller is: the answer has new tokens of the same session.
 
-        Their claims `acr`, `amr` and `auth_time` tell of this proof. Whoever has a second factor proves that;
+        Their claims `acr`, `amr` and `auth_time` tell of this proof. A user with a second factor proves that;
         a password alone is then refused as `second_factor_required`. The refresh token before is spent.
         """
         pair = await self._proved(context, body)
         await self._refresh.hand_out(pair, context.request.is_gone)
-        self._cookies.set(context, pair)
-        return TokenPair.of(pair)
+        return handed(pair, context, self._cookies)
 
     async def _proved(self, context: RequestContext, body: StepUpOrder) -> Issued:
         client = context.address, context.user_agent

@@ -11,6 +11,7 @@ from service.authn import refresh as renewal
 from service.authn.claims import RefreshClaims
 from service.authn.login_service import LoginService
 from service.authn.throttle import Throttle
+from service.authn.token_issuer import TokenPair as Issued
 from service.authn.tokens import Tokens
 from service.errors import (
     AccountBanned,
@@ -31,7 +32,8 @@ from service.web.messages.cookies import Cookies
 from service.web.messages.operation_metadata import example_body, logged, named, public, refuses, refuses_keys
 from service.web.messages.schema import Document, Schema
 
-_NO_KEYS: Final = "its answer holds tokens, which are never kept"
+NO_KEYS: Final = "its answer holds tokens, which are never kept"
+"""Why these operations take no Idempotency-Key."""
 
 Device = Annotated[
     str,
@@ -78,6 +80,12 @@ class TokenPair(Schema):
     expires_in: Annotated[int, Meta(ge=1, examples=[7200])]
 
 
+def handed(pair: Issued, context: RequestContext, cookies: Cookies) -> TokenPair:
+    """Return the tokens of an answer, which also sets them as cookies where there are any."""
+    cookies.set(context, pair)
+    return TokenPair.of(pair)
+
+
 class Login:
     """``/api/auth/login``."""
 
@@ -90,7 +98,7 @@ class Login:
     @refuses(LoginFailed, AccountDisabled, AccountBanned, InitialPasswordExpired, Conflict, RateLimited)
     @example_body({"userName": "heron", "password": "four wary herons", "device": "web"})
     @named("logIn")
-    @refuses_keys(_NO_KEYS)
+    @refuses_keys(NO_KEYS)
     async def on_post(self, context: RequestContext, body: Credentials) -> TokenPair:
         """Log in with user name and password.
 
@@ -100,8 +108,7 @@ class Login:
         pair = await self._attempts.login(
             body.user_name, body.password, body.device, context.address, context.user_agent
         )
-        self._cookies.set(context, pair)
-        return TokenPair.of(pair)
+        return handed(pair, context, self._cookies)
 
 
 class Refresh:
@@ -116,7 +123,7 @@ class Refresh:
     @refuses(TokenInvalid, RefreshRejected, AccountDisabled, AccountBanned, Conflict, RateLimited)
     @example_body({"refreshToken": "eyJ…"})
     @named("refreshTokens")
-    @refuses_keys(_NO_KEYS)
+    @refuses_keys(NO_KEYS)
     async def on_post(self, context: RequestContext, body: RefreshToken) -> TokenPair:
         """Exchange a refresh token for a new token pair.
 
@@ -145,7 +152,7 @@ class RefreshInCookieMode:
     @refuses(Unauthenticated, TokenInvalid, RefreshRejected, AccountDisabled, AccountBanned)
     @refuses(Conflict, RateLimited)
     @named("refreshTokens")
-    @refuses_keys(_NO_KEYS)
+    @refuses_keys(NO_KEYS)
     async def on_post(self, context: RequestContext, body: RefreshTokenIfAny) -> TokenPair:
         """Exchange a refresh token, from the body or the cookie, for a new token pair.
 
@@ -159,8 +166,7 @@ class RefreshInCookieMode:
         await self._throttle.refresh_of(claims.sub)
         pair = await self._refresh.renew(claims)
         await self._refresh.hand_out(pair, context.request.is_gone)
-        self._cookies.set(context, pair)
-        return TokenPair.of(pair)
+        return handed(pair, context, self._cookies)
 
     def _claims(self, context: RequestContext, sent: str | None) -> RefreshClaims:
         """Return the claims of the only token sent, after the CSRF check if it is in the cookie."""

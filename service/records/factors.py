@@ -101,17 +101,11 @@ _KINDS: Final = PreparedSelect(
 )
 
 
-def has_factor(
-    user_id: ColumnElement[int], kinds: Collection[FactorKind] = ("totp", "passkey")
-) -> ColumnElement[bool]:
-    """Return the SQL of whether a user has a second factor of ``kinds``; recovery codes alone are none."""
+def has_factor(user_id: ColumnElement[int], acr: Literal["mfa", "phr"] = "mfa") -> ColumnElement[bool]:
+    """Return the SQL of whether a user has a factor as strong as ``acr``; recovery codes alone are none."""
+    kinds: tuple[FactorKind, ...] = ("passkey",) if acr == "phr" else ("totp", "passkey")
     of_kinds = or_(*(user_factor.c.kind == kind for kind in kinds))
     return exists().where(user_factor.c.user_id == user_id, _CONFIRMED, of_kinds)
-
-
-def has_passkey(user_id: ColumnElement[int]) -> ColumnElement[bool]:
-    """Return the SQL of whether a user has a passkey."""
-    return exists().where(user_factor.c.user_id == user_id, _CONFIRMED, user_factor.c.kind == "passkey")
 
 
 async def lock(connection: AsyncConnection, user_id: int) -> None:

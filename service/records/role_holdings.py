@@ -126,8 +126,9 @@ def _holdings(
 
 async def persons_by_strength(connection: AsyncConnection) -> Counter[tuple[Roles, Acr]]:
     """Count the persons who may log in, by their roles and by how strongly they can authenticate at most."""
+    user_id = _EACH.c.id
     strength = case(
-        (factors.has_passkey(_EACH.c.id), "phr"), (factors.has_factor(_EACH.c.id), "mfa"), else_="pwd"
+        (factors.has_factor(user_id, "phr"), "phr"), (factors.has_factor(user_id), "mfa"), else_="pwd"
     )
     each = select(_EACH.c.role_ids, strength.label("acr")).where(_EACH.c.kind == "person").subquery()
     statement = select(each.c.role_ids, each.c.acr, func.count()).group_by(each.c.role_ids, each.c.acr)

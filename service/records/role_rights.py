@@ -12,7 +12,6 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from service.kernel.assurance import Acr
 from service.records import bans, factors
 from service.records.database.transactions import is_rehearsal
-from service.records.factors import FactorKind
 from service.records.schema import menu, role, role_menu, user, user_ban, user_role
 
 LOCK: Final = 0x72696768_74730000  # "rights"
@@ -158,6 +157,5 @@ async def has_administrator(connection: AsyncConnection, acr: Acr = "pwd") -> bo
         .where(menu.c.menu_type == "Button", menu.c.enabled, menu.c.auth_mark == "*")
     )
     if acr != "pwd":
-        kinds: tuple[FactorKind, ...] = ("passkey",) if acr == "phr" else ("passkey", "totp")
-        holders = holders.where(factors.has_factor(user.c.id, kinds))
+        holders = holders.where(factors.has_factor(user.c.id, acr))
     return bool((await connection.execute(select(holders.exists()))).scalar_one())

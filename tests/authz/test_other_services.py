@@ -9,7 +9,7 @@ from service.authz.engine.policy import Policy
 from service.authz.engine.rules import PolicyError, Rule
 from service.errors import BadRequest
 from service.kernel.codes import HeldCodes
-from service.kernel.identity import Caller
+from service.kernel.identity import Caller, codes_asked
 from service.kernel.services import Service
 from tests.authz.test_policy import RULES, TEXT, caller
 
@@ -61,7 +61,8 @@ def test_only_the_resource_layer_of_that_service_decides(
     policy: Policy, request_: str, name: str, codes: list[str] | None, allowed: bool
 ) -> None:
     method, _, path = request_.partition(" ")
-    decision = policy.decide_route("orders", method, path, None if codes is None else caller(*codes))
+    held = None if codes is None else codes_asked(caller(*codes))
+    decision = policy.judge_route("orders", method, path, held)
 
     assert (decision.layer, decision.object, decision.allowed) == ("resource", name, allowed)
 
@@ -70,10 +71,10 @@ def test_only_the_resource_layer_of_that_service_decides(
 def test_a_line_opens_what_is_not_registered_and_nothing_else(who: Caller | None, allowed: bool) -> None:
     policy = Policy(TEXT, (*RULES, *ORDERS, REST))
 
-    assert policy.decide_route("orders", "PUT", "/orders/7", who).allowed is allowed
+    assert policy.judge_route("orders", "PUT", "/orders/7", codes_asked(who)).allowed is allowed
     for path in ("/orders/7", "/orders/new"):
-        assert not policy.decide_route("orders", "GET", path, caller("a:b")).allowed
-    assert not policy.decide_route("orders", "put", "/orders/7", caller("*")).allowed
+        assert not policy.judge_route("orders", "GET", path, codes_asked(caller("a:b"))).allowed
+    assert not policy.judge_route("orders", "put", "/orders/7", codes_asked(caller("*"))).allowed
 
 
 @pytest.mark.parametrize("service", ["bills", "", "@anyone", "Orders", "orders GET /orders/", "GET"])
@@ -84,7 +85,7 @@ def test_an_unknown_service_is_closed_whatever_it_is_called(service: str) -> Non
 
     assert policy.service(service) is None
     for path in ("/b", "/orders/"):
-        decision = policy.decide_route(service, "GET", path, caller("*"))
+        decision = policy.judge_route(service, "GET", path, codes_asked(caller("*")))
         assert (decision.allowed, decision.object, decision.required) == (False, "@unknown", ())
 
 
@@ -157,14 +158,14 @@ def test_for_this_service_both_layers_are_asked_as_for_a_request_to_it() -> None
     policy = Policy(TEXT, (*RULES, public, *ORDERS))
 
     def asked(method: str, path: str, *codes: str) -> tuple[bool, str, str]:
-        decision = policy.decide_route("portcullis", method, path, caller(*codes))
+        decision = policy.judge_route("portcullis", method, path, codes_asked(caller(*codes)))
         return decision.allowed, decision.layer, decision.object
 
     assert asked("GET", "/api/role/list", "*") == (False, "resource", "GET /api/role/list")
     assert asked("POST", "/api/auth/login") == (True, "endpoint", "POST /api/auth/login")
     assert asked("GET", "/orders/", "*") == (False, "endpoint", "@unknown")
-    assert policy.decide_route("portcullis", "POST", "/api/auth/login", None).allowed
-    assert not policy.decide_route("portcullis", "GET", "/api/role/list", None).allowed
+    assert policy.judge_route("portcullis", "POST", "/api/auth/login", None).allowed
+    assert not policy.judge_route("portcullis", "GET", "/api/role/list", None).allowed
 
 
 def test_resources_of_other_services_decide_no_request_to_this_one(policy: Policy) -> None:

@@ -194,3 +194,22 @@ def test_requests_with_one_demand_share_a_question_over_what_is_typed(visit: Vis
     expect(asked).to_have_count(0)
     saved = house.api.get(f"/api/user/{number}").json()["data"]
     assert saved["nickName"] == "Typed before the question"
+
+
+def test_a_page_that_can_ask_for_no_passkey_offers_none(visit: Visit) -> None:
+    page = visit.page
+    visit.sign_in()
+    asked = page.get_by_role("dialog", name="Confirm that it is you")
+    refuse_once(page, "**/api/auth/sessions", ["passkey", "totp"])
+    page.evaluate("location.hash = '/account/devices'")
+    expect(asked.get_by_label("Code of your app")).to_be_focused()
+    expect(button(asked, "Use a recovery code")).to_have_count(0)
+    expect(button(asked, "Use a passkey")).to_have_count(0)
+    button(asked, "Cancel").click()
+    page.evaluate("location.hash = '/account'")
+    headed(page, "Your account")
+    refuse_once(page, "**/api/auth/sessions", ["passkey"])
+    page.evaluate("location.hash = '/account/devices'")
+    refusal = page.get_by_role("main").get_by_role("alert")
+    expect(refusal).to_contain_text("Your passkey works at another address of this service")
+    expect(asked).to_have_count(0)

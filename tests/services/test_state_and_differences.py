@@ -72,8 +72,8 @@ def test_what_a_state_can_not_say_of_services_is_refused(
 def test_the_policy_of_a_state_decides_as_the_state_says() -> None:
     policy = policy_of(state(), read_shipped())
 
-    assert policy.decide_route("orders", "GET", "/Orders/", None).allowed
-    assert not policy.decide_route("orders", "GET", "/orders/7", None).allowed
+    assert policy.judge_route("orders", "GET", "/Orders/", None).allowed
+    assert not policy.judge_route("orders", "GET", "/orders/7", None).allowed
     assert policy.judge("service", "orders bind", None).required == (
         "service:orders:bind",
         "system:resource:bind",

@@ -26,6 +26,11 @@ AMR: Final[Mapping[Method, tuple[str, ...]]] = {
 """The names of the methods (RFC 8176 §2). Nobody attests whether the key of a passkey is in hardware."""
 
 
+def amr_of(method: Method, *, password: bool) -> tuple[str, ...]:
+    """Return the methods (claim ``amr``) of who has proved ``method``, and the password too."""
+    return (*(("pwd",) if password else ()), *AMR[method], "mfa")
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What somebody sends to a challenge: a code, or the ``AuthenticationResponseJSON`` of a passkey."""

@@ -15,6 +15,7 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Final, Self
 from urllib.parse import urlsplit
 
+from service.errors import Conflict
 from service.kernel.about import NAME
 from service.records.factors import StoredPasskey
 
@@ -41,6 +42,14 @@ class NewPasskey:
 
     stored: StoredPasskey = field(repr=False)
     sign_count: int
+
+
+def party_of(party: RelyingParty | None) -> RelyingParty:
+    """Return the relying party; ``Conflict`` where there is none, and so no passkeys."""
+    if party is None:
+        missing = "Passkeys need the address of this service: the operator sets server.public_url"
+        raise Conflict(missing, rule="missing_setting")
+    return party
 
 
 class RelyingParty:

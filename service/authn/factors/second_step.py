@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from hashlib import sha256
-from typing import Any, Final
+from typing import Any
 
-from service.authn.factors import ACR, AMR, Answer
+from service.authn.factors import ACR, Answer, amr_of
 from service.authn.factors.challenges import LIFE, Challenge, Challenges, bytes_of, text_of
 from service.authn.factors.checking import FactorCheck
-from service.authn.factors.passkeys import RelyingParty
-from service.errors import Conflict, LoginFailed, SecondFactorRequired
+from service.authn.factors.passkeys import RelyingParty, party_of
+from service.errors import LoginFailed, SecondFactorRequired
 from service.kernel.assurance import Acr
 from service.records import accounts
 from service.records.accounts import Credentials
 from service.records.database.transactions import Database
-
-NO_PASSKEYS: Final = "Passkeys need the address of this service: the operator sets server.public_url"
 
 
 class FactorProof:
@@ -25,8 +23,7 @@ class FactorProof:
     def __init__(self, known: Challenge, answer: Answer) -> None:
         self._known = known
         self.acr: Acr = ACR[answer.method]
-        first = ("pwd",) if known.proved else ()
-        self.amr: tuple[str, ...] = (*first, *AMR[answer.method], "mfa")
+        self.amr: tuple[str, ...] = amr_of(answer.method, password=bool(known.proved))
 
     @property
     def user_name(self) -> str:
@@ -84,9 +81,8 @@ class SecondStep:
 
     async def passkey_options(self) -> dict[str, Any]:
         """Return the options for a login by passkey alone; ``Conflict`` where there are no passkeys."""
-        if self._party is None:
-            raise Conflict(NO_PASSKEYS, rule="missing_setting")
-        return self._party.request_options(await self._challenges.issue(Challenge("passkey-login")))
+        party = party_of(self._party)
+        return party.request_options(await self._challenges.issue(Challenge("passkey-login")))
 
     async def passkey_proof(self, challenge: str, credential: Mapping[str, Any]) -> FactorProof:
         """Return the proof that a right answer to ``passkey_options`` is; it ends the challenge."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from service.authn.factors import ACR, AMR, Answer
+from service.authn.factors import ACR, Answer, amr_of
 from service.authn.factors.challenges import LIFE, Challenge, Challenges
 from service.authn.factors.checking import FactorCheck
 from service.authn.factors.passkeys import challenge_of
@@ -98,7 +98,7 @@ class StepUp:
             await attempt.succeeded()
 
         first = caller.authentication.amr if caller.authentication else ()
-        amr = (*(("pwd",) if "pwd" in first else ()), *AMR[answer.method], "mfa")
+        amr = amr_of(answer.method, password="pwd" in first)
         return await self._stepped_up(caller, prove, ACR[answer.method], amr)
 
     async def _stepped_up(

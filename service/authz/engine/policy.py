@@ -185,8 +185,8 @@ class Policy:
         """
         return self._external.object_at(service, method, path)
 
-    def decide_route(self, service: str, method: str, path: str, caller: Caller | None) -> Decision:
-        """Decide if the codes of ``caller`` let a request with this method and path pass to ``service``.
+    def judge_route(self, service: str, method: str, path: str, held: HeldCodes | None) -> Decision:
+        """Decide if the codes ``held`` let a request with this method and path pass to ``service``.
 
         The path is canonical. None is a caller without a session. For another service only the resource layer
         is asked: of the object that ``object_at`` gives, so that what is not registered and what is unknown
@@ -194,20 +194,23 @@ class Policy:
         is the denial of the resource layer, else that of the endpoint layer. ``judge_request`` asks about
         demands too.
         """
-        return self.judge_route(service, method, path, codes_asked(caller))
+        return self._judge_route(service, method, path, held)[0]
 
-    def judge_route(self, service: str, method: str, path: str, held: HeldCodes | None) -> Decision:
-        """Decide as ``decide_route``, for a caller with the codes ``held``."""
+    def _judge_route(
+        self, service: str, method: str, path: str, held: HeldCodes | None
+    ) -> tuple[Decision, str]:
+        """Return the decision of ``judge_route``, and the object of the resource layer."""
         if service != PORTCULLIS:
-            return self.judge(RESOURCE, self.object_at(service, method, path), held)
+            resource = self.object_at(service, method, path)
+            return self.judge(RESOURCE, resource, held), resource
         route = self._routes.find(method, path)
         if route is None:
-            return self.judge(ENDPOINT, UNKNOWN, held)
+            return self.judge(ENDPOINT, UNKNOWN, held), UNREGISTERED
         # A public route authenticates nobody.
         asking = None if self.rules.codes(ENDPOINT, route) == (ANYONE,) else held
         resource = NO_SESSION if asking is None else self.resource_at(method, path) or UNREGISTERED
         decision = self.judge(RESOURCE, resource, asking)
-        return self.judge(ENDPOINT, route, asking) if decision.allowed else decision
+        return (self.judge(ENDPOINT, route, asking) if decision.allowed else decision), resource
 
     def judge_request(
         self, service: str, method: str, path: str, held: HeldCodes | None, satisfied: Satisfied | None
@@ -217,16 +220,11 @@ class Policy:
         The decision is that about the codes, unless it allows and the layer ``assurance`` denies: then it is
         that denial.
         """
-        decision = self.judge_route(service, method, path, held)
+        decision, resource = self._judge_route(service, method, path, held)
         if not decision.allowed:
             return decision
-        if service != PORTCULLIS:
-            demanded = self.judge_assurance(decision.object, None, satisfied)
-        elif decision.codes is None:
-            demanded = self.judge_assurance(NO_SESSION, decision.object, None)
-        else:
-            resource = self.resource_at(method, path) or UNREGISTERED
-            demanded = self.judge_assurance(resource, decision.object, satisfied)
+        endpoint = decision.object if service == PORTCULLIS else None
+        demanded = self.judge_assurance(resource, endpoint, None if resource == NO_SESSION else satisfied)
         return decision if demanded.allowed else demanded
 
     @cached_property

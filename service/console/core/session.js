@@ -93,6 +93,11 @@ export function takesPasskeys() {
   return document.documentElement.dataset.passkeys === location.origin && "PublicKeyCredential" in window;
 }
 
+/** Return those of the methods to prove who one is that this page can ask for. @param {readonly string[]} methods */
+export function usable(methods) {
+  return methods.filter((method) => method !== "passkey" || takesPasskeys());
+}
+
 /**
  * True if a refusal says that the session is of an initial password: nothing else is open before it is changed.
  * @param {unknown} problem

@@ -6,7 +6,7 @@ import { FRAME } from "../strings/frame.js";
 import { POLICY as T } from "../strings/policy.js";
 import { objectText, requestOf } from "./request-line.js";
 import { OWN } from "./resources.js";
-import { paths } from "./suggestions.js";
+import { paths, roleCodes, userNames } from "./suggestions.js";
 import { trouble } from "./trouble.js";
 
 /** @typedef {import("../core/page.js").Page} Page */
@@ -74,6 +74,20 @@ const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 
 /** Attributes of fields whose text is no prose. */
 export const SPELLED = { spellcheck: "false", autocapitalize: "none" };
+
+/**
+ * Return the fields of a form that name who holds codes: a user, or a role.
+ * @param {Page} page
+ * @param {(name: string) => string | null} value Returns what the address has for a field.
+ * @returns {import("./form.js").Field[]}
+ */
+export function holderFields(page, value) {
+  const field = { attributes: SPELLED };
+  return [
+    { ...field, name: "userName", label: T.userName, value: value("userName"), wrap: userNames(page) },
+    { ...field, name: "roleCode", label: T.roleCode, value: value("roleCode"), wrap: roleCodes(page) },
+  ];
+}
 
 /**
  * Return the fields of a form that name a request.

@@ -1,11 +1,11 @@
 // @ts-check
 /** The second step of a login: a code of an app, a recovery code, or a passkey. */
-import { Problem, send } from "../core/api.js";
+import { send } from "../core/api.js";
 import { button, h, pieces } from "../core/dom.js";
 import * as session from "../core/session.js";
 import { SECOND_STEP as T } from "../strings/second-step.js";
 import { form } from "./form.js";
-import { attempting } from "./trouble.js";
+import { attempting, notProved } from "./trouble.js";
 
 /**
  * Return what asks for a second factor, by the first of the caller's methods, with the way to the others.
@@ -14,7 +14,7 @@ import { attempting } from "./trouble.js";
  * @param {() => void} back Begins anew.
  */
 export function secondStep({ challenge, methods, publicKey }, done, back) {
-  const usable = methods.filter((method) => method !== "passkey" || session.takesPasskeys());
+  const usable = session.usable(methods);
   const element = h("div", { class: "proofs" });
   const prove = async (/** @type {Record<string, any>} */ answer) => {
     await session.signIn("/api/auth/login/second-factor", { challenge, ...answer });
@@ -61,11 +61,7 @@ function code(method, prove) {
       try {
         await prove({ method, code: digits ? typed.replaceAll(/\s/g, "") : typed.trim() });
       } catch (problem) {
-        if (!(problem instanceof Problem) || problem.code !== "login_failed") throw problem;
-        throw new Problem(problem.status, {
-          ...problem.document,
-          errors: [{ field: "code", message: T.wrong }],
-        });
+        throw notProved(problem, { errors: [{ field: "code", message: T.wrong }] });
       }
     },
   });
@@ -92,7 +88,6 @@ async function byPasskey(act) {
   try {
     await act(await import("./passkeys.js"));
   } catch (problem) {
-    if (!(problem instanceof Problem) || problem.code !== "login_failed") throw problem;
-    throw new Problem(problem.status, { ...problem.document, rule: "passkey" });
+    throw notProved(problem, { rule: "passkey" });
   }
 }

@@ -6,6 +6,7 @@ import * as session from "../core/session.js";
 import { STEP_UP as T } from "../strings/step-up.js";
 import { dialog } from "./dialog.js";
 import { form } from "./form.js";
+import { notProved } from "./trouble.js";
 
 /** @typedef {import("../types/api").StepUpOrder} Order */
 
@@ -43,7 +44,8 @@ let asked = null;
  * @param {Problem} problem
  */
 export async function stepUp({ document: { methods = [], required = [] } }) {
-  if (!methods.length) return false;
+  const [first, ...others] = session.usable(methods);
+  if (!first) return false;
   const demand = required.join();
   // One that another user's login has taken away is never answered.
   while (asked?.element.isConnected) {
@@ -63,7 +65,7 @@ export async function stepUp({ document: { methods = [], required = [] } }) {
     content.replaceChildren(shown);
     /** @type {HTMLElement | null} */ (shown.querySelector("input, [type=submit]"))?.focus();
   };
-  show(methods, methods[0]);
+  show([first, ...others], first);
   asked = { demand, element: box.element, answer: box.closed.then(Boolean) };
   return asked.answer;
 }
@@ -98,13 +100,11 @@ function proofForm(method, { done, cancel, others, choose }) {
         await session.prove({ method: /** @type {Order["method"]} */ (method), ...proof });
         done();
       } catch (problem) {
-        if (!(problem instanceof Problem)) throw problem;
-        const { code, document } = problem;
-        if (code === "second_factor_required" && document.methods?.length)
-          return choose(document.methods[0], document.methods); // enrolled meanwhile
-        if (code !== "login_failed") throw problem;
-        const what = field ? { errors: [{ field: field.name, message: T.wrong }] } : { rule: "passkey" };
-        throw new Problem(401, { ...document, ...what });
+        const { code, document } = problem instanceof Problem ? problem : {};
+        const enrolled = code === "second_factor_required" ? session.usable(document?.methods ?? []) : [];
+        if (enrolled[0]) return choose(enrolled[0], enrolled); // meanwhile
+        const wrong = field && { errors: [{ field: field.name, message: T.wrong }] };
+        throw notProved(problem, wrong ?? { rule: "passkey" });
       }
     },
   });

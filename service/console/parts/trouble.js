@@ -2,8 +2,9 @@
 /** What a refusal of the API means to the reader. */
 import { Problem } from "../core/api.js";
 import { button, h, icon, link } from "../core/dom.js";
-import { may } from "../core/session.js";
+import { may, usable } from "../core/session.js";
 import { ACTION, TROUBLE } from "../strings/common.js";
+import { SECOND_STEP } from "../strings/second-step.js";
 import { STEP_UP } from "../strings/step-up.js";
 
 /**
@@ -70,6 +71,16 @@ export function attempting(text, options, act) {
 }
 
 /**
+ * Return the refusal of a proof with what says where it was wrong; any other one as it is.
+ * @param {unknown} problem
+ * @param {Record<string, any>} where Members of the document.
+ */
+export function notProved(problem, where) {
+  if (!(problem instanceof Problem) || problem.code !== "login_failed") return problem;
+  return new Problem(problem.status, { ...problem.document, ...where });
+}
+
+/**
  * Return what a refusal means in the words of the console, by the most telling of its members, and whether these say
  * all that the service says.
  * @param {Problem} problem
@@ -125,6 +136,7 @@ function demanded({ required = [], methods = [] }) {
   return [
     h("p", null, STEP_UP.needs(required)),
     !methods.length && h("p", null, link("/account", TROUBLE.enrolFirst)),
+    methods.length > 0 && !usable(methods).length && h("p", null, SECOND_STEP.nothing),
   ];
 }
 

@@ -4,11 +4,19 @@ import { Problem } from "../core/api.js";
 import { badge, card, h } from "../core/dom.js";
 import { assuranceStep, layerStep, refusalOf, subjectStep } from "../parts/explained.js";
 import { form } from "../parts/form.js";
-import { SPELLED, answering, asking, codesIn, requestFields, showing } from "../parts/policy.js";
+import {
+  SPELLED,
+  answering,
+  asking,
+  codesIn,
+  holderFields,
+  requestFields,
+  showing,
+} from "../parts/policy.js";
 import { remember } from "../parts/remembered.js";
 import { accessPath, layersOf } from "../pictures/access.js";
 import { OWN, serviceOptions } from "../parts/resources.js";
-import { codes, roleCodes, userNames } from "../parts/suggestions.js";
+import { codes } from "../parts/suggestions.js";
 import { FORM } from "../strings/form.js";
 import { POLICY as T } from "../strings/policy.js";
 
@@ -86,20 +94,7 @@ function question(page, services) {
         options: T.subjects,
         value: subject,
       },
-      {
-        name: "userName",
-        label: T.userName,
-        value: value("userName"),
-        attributes: SPELLED,
-        wrap: userNames(page),
-      },
-      {
-        name: "roleCode",
-        label: T.roleCode,
-        value: value("roleCode"),
-        attributes: SPELLED,
-        wrap: roleCodes(page),
-      },
+      ...holderFields(page, value),
       {
         name: "permissions",
         label: T.permissions,

@@ -3,9 +3,9 @@
 import { Problem } from "../core/api.js";
 import { card, h } from "../core/dom.js";
 import { form } from "../parts/form.js";
-import { SPELLED, answering, asking, codesIn, showing } from "../parts/policy.js";
+import { SPELLED, answering, asking, codesIn, holderFields, showing } from "../parts/policy.js";
 import { side } from "../parts/preview.js";
-import { anyRequests, roleCodes, rolesOrCodes, userNames } from "../parts/suggestions.js";
+import { anyRequests, rolesOrCodes } from "../parts/suggestions.js";
 import { PREVIEW } from "../strings/common.js";
 import { FORM } from "../strings/form.js";
 import { POLICY as T, WHAT_IF } from "../strings/policy.js";
@@ -44,20 +44,7 @@ function question(page) {
         value: SUBJECTS.find((name) => page.query.has(name)) ?? "userName",
         options: WHAT_IF.subjects,
       },
-      {
-        name: "userName",
-        label: T.userName,
-        value: value("userName"),
-        attributes: SPELLED,
-        wrap: userNames(page),
-      },
-      {
-        name: "roleCode",
-        label: T.roleCode,
-        value: value("roleCode"),
-        attributes: SPELLED,
-        wrap: roleCodes(page),
-      },
+      ...holderFields(page, value),
       {
         name: "resource",
         label: WHAT_IF.resource,

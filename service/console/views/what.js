@@ -4,8 +4,8 @@ import { card, h } from "../core/dom.js";
 import { Problem } from "../core/api.js";
 import { form } from "../parts/form.js";
 import { access } from "../parts/access.js";
-import { SPELLED, answering, asking, codesIn, showing } from "../parts/policy.js";
-import { codes, roleCodes, userNames } from "../parts/suggestions.js";
+import { SPELLED, answering, asking, codesIn, holderFields, showing } from "../parts/policy.js";
+import { codes } from "../parts/suggestions.js";
 import { FORM } from "../strings/form.js";
 import { POLICY as T } from "../strings/policy.js";
 
@@ -40,20 +40,7 @@ function question(page) {
           ["codes", T.permissions],
         ],
       },
-      {
-        name: "userName",
-        label: T.userName,
-        value: value("userName"),
-        attributes: SPELLED,
-        wrap: userNames(page),
-      },
-      {
-        name: "roleCode",
-        label: T.roleCode,
-        value: value("roleCode"),
-        attributes: SPELLED,
-        wrap: roleCodes(page),
-      },
+      ...holderFields(page, value),
       {
         name: "codes",
         label: T.permissions,
