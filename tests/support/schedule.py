@@ -49,6 +49,7 @@ LONGEST: Final = (
     "tests/authz/test_publishing.py",
     "tests/embedded/test_owner.py",
     "tests/docs/test_readme.py",
+    "tests/docs/test_second_factors_guide.py",
     "tests/service/test_slow_clients.py",
     "tests/service/test_outages.py",
     "tests/state/test_apply.py",
