@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from service.app.stores import Stores
+from service.files.connections import PresignedUrls
 from service.files.links import PublicLinks
-from service.files.presigned import PresignedUrls
 from service.files.uploads import Uploads
 from service.settings import Settings
 from service.web.content.downloads import Downloads

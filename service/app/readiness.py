@@ -11,8 +11,7 @@ from service.app.environment_checks import EnvironmentChecks
 from service.audit.journal import Journal
 from service.authz.engine.rules import LAYERS
 from service.authz.publishing.watch import PolicyWatch
-from service.files.health import FilesCheck
-from service.files.object_store import ObjectStore
+from service.files.object_store import FilesCheck, ObjectStore
 from service.jobs.scheduler import Scheduler
 from service.kernel.clock import rfc3339
 from service.kernel.metrics import Health

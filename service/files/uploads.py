@@ -3,23 +3,171 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
+import hashlib
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
+from time import monotonic
 from typing import Final
+from weakref import WeakValueDictionary
 
 import structlog
 
-from service.errors import QuotaExceeded, Refusal, TooLarge, Unavailable, ValidationFailed
-from service.files.content_type import type_of
-from service.files.incoming import Content, Incoming, first_of
+from service.errors import (
+    QuotaExceeded,
+    Refusal,
+    TooLarge,
+    Unavailable,
+    UnsupportedMediaType,
+    ValidationFailed,
+)
 from service.files.object_store import ObjectStore
-from service.files.upload_slots import UploadSlots
+from service.kernel.media_types import HEAD, KIND_OF, extension_of, kinds_of
 from service.kernel.unseen import first_unseen
 from service.records import files, orphans, uploads
 from service.records.database.transactions import Database
 from service.records.uploads import LEASE, Quota, Reservation
 from service.settings import Upload
+
+
+def type_of(name: str, head: bytes, taken: Collection[str]) -> str:
+    """Return the media type of the file ``name`` that begins with ``head``; one of ``taken``.
+
+    The type that the client states is ignored. Raises UnsupportedMediaType for unknown or not accepted
+    content, ValidationFailed if the extension of the name does not fit the content.
+    """
+    extension = extension_of(name)
+    if extension and extension not in KIND_OF:
+        raise UnsupportedMediaType("Files with this extension are not accepted")
+    kinds = kinds_of(head)
+    if not extension:
+        kinds = [kind for kind in kinds if kind.media_type in taken]
+        if not kinds:
+            raise UnsupportedMediaType("Files with this content are not accepted")
+        return kinds[0].media_type
+    kind = KIND_OF[extension]
+    if kind.media_type not in taken:
+        raise UnsupportedMediaType("Files with this extension are not accepted")
+    if kind not in kinds:
+        raise ValidationFailed(("file", "The content is not what the extension of the name says"))
+    return kind.media_type
+
+
+_PIECE: Final = 1024 * 1024
+"""Bytes passed on at once: each time costs a thread switch."""
+
+Content = AsyncGenerator[bytes, None]
+
+
+async def first_of(content: Content) -> bytes:
+    """Return the beginning of ``content``: at least ``HEAD`` bytes, or all if it has fewer."""
+    head = bytearray()
+    async for piece in content:
+        head += piece
+        if len(head) >= HEAD:
+            break
+    return bytes(head)
+
+
+class Incoming:
+    """``head`` followed by ``content``, at most ``limit`` bytes; ``renew`` is called every ``every`` seconds.
+
+    ``size`` and ``sha256`` are those of the bytes so far.
+    """
+
+    def __init__(
+        self,
+        head: bytes,
+        content: Content,
+        *,
+        limit: int,
+        too_much: Exception,
+        renew: Callable[[], Awaitable[bool]],
+        every: float,
+    ) -> None:
+        self._head = head
+        self._content = content
+        self._limit = limit
+        self._too_much = too_much
+        self._renew = renew
+        self._every = every
+        self._renewed = monotonic()
+        self._hash = hashlib.sha256()
+        self.size = 0
+
+    @property
+    def sha256(self) -> str:
+        """The digest of the bytes so far, in hexadecimal."""
+        return self._hash.hexdigest()
+
+    async def pieces(self) -> Content:
+        """Yield the bytes in pieces. Raises ``too_much``, what the content raises, and Unavailable."""
+        async for piece in self._together():
+            self._hash.update(piece)
+            yield piece
+
+    async def _together(self) -> Content:
+        waiting = bytearray(self._take(self._head))
+        async for piece in self._content:
+            waiting += self._take(piece)
+            await self._stay()
+            if len(waiting) >= _PIECE:
+                yield bytes(waiting)
+                waiting.clear()
+        if waiting:
+            yield bytes(waiting)
+
+    def _take(self, piece: bytes) -> bytes:
+        self.size += len(piece)
+        if self.size > self._limit:
+            raise self._too_much
+        return piece
+
+    async def _stay(self) -> None:
+        if monotonic() - self._renewed < self._every:
+            return
+        if not await self._renew():
+            raise Unavailable("The upload took too long between two of its parts")
+        self._renewed = monotonic()
+
+
+PATIENCE: Final = 10.0
+"""Seconds that an upload waits for a slot."""
+
+
+class UploadSlots:
+    """At most ``most`` slots, and half of them per user: a slow client delays its own user first."""
+
+    def __init__(self, most: int) -> None:
+        self._all = asyncio.Semaphore(most)
+        self._share = max(1, most // 2)
+        # A user's semaphore exists as long as one of the user's uploads.
+        self._of_users: WeakValueDictionary[int, asyncio.Semaphore] = WeakValueDictionary()
+
+    @asynccontextmanager
+    async def taken(self, user_id: int) -> AsyncIterator[None]:
+        """Hold a slot for a user during the block; raises Unavailable if none is free in time."""
+        own = self._of_users.get(user_id)
+        if own is None:
+            own = self._of_users[user_id] = asyncio.Semaphore(self._share)
+        deadline = asyncio.get_running_loop().time() + PATIENCE
+        async with _in_time(own, deadline), _in_time(self._all, deadline):
+            yield
+
+
+@asynccontextmanager
+async def _in_time(turns: asyncio.Semaphore, deadline: float) -> AsyncIterator[None]:
+    try:
+        async with asyncio.timeout_at(deadline):
+            await turns.acquire()
+    except TimeoutError:
+        raise Unavailable("Too many uploads at once", retry_after=int(PATIENCE)) from None
+    try:
+        yield
+    finally:
+        turns.release()
+
 
 _RENEW_EVERY: Final = LEASE.total_seconds() / 5
 _CLOSE: Final = {"Connection": "close"}  # else the rest of the body would be awaited

@@ -15,8 +15,7 @@ from structlog.testing import capture_logs
 
 from service.errors import Unavailable
 from service.files.connections import opener
-from service.files.health import FilesCheck
-from service.files.object_store import PART, ObjectStore, object_store
+from service.files.object_store import PART, FilesCheck, ObjectStore, object_store
 from service.files.orphan_cleanup import OrphanCleanup
 from service.files.uploads import Offer, Uploads
 from service.records.database.transactions import Database
@@ -272,7 +271,7 @@ _NAMESPACE = ["unshare", "--user", "--map-root-user", "--mount"]
 _ON_A_SMALL_DISK = """
 import asyncio, subprocess, sys
 from pathlib import Path
-from service.files.health import FilesCheck
+from service.files.object_store import FilesCheck
 from service.files.object_store import object_store
 from service.settings import Objstore
 

@@ -11,8 +11,8 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 
+from service.files.connections import PresignedUrls
 from service.files.object_store import object_store
-from service.files.presigned import PresignedUrls
 from service.kernel.clock import now
 from service.settings import Objstore
 from tests.files.forms import PNG, download, uploaded

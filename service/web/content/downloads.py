@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from service.files.connections import PresignedUrls
 from service.files.object_store import ObjectStore
-from service.files.presigned import PresignedUrls
 from service.records.files import File
 from service.web.content.ranges import Part, is_known, part_of
 from service.web.content.streams import Stream, attachment, nothing
