@@ -18,7 +18,7 @@ from service.kernel.account_acts import Act
 from service.kernel.target import Target
 from service.kernel.write import Write
 from service.keyspace import SessionStore
-from service.records import account_writes, user_list
+from service.records import accounts, user_list
 from service.records.user_list import Status, User
 
 MAX_USERS: Final = 500
@@ -68,7 +68,7 @@ class BulkActs:
         """
 
         async def require_role(unit: UnitOfWork) -> None:
-            if await account_writes.unknown_roles(unit.connection, [role_id]):
+            if await accounts.unknown_roles(unit.connection, [role_id]):
                 raise ValidationFailed(("roleId", "There is no such role"))
             await unit.check.require_roles(unit.connection, [role_id])
 

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from service.errors import ValidationFailed
-from service.records import role_tables
+from service.records import roles
 from service.records.database.transactions import Connection
-from service.records.role_tables import MenuTree
-from service.records.roles import GivenMenu
+from service.records.roles import GivenMenu, MenuTree
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +36,7 @@ async def menus_of(connection: Connection, given: Given, before: Collection[Give
     """
     if given.permissions is None:
         return given.menu_ids or ()
-    tree = await role_tables.menu_tree(connection)
+    tree = await roles.menu_tree(connection)
     if places := unknown(tree, given.permissions):
         raise ValidationFailed(*((f"permissions[{place}]", NO_BUTTON) for place in places))
     if given.menu_ids is None:

@@ -12,7 +12,7 @@ from service.administration.value_check import check_record, check_values
 from service.errors import Conflict, ValidationFailed
 from service.kernel.change_record import field_changes
 from service.kernel.fields import camel
-from service.records import menu_uses, menu_writes, menus, role_rights
+from service.records import menus, role_rights
 from service.records.database.row_mapper import merged
 from service.records.database.transactions import Connection
 from service.records.menus import Menu, MenuType, MenuValues
@@ -43,7 +43,7 @@ async def create(unit: UnitOfWork, given: Mapping[str, Any]) -> Menu:
     unit.authorized()
     known = await _check_place(unit.connection, None, values.parent_id)
     parent = _title(known, values.parent_id)
-    saved = await menu_writes.create(unit.connection, menu_type, values, _asking(unit))
+    saved = await menus.create(unit.connection, menu_type, values, _asking(unit))
     unit.changes += field_changes(change_log.menu_target(saved), {}, change_log.menu_fields(saved, parent))
     return saved
 
@@ -68,7 +68,7 @@ async def update(
     known: Known = {}
     if values.parent_id != before.parent_id:
         known = await _check_place(unit.connection, before, values.parent_id)
-    saved = await menu_writes.update(unit.connection, before, values, _asking(unit))
+    saved = await menus.update(unit.connection, before, values, _asking(unit))
     unit.targets.append(change_log.menu_target(saved))
     fields = (change_log.menu_fields(menu, _title(known, menu.parent_id)) for menu in (before, saved))
     unit.changes += field_changes(change_log.menu_target(before), *fields)
@@ -82,10 +82,10 @@ async def delete(unit: UnitOfWork, menu_id: int, match: Callable[[Menu], None]) 
     Raises ``NotFound``, and ``Conflict``, naming them, while menus, roles or resources use it.
     """
     before = await _for_change(unit, menu_id, match)
-    uses = await menu_uses.of(unit.connection, menu_id, NAMED)
+    uses = await menus.uses_of(unit.connection, menu_id, NAMED)
     if uses:
         raise _in_use(uses)
-    await menu_writes.delete(unit.connection, before, _asking(unit))
+    await menus.delete(unit.connection, before, _asking(unit))
     unit.changes += field_changes(change_log.menu_target(before), change_log.menu_fields(before), {})
 
 
@@ -157,7 +157,7 @@ async def _affected(connection: Connection, before: Menu, saved: Menu) -> list[i
     return await role_rights.holders_of_menus(connection, [saved.id])
 
 
-def _in_use(uses: menu_uses.Uses) -> Conflict:
+def _in_use(uses: menus.Uses) -> Conflict:
     details: dict[str, Any] = {
         "children": uses.children,
         "childCount": uses.child_count,

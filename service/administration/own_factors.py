@@ -25,7 +25,7 @@ from service.kernel.target import oneself
 from service.records import factors
 from service.records.database.transactions import Connection, Database
 from service.records.factors import Factor
-from service.records.logs.login_events import SessionEvent
+from service.records.logs.events import SessionEvent
 
 MOST: Final = 20
 """The most factors of one user, with the set of recovery codes."""

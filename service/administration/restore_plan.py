@@ -25,11 +25,11 @@ from service.authz.engine.rules import (
 from service.errors import Conflict
 from service.kernel.services import PORTCULLIS, split_object
 from service.kernel.unseen import seen
-from service.records import bindings, menu_uses, menus, openings, policy_history, policy_past_rows, resources
+from service.records import bindings, menus, openings, policy_history, policy_row_history, resources
 from service.records.database.transactions import Connection
 from service.records.menus import Menu, MenuValues
 from service.records.openings import Opening, OpenTo
-from service.records.policy_past_rows import PastButton, PastResource
+from service.records.policy_row_history import PastButton, PastResource
 from service.records.resources import Resource, ResourceValues
 
 MOST: Final = 1000
@@ -91,7 +91,7 @@ async def plan(connection: Connection, revision: int, newest: int) -> tuple[list
             f"at most {MOST} can be restored at once",
             rule="limit",
         )
-    kept = await policy_past_rows.nearest(connection, revision)
+    kept = await policy_row_history.nearest(connection, revision)
     planner = _Planner(connection, revision, newest if kept is None else kept)
     leaving = [line.object for line in changes.removed if line.layer == GRANT]
     if await policy_history.has_layer(connection, revision, PERMISSION):
@@ -132,7 +132,7 @@ class _Planner:
     async def buttons(self, returning: Collection[str], leaving: Collection[str]) -> None:
         """Plan which Buttons come back, and which go; their states follow from the resources."""
         connection = self._connection
-        past = await policy_past_rows.buttons_at(connection, self._rows, returning)
+        past = await policy_row_history.buttons_at(connection, self._rows, returning)
         going = {button.id: button for button in (await menus.with_codes(connection, leaving)).values()}
         for code in returning:
             if (row := past.get(code)) is None:
@@ -141,7 +141,7 @@ class _Planner:
                 self._returning[code] = going.pop(row.menu_id, None), row
         self._leaving = list(going.values())
         for menu in self._leaving:
-            used = await menu_uses.of(connection, menu.id, _NAMED)
+            used = await menus.uses_of(connection, menu.id, _NAMED)
             if used.role_count:
                 roles = ", ".join(used.roles)
                 self._refuse(str(menu.auth_mark), f"its Button would go, and roles give it: {roles}")
@@ -197,12 +197,12 @@ class _Planner:
         demands = await policy_history.codes_at(self._connection, self._revision, demanded, ASSURANCE)
         rows = {
             past_resource.object: past_resource
-            for past_resource in await policy_past_rows.resources_at(
+            for past_resource in await policy_row_history.resources_at(
                 self._connection, self._rows, objects=names
             )
         }
         ids = [past_resource.resource_id for past_resource in rows.values()]
-        bound = await policy_past_rows.bound_at(self._connection, self._rows, ids)
+        bound = await policy_row_history.bound_at(self._connection, self._rows, ids)
         for name, opens in lines.items():
             row = rows.get(name)
             codes = self._bound(name, opens, None if row is None else bound.get(row.resource_id, {}))
@@ -294,9 +294,11 @@ class _Planner:
         """
         past = {
             past_resource.resource_id: past_resource
-            for past_resource in await policy_past_rows.resources_at(self._connection, self._rows, ids=going)
+            for past_resource in await policy_row_history.resources_at(
+                self._connection, self._rows, ids=going
+            )
         }
-        then = await policy_past_rows.bound_at(self._connection, self._rows, past)
+        then = await policy_row_history.bound_at(self._connection, self._rows, past)
         leaving = {button.auth_mark for button in self._leaving}
         deleted = set()
         for resource in going.values():

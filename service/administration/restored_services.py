@@ -6,7 +6,7 @@ from service.administration.restore_steps import create_service, delete_service,
 from service.administration.steps import Step
 from service.authz.engine.rules import ALLOW_PREFLIGHT, IGNORE_CASE, IGNORE_TRAILING_SLASH, NOBODY, SERVICE
 from service.kernel.unseen import seen
-from service.records import policy_past_rows, services
+from service.records import policy_row_history, services
 from service.records.database.transactions import Connection
 from service.records.policy_history import Difference, PublishedLine
 from service.records.services import ServiceValues
@@ -25,7 +25,7 @@ async def plan_services(connection: Connection, rows: int, difference: Differenc
             if stored is not None:
                 steps.append(delete_service(stored))
         elif stored is None:
-            past = await policy_past_rows.service_at(connection, rows, name)
+            past = await policy_row_history.service_at(connection, rows, name)
             steps.append(create_service(name, _values(added, past and seen(past, lines=True))))
         else:
             router = stored.router

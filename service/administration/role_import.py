@@ -12,10 +12,9 @@ from service.administration.table_import import TableImport, TableRow, Work
 from service.administration.value_check import check_record, check_values
 from service.kernel.change_record import field_changes
 from service.kernel.identity import Caller
-from service.records import role_rights, role_tables, roles
+from service.records import role_rights, roles
 from service.records.database.transactions import Connection
-from service.records.role_tables import CodedRole, MenuTree
-from service.records.roles import RoleValues
+from service.records.roles import CodedRole, MenuTree, RoleValues
 
 _GIVEN = "permissions"
 
@@ -42,8 +41,8 @@ class RoleImport(TableImport[None, set[int]]):
         faults.require_none()
 
     async def _save(self, work: Work, rows: Sequence[TableRow], _prepared: None) -> set[int]:
-        under_way = _Roles(work, await role_tables.menu_tree(work.connection), set())
-        known = await role_tables.by_code(work.connection, [table_row.name for table_row in rows])
+        under_way = _Roles(work, await roles.menu_tree(work.connection), set())
+        known = await roles.by_code(work.connection, [table_row.name for table_row in rows])
         for table_row in rows:
             with work.faults.of(table_row.row, "roleCode"):
                 if (before := known.get(table_row.name)) is None:

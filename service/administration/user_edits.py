@@ -16,7 +16,7 @@ from service.errors import ValidationFailed
 from service.kernel.account_acts import Act
 from service.kernel.identity import Kind
 from service.kernel.target import Target
-from service.records import account_writes, user_list
+from service.records import accounts, user_list
 from service.records.database.transactions import Connection
 from service.records.user_list import User
 
@@ -94,7 +94,7 @@ async def add(unit: UnitOfWork, new: NewUser, password_hash: str | None) -> User
     await unit.check.require_roles(unit.connection, new.role_ids)
     unit.authorized()
     role_ids = sorted(set(new.role_ids))
-    user_id = await account_writes.create(unit.connection, password_hash, account, role_ids)
+    user_id = await accounts.create(unit.connection, password_hash, account, role_ids)
     return await user_list.read(unit.connection, user_id)
 
 
@@ -124,13 +124,13 @@ async def edit(
         check.require_act(target, "enable" if status == "enabled" else "disable", "status")
     if role_ids is not None:
         await _set_roles(connection, check, target, before, role_ids)
-    await account_writes.update(connection, target, values)
+    await accounts.update(connection, target, values)
     return Edit(target, before, await user_list.read(connection, target.user_id))
 
 
 async def remove(connection: Connection, target: Target) -> None:
     """Delete a user."""
-    await account_writes.delete(connection, target)
+    await accounts.delete(connection, target)
 
 
 async def _set_roles(
@@ -142,12 +142,12 @@ async def _set_roles(
     check.require_act(target, "set-roles", "roles")
     await _require_roles_exist(connection, role_ids)
     await check.require_roles(connection, had ^ requested)
-    await account_writes.take_roles(connection, target, sorted(had - requested))
-    await account_writes.give_roles(connection, target, sorted(requested - had))
+    await accounts.take_roles(connection, target, sorted(had - requested))
+    await accounts.give_roles(connection, target, sorted(requested - had))
 
 
 async def _require_roles_exist(connection: Connection, role_ids: Collection[int]) -> None:
-    unknown = await account_writes.unknown_roles(connection, role_ids)
+    unknown = await accounts.unknown_roles(connection, role_ids)
     faults = [
         (f"roleIds[{place}]", "There is no such role")
         for place, role_id in enumerate(role_ids)

@@ -19,9 +19,8 @@ from service.authn.revocations import Revocations
 from service.errors import Conflict, PermissionDenied
 from service.kernel.identity import Caller
 from service.kernel.names import name_key
-from service.records import account_writes as user_edits
-from service.records import user_tables
-from service.records.account_writes import TAKEN, NewRow
+from service.records import accounts, user_list
+from service.records.accounts import TAKEN, NewRow
 from service.records.database.transactions import Connection, Database
 from service.records.user_list import User, UserValues
 
@@ -87,7 +86,7 @@ class UserImport(TableImport[Hashes | None, list[Edit]]):
         self, connection: Connection, rows: Sequence[TableRow], faults: RowFaults, bound_to: str | None
     ) -> list[Wanted]:
         codes = {code for row in rows for code in row.codes or ()}
-        known = await user_tables.directory(connection, {name_key(row.name) for row in rows}, codes)
+        known = await user_list.directory(connection, {name_key(row.name) for row in rows}, codes)
         return wanted_by(rows, known, faults, bound_to)
 
     async def _hashes(self, users: Sequence[Wanted]) -> Hashes:
@@ -117,7 +116,7 @@ async def _create(work: Work, users: Sequence[Wanted], hashes: Hashes | None) ->
         except PermissionDenied as refusal:
             for user in alike:
                 work.faults.note(user.given.row, "roles", refusal)
-    written = await user_edits.create_all(work.connection, rows.values())
+    written = await accounts.create_all(work.connection, rows.values())
     for user in users:
         if user.key in rows and user.key not in written:
             work.faults.note(user.given.row, "userName", Conflict(TAKEN, rule="unique"))

@@ -13,8 +13,7 @@ from service.administration.user_edits import AccountValues, created_by
 from service.administration.value_check import check_values
 from service.authn.password_rules import PasswordRules
 from service.kernel.names import name_key
-from service.records.user_list import User, UserValues
-from service.records.user_tables import Directory
+from service.records.user_list import Directory, User, UserValues
 
 WITHOUT_PASSWORD: Final = "created disabled, since the row has no password"  # noqa: S105 - a note, no password
 

@@ -17,9 +17,8 @@ from service.records.backups import Standing
 from service.records.database.transactions import Database
 from service.records.jobs import StoredJob
 from service.records.logs import chain as log_chain
-from service.records.logs import verifications
+from service.records.logs.chain import Verification
 from service.records.logs.inserts import Log
-from service.records.logs.verifications import Verification
 from service.records.policy_workers import PolicyWorker
 
 WITHIN: Final = 1.0
@@ -86,7 +85,7 @@ class Installation:
                 workers=await policy_workers.present(connection),
                 jobs=[stored[name] for name in self._job_names if name in stored],
                 entries=await log_chain.lengths(connection),
-                verified=await verifications.latest(connection),
+                verified=await log_chain.latest_verifications(connection),
                 backup=await backups.standing(connection, self._backup_days),
             )
         return list(samples_of_database(facts))

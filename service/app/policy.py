@@ -19,7 +19,7 @@ from service.authz.publishing.watch import PolicyWatch
 from service.authz.review.concurrency import ConcurrencyLimit
 from service.authz.review.past import PastPolicies
 from service.records import policy_lines
-from service.records.database.announcements import announcements
+from service.records.database.servers import announcements
 from service.settings import Settings
 from service.settings.shared import shared_digests
 

@@ -16,7 +16,7 @@ from service.jobs.scheduler import Scheduler
 from service.kernel.clock import rfc3339
 from service.kernel.metrics import Health
 from service.keyspace import ClockWatch, SessionStore
-from service.records.database.health import database_health
+from service.records.database.server_facts import database_health
 from service.records.database.transactions import Database
 from service.records.policy_workers import NodeFacts
 from service.web.observability.readiness import Check, ReadinessChecks

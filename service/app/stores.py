@@ -10,7 +10,7 @@ from service.files.object_store import ObjectStore, object_store
 from service.keyspace import ClockWatch, SessionStore
 from service.records.database.replica import FreshSnapshots
 from service.records.database.transactions import BeforeCommit, Database
-from service.records.logs.reader import LogReader
+from service.records.logs.paging import LogReader
 from service.settings import Database as DatabaseSettings
 from service.settings import Settings
 

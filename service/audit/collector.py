@@ -12,8 +12,7 @@ import msgspec
 import structlog
 
 from service.audit.entries import Event, encode
-from service.records.logs.login_events import LoginEvent
-from service.records.logs.operation_events import OperationEvent
+from service.records.logs.events import LoginEvent, OperationEvent
 
 RecordLogin = Callable[[LoginEvent], None]
 """Takes one login event; returns at once, and raises nothing."""

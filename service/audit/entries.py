@@ -11,8 +11,7 @@ import msgspec
 from msgspec.structs import asdict, replace
 
 from service.audit.changes import MOST_CHANGES
-from service.records.logs.login_events import LoginEvent
-from service.records.logs.operation_events import OperationEvent
+from service.records.logs.events import LoginEvent, OperationEvent
 
 Event = OperationEvent | LoginEvent
 

@@ -25,7 +25,7 @@ from service.kernel.origin import ORIGIN, Origin
 from service.keyspace import LogStream
 from service.records.database.transactions import Connection, Database
 from service.records.logs import intents
-from service.records.logs.operation_events import OperationEvent
+from service.records.logs.events import OperationEvent
 
 OVERDUE: Final = 30.0
 """Seconds after which the entry of a change is taken for lost, if all entries are written promptly meanwhile.

@@ -25,7 +25,7 @@ from service.errors import Unavailable
 from service.kernel.metrics import Health
 from service.keyspace import Batch, LogCounts, LogStream, SessionStore
 from service.records.database.transactions import Database
-from service.records.logs.operation_events import OperationEvent
+from service.records.logs.events import OperationEvent
 from service.settings import Oplog, Settings
 
 LOG_CONNECTIONS: Final = 2

@@ -10,7 +10,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from service.records.logs.operation_events import OperationEvent
+from service.records.logs.events import OperationEvent
 
 WITHIN: Final = 60.0
 """Seconds after a refusal in which the same one is only counted."""

@@ -25,9 +25,9 @@ from service.kernel.assurance import NAMED
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
 from service.keyspace import BANNED, Answer, SessionStore
-from service.records import active_users
-from service.records.active_users import ActiveUser
+from service.records import role_rights
 from service.records.database.transactions import Database
+from service.records.role_rights import ActiveUser
 
 Who: TypeAlias = int | str
 """A user: by id, or by the name key (``kernel.names.name_key``)."""
@@ -147,10 +147,10 @@ class CurrentRights:
     async def _loaded(self, asked: Iterable[Who]) -> dict[Who, Caller]:
         numbers = [who for who in asked if isinstance(who, int)]
         keys = [who for who in asked if isinstance(who, str)]
-        names = await active_users.known(self._database, numbers, keys)
+        names = await role_rights.known_users(self._database, numbers, keys)
         # Set before the users are read: a change that comes in between ends them.
         epochs, all_rights = await self._begun(list(names))
-        users = await active_users.read(self._database, list(epochs)) if epochs else []
+        users = await role_rights.active_users(self._database, list(epochs)) if epochs else []
         callers: dict[Who, Caller] = {}
         now = time.monotonic()
         for user in users:

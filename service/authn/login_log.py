@@ -9,7 +9,7 @@ from typing import Final, Literal, get_args
 from service.authn.agents import describe
 from service.errors import InternalError, Refusal
 from service.kernel.origin import ORIGIN
-from service.records.logs.login_events import LoginEvent, SessionEvent
+from service.records.logs.events import LoginEvent, SessionEvent
 
 Record = Callable[[LoginEvent], None]
 """Takes an entry; never blocks, never raises."""

@@ -16,7 +16,7 @@ from service.errors import Conflict, NotFound, Unavailable
 from service.keyspace import SessionStore
 from service.records import accounts, bans, factors
 from service.records.database.transactions import Connection, Database
-from service.records.logs.login_events import SessionEvent
+from service.records.logs.events import SessionEvent
 
 BY_OPERATOR: Final = "operator"
 """The reason in the login log of acts outside the API."""

@@ -34,7 +34,7 @@ from service.kernel.identity import Caller
 from service.keyspace import Rotation, SessionStore, StepUp
 from service.records import accounts
 from service.records.database.transactions import Database
-from service.records.logs.login_events import SessionEvent
+from service.records.logs.events import SessionEvent
 
 PATIENCE: Final = 1.0
 """Seconds that a request waits while another one may be handing out the same successor."""

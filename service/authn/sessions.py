@@ -14,7 +14,7 @@ from service.kernel.device import is_device
 from service.kernel.identity import Caller
 from service.kernel.target import Target
 from service.keyspace import DeviceSession, OnlineSession, SessionStore
-from service.records.logs.login_events import SessionEvent
+from service.records.logs.events import SessionEvent
 
 _log = structlog.get_logger(__name__)
 

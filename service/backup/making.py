@@ -28,12 +28,12 @@ from service.files.object_store import ObjectStore, object_store
 from service.keyspace import SessionStore
 from service.operator.errors import LaunchError
 from service.operator.who import operator_name
-from service.records import orphans, policy_revisions, restore_epochs, snapshots
+from service.records import backups, files, policy_revisions, restore_epochs
+from service.records.backups import Snapshot, StoredObject
 from service.records.database.transactions import Connection, Database
 from service.records.logs import chain
 from service.records.logs.inserts import TABLES
 from service.records.restore_epochs import RestoreEpoch
-from service.records.snapshots import Snapshot, StoredObject
 from service.settings import Settings
 
 WITHIN: Final = timedelta(days=1).total_seconds()
@@ -69,8 +69,8 @@ async def make(settings: Settings, path: Path, *, with_files: bool, passphrase: 
     try:
         with ArchiveWriter(path) as archive:
             async with _objects_kept(database), database.snapshot(within=WITHIN) as connection:
-                snapshot = await snapshots.export(connection)
-                stored = [file async for file in snapshots.objects(connection)]
+                snapshot = await backups.export_snapshot(connection)
+                stored = [file async for file in backups.stored_objects(connection)]
                 await _dump(settings, archive, snapshot)
                 facts = await _facts(connection)
                 damaged = await _copy(objects, archive, stored) if with_files else ()
@@ -107,9 +107,9 @@ async def make(settings: Settings, path: Path, *, with_files: bool, passphrase: 
 async def _objects_kept(database: Database) -> AsyncIterator[None]:
     """Keep all objects while the block runs; ``Unavailable`` if that was lost on the way."""
     async with database.transaction(within=WITHIN) as connection:
-        await orphans.keep_objects(connection)
+        await files.keep_objects(connection)
         yield
-        await orphans.keep_objects(connection)
+        await files.keep_objects(connection)
 
 
 async def _dump(settings: Settings, archive: ArchiveWriter, snapshot: Snapshot) -> None:

@@ -31,7 +31,7 @@ from service.operator.errors import LaunchError
 from service.operator.who import operator_name
 from service.records import bans, policy_revisions, recovery_points, restore_epochs
 from service.records.database.transactions import Connection, Database
-from service.records.logs.operation_events import OperationEvent
+from service.records.logs.events import OperationEvent
 from service.records.migrate import migrate
 from service.records.recovery_points import Secrets
 from service.records.restore_epochs import RecoveryPointHead, RestoreEpoch

@@ -17,7 +17,7 @@ from service.kernel.names import name_fault
 from service.kernel.target import NewAccount
 from service.operator.errors import NameFormatError, PasswordError, UnpreparedError
 from service.operator.who import asked_password, tell_security
-from service.records import account_writes, role_rights, user_tables
+from service.records import accounts, role_rights, user_list
 from service.records.database.transactions import Database
 from service.records.seed import is_seeded
 from service.records.user_list import UserValues
@@ -60,11 +60,11 @@ async def _create(settings: Settings, user: UserValues, password: str, role_code
             await role_rights.lock(connection)  # no role can be deleted until the commit
             if live.invariants.about_roles:
                 await live.load(database)
-            roles = await user_tables.role_ids(connection, role_codes)
+            roles = await user_list.role_ids(connection, role_codes)
             if unknown := sorted(set(role_codes) - set(roles)):
                 raise ValidationFailed(*(("role", f"there is no role {code}") for code in unknown))
             async with InvariantGuard(live).keeping(connection):
-                return await account_writes.create(
+                return await accounts.create(
                     connection, password_hash, NewAccount(asdict(user)), list(roles.values())
                 )
     finally:

@@ -13,9 +13,9 @@ from service.kernel.clock import rfc3339
 from service.kernel.text import printable
 from service.operator.database import with_database
 from service.operator.stores import reachable
-from service.records import export_dead_letters
+from service.records import export_entries
 from service.records.database.transactions import Database
-from service.records.export_dead_letters import DeadLetter
+from service.records.export_entries import DeadLetter
 from service.settings import load
 from service.web.messages.schema import Schema
 
@@ -51,7 +51,9 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
 
         async def read(database: Database) -> list[DeadLetter]:
             async with database.transaction() as connection:
-                return await export_dead_letters.after(connection, options.destination, 0, options.limit)
+                return await export_entries.dead_letters_after(
+                    connection, options.destination, 0, options.limit
+                )
 
         stored = with_database(settings, read)
     letters = DeadLetters(

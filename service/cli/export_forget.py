@@ -10,7 +10,7 @@ from service.cli.output import say
 from service.operator.database import with_database
 from service.operator.errors import ConfiguredDestination, UnknownDestination
 from service.operator.stores import reachable
-from service.records import export_decisions, export_destinations
+from service.records import export_destinations, export_entries
 from service.records.database.transactions import Connection, Database
 from service.settings import Destination, load
 
@@ -36,7 +36,7 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
                 gone = await (
                     _forgotten(connection, name) if configured is None else _left(connection, configured)
                 )
-                await export_decisions.forget_sent(connection)
+                await export_entries.forget_sent_decisions(connection)
                 return gone
 
         say(f"{name}: {with_database(settings, work)}")

@@ -22,7 +22,7 @@ from service.operator.stores import reachable
 from service.operator.who import log_to_errors, operator_name, tell_security
 from service.records import policy_revisions
 from service.records.database.transactions import Database
-from service.records.logs.operation_events import OperationEvent
+from service.records.logs.events import OperationEvent
 from service.settings import Settings
 
 

@@ -26,7 +26,7 @@ from service.operator.stores import reachable
 from service.operator.who import log_to_errors, operator_name, tell_security
 from service.records import bindings, menus, resources
 from service.records.database.transactions import Database
-from service.records.logs.operation_events import OperationEvent
+from service.records.logs.events import OperationEvent
 from service.settings import Settings
 
 _TOP: Final = "*"

@@ -28,7 +28,7 @@ from service.operator.stores import reachable
 from service.operator.units import caller_named, operator, units_of_work
 from service.operator.who import log_to_errors, operator_name
 from service.records.database.transactions import Database
-from service.records.logs.operation_events import OperationEvent
+from service.records.logs.events import OperationEvent
 from service.records.schema_revision import require_current
 from service.settings import Settings
 

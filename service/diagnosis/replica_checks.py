@@ -8,9 +8,8 @@ from service.diagnosis.findings import Finding, fault, ok, warning
 from service.diagnosis.installation import Installation
 from service.errors import Unavailable
 from service.kernel.text import counted, printable
-from service.records.database.server_facts import is_standby
+from service.records.database.server_facts import Replication, is_standby, replication
 from service.records.database.servers import tcp_addresses
-from service.records.database.standbys import Replication, replication
 from service.records.database.transactions import Database
 
 _MIB: Final = 1_048_576

@@ -9,7 +9,7 @@ from service.diagnosis.findings import Finding, fault, ok, warning
 from service.diagnosis.installation import Installation
 from service.diagnosis.settings_checks import is_local
 from service.records import backups
-from service.records.logs import verifications
+from service.records.logs import chain
 from service.records.user_overview import oldest_user
 
 NEW: Final = timedelta(days=7)
@@ -42,7 +42,7 @@ async def log_verification(installation: Installation) -> Finding:
     """Entries that were changed or removed are noticed by verification only."""
     now = datetime.now(UTC)
     async with installation.records() as connection:
-        verified = await verifications.latest(connection)
+        verified = await chain.latest_verifications(connection)
         since = await oldest_user(connection)
     if any(verification.faulty_count for verification in verified):
         days = ", ".join(

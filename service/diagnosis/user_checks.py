@@ -8,7 +8,7 @@ from service.diagnosis.findings import Finding, fault, ok, warning
 from service.diagnosis.installation import Installation
 from service.diagnosis.upkeep_checks import NEW
 from service.kernel.names import name_key
-from service.records.seed_data import ADMINISTRATOR
+from service.records.seed_catalogue import ADMINISTRATOR
 from service.records.user_overview import administrators
 
 _MANY = 5

@@ -19,7 +19,7 @@ from service.errors import (
     UnsupportedMediaType,
 )
 from service.files.uploads import Offer, Uploads
-from service.records import files, uploads
+from service.records import files
 from service.records.database.transactions import Database
 from service.web.content.downloads import ANY_TYPE, Downloads, file_tag
 from service.web.content.multipart import AROUND, FileBody
@@ -145,5 +145,5 @@ class OneFile:
         async with self._database.transaction() as connection:
             file = await files.read(connection, id, lock=True)
             require_match(context, file_tag(file))
-            await uploads.discard(connection, id)
+            await files.discard(connection, id)
         await self._uploads.clear(id, file.key)

@@ -8,7 +8,7 @@ from msgspec import Meta
 
 from service.diagnosis.upkeep_checks import NEW
 from service.kernel.clock import now
-from service.records import first_steps
+from service.records import seed
 from service.records.database.transactions import Database
 from service.records.user_overview import oldest_user
 from service.web.messages.context import RequestContext
@@ -47,7 +47,7 @@ class SystemFirstSteps:
     async def on_get(self, context: RequestContext) -> FirstSteps:
         """Read what is still as the first start has left it, and has to be done."""
         async with self._database.transaction() as connection:
-            taken = await first_steps.read(connection)
+            taken = await seed.first_steps(connection)
             began = await oldest_user(connection)
         return FirstSteps(
             is_new=began is not None and now() - began < NEW,

@@ -8,8 +8,7 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta, Struct
 
-from service.records.logs.paging import Log
-from service.records.logs.reader import LogReader
+from service.records.logs.paging import Log, LogReader
 from service.web.content.exports import CSV, JSON, JSON_LINES, export
 from service.web.content.log_lists import After, Cursor, FileFormat, Limit, TimeQuery, batches_of, time_page
 from service.web.content.streams import Stream

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from service.endpoints.log_views import LogEndpoint, LogQuery, LogView, Word, export_of, list_of
-from service.records.logs.login_events import SessionEvent
+from service.records.logs.events import SessionEvent
 from service.records.logs.queries import LOGINS, LoginFilter
 from service.web.content.log_lists import (
     Address,

@@ -13,7 +13,7 @@ from service.errors import NotFound
 from service.kernel.value_rules import whole
 from service.records.database.transactions import Database
 from service.records.logs import queries
-from service.records.logs.operation_events import OperationKind
+from service.records.logs.events import OperationKind
 from service.records.logs.queries import CHANGING_OPERATIONS, OPERATIONS, OperationFilter
 from service.web.content.log_lists import Address, RequestId, TimePage, TraceId, UserName
 from service.web.messages.context import RequestContext

@@ -22,7 +22,7 @@ from service.errors import Conflict, NotFound, PermissionDenied, PreconditionFai
 from service.kernel.services import PORTCULLIS
 from service.kernel.write import Write
 from service.records.database.transactions import Connection, Database
-from service.records.logs.operation_events import DeclaredKind
+from service.records.logs.events import DeclaredKind
 from service.web.messages import operation_metadata
 from service.web.messages.context import RequestContext
 from service.web.messages.partial_bodies import MergePatch

@@ -8,7 +8,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from service.administration.role_import import RoleImport
 from service.errors import Conflict, RowsRefused
-from service.records import role_tables
+from service.records import roles
 from service.records.database.paging import batches
 from service.records.database.transactions import Database
 from service.records.roles import RoleCode, RoleValues
@@ -59,7 +59,7 @@ class RoleExport:
     @named("exportRoles")
     async def on_get(self, context: RequestContext, query: ExportQuery) -> Stream:
         """Export all roles."""
-        return table_file(batches(self._database, role_tables.after), ImportedRoles, query.format, "roles")
+        return table_file(batches(self._database, roles.after), ImportedRoles, query.format, "roles")
 
 
 class RoleTableImport:

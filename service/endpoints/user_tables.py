@@ -11,7 +11,7 @@ from service.administration.user_import import UserImport
 from service.endpoints.users import Name
 from service.errors import Conflict, RowsRefused
 from service.kernel.identity import Kind
-from service.records import user_tables
+from service.records import user_list
 from service.records.database.paging import batches
 from service.records.database.transactions import Database
 from service.records.user_list import UserValues
@@ -66,7 +66,7 @@ class UserExport:
     @named("exportUsers")
     async def on_get(self, context: RequestContext, query: ExportQuery) -> Stream:
         """Export all users, without their passwords."""
-        users = batches(self._database, user_tables.after)
+        users = batches(self._database, user_list.after)
         return table_file(users, ImportedUsers, query.format, "users", without=["password"])
 
 

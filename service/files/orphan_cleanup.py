@@ -6,7 +6,7 @@ from typing import Final
 
 from service.files.object_store import ObjectStore
 from service.records.database.transactions import Database
-from service.records.orphans import Orphans, begin_cleanup
+from service.records.files import Orphans, begin_cleanup
 
 _AT_ONCE: Final = 200
 LONGEST: Final = 600.0

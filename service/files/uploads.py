@@ -25,9 +25,9 @@ from service.errors import (
 from service.files.object_store import ObjectStore
 from service.kernel.media_types import HEAD, KIND_OF, extension_of, kinds_of
 from service.kernel.unseen import first_unseen
-from service.records import files, orphans, uploads
+from service.records import files
 from service.records.database.transactions import Database
-from service.records.uploads import LEASE, Quota, Reservation
+from service.records.files import LEASE, Quota, Reservation
 from service.settings import Upload
 
 
@@ -238,13 +238,13 @@ class Uploads:
         """
         with suppress(Unavailable):
             async with self._database.transaction(is_step=True) as connection:
-                deletion = await orphans.may_delete(connection, key)
+                deletion = await files.may_delete(connection, key)
             if deletion.kept:
                 return
             if deletion.own:
                 await self._objects.delete(key)
             async with self._database.transaction(is_step=True) as connection:
-                await uploads.forget(connection, file_id)
+                await files.forget(connection, file_id)
 
     async def _reserve(self, offer: Offer, head: bytes, content_type: str) -> Reservation:
         limits = self._limits
@@ -253,7 +253,7 @@ class Uploads:
         most = limits.max_bytes if offer.most is None else min(limits.max_bytes, offer.most)
         quota = Quota(limits.user_bytes, limits.user_files)
         async with self._database.transaction(is_step=True) as connection:
-            return await uploads.reserve(
+            return await files.reserve(
                 connection, offer.owner_id, offer.name, content_type, least=least, most=most, quota=quota
             )
 
@@ -279,7 +279,7 @@ class Uploads:
 
     async def _settle(self, reserved: Reservation, incoming: Incoming) -> files.File:
         async with self._database.transaction() as connection:
-            if not await uploads.settle(connection, reserved.file_id, incoming.size, incoming.sha256):
+            if not await files.settle(connection, reserved.file_id, incoming.size, incoming.sha256):
                 raise Unavailable("The upload took too long")
             return await files.read(connection, reserved.file_id)
 
@@ -291,12 +291,12 @@ class Uploads:
 
     async def _renew(self, file_id: int) -> bool:
         async with self._database.transaction(is_step=True) as connection:
-            return await uploads.renew(connection, file_id)
+            return await files.renew(connection, file_id)
 
     async def _give_up(self, reserved: Reservation) -> None:
         try:
             async with self._database.transaction(is_step=True) as connection:
-                await uploads.discard(connection, reserved.file_id)
+                await files.discard(connection, reserved.file_id)
         except Unavailable:
             # It may even have been settled: only files known to be discarded may be deleted.
             _log.warning("upload not cleared", file_id=reserved.file_id)

@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 import structlog
 
 from service.kernel.clock import rfc3339
-from service.records import api_keys, bans, export_dead_letters, export_decisions, idempotent_answers
+from service.records import api_keys, bans, export_entries, idempotent_answers
 from service.records.database.transactions import Connection, Database
 
 KEYS_KEPT: Final = timedelta(days=30)
@@ -49,10 +49,10 @@ async def forget_dead_letters(database: Database, days: int) -> str:
     """
 
     async def forget(connection: Connection, most: int) -> int:
-        return await export_dead_letters.forget_older(connection, timedelta(days=days), most)
+        return await export_entries.forget_dead_letters(connection, timedelta(days=days), most)
 
     async with database.transaction() as connection:
-        await export_decisions.forget_sent(connection)
+        await export_entries.forget_sent_decisions(connection)
     return f"{await _forget(database, forget)} dead letters deleted"
 
 

@@ -1,16 +1,17 @@
-"""``sys.backup``: the backups that ``portcullis backup`` has made of this database."""
+"""``sys.backup``: the backups that were made of this database, and what a backup says about it."""
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from sqlalchemy import delete, insert, select
+from sqlalchemy import column, delete, func, insert, select, table, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.records.database.row_mapper import RowMapper
-from service.records.schema import backup
+from service.records.schema import SCHEMA, backup, file, object_space
 from service.records.user_overview import oldest_user
 
 _KEPT: Final = 20
@@ -68,3 +69,52 @@ async def standing(connection: AsyncConnection, days: int) -> Standing:
         return Standing(moment, 0.0)
     overdue = datetime.now(UTC) - since - timedelta(days=days)
     return Standing(moment, max(0.0, overdue.total_seconds()))
+
+
+_AT_ONCE: Final = 1000  # rows fetched at a time
+
+
+@dataclass(frozen=True, slots=True)
+class StoredObject:
+    """The content of a stored file: where it is in the object store, and what it must be."""
+
+    key: str
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A snapshot: its name for pg_dump, its time, and the version of server and schema."""
+
+    name: str
+    time: datetime
+    server: int
+    schema: str
+    prefix: str
+
+
+_VERSION: Final = table("alembic_version", column("version_num"), schema=SCHEMA)
+_OBJECT: Final = RowMapper(StoredObject, file)
+
+
+async def export_snapshot(connection: AsyncConnection) -> Snapshot:
+    """Export the snapshot of ``connection``: others can use it until the transaction ends.
+
+    PostgreSQL manual §9.28.5.
+    """
+    columns = (
+        func.pg_export_snapshot(),
+        func.now(),
+        text("current_setting('server_version_num')::int"),
+        select(_VERSION).scalar_subquery(),
+        select(object_space.c.prefix).scalar_subquery(),
+    )
+    return Snapshot(*(await connection.execute(select(*columns))).one())
+
+
+async def stored_objects(connection: AsyncConnection) -> AsyncIterator[StoredObject]:
+    """Yield the contents of all stored files, by id; a few rows at a time are in memory."""
+    statement = select(*_OBJECT.columns).where(file.c.state == "stored").order_by(file.c.id)
+    async for row in await connection.stream(statement.execution_options(yield_per=_AT_ONCE)):
+        yield _OBJECT.of(row)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, Final
 
 from sqlalchemy import Column, Double, cast, delete, func, null, or_, select, update
@@ -12,6 +12,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from service.records.database.row_mapper import RowMapper
 from service.records.database.transactions import Connection
+from service.records.logs.inserts import TABLES, Log
 from service.records.schema import export_dead_letter, export_destination
 from service.settings import ExportLog
 
@@ -184,3 +185,23 @@ _GOOD: Final = {
     export_destination.c.waiting_time: null(),
     export_destination.c.success_time: func.clock_timestamp(),
 }
+
+
+_OF_TABLES: Final = {
+    "operation_log": export_destination.c.operation_id,
+    "login_log": export_destination.c.login_id,
+}
+
+
+async def lagging(connection: Connection, log: Log, month: date) -> list[str]:
+    """Return the names of the destinations that export ``log`` and lack entries of ``month``."""
+    table, position = TABLES[log], _OF_TABLES[log]
+    begin = datetime.combine(month, time(), UTC)
+    end = datetime.combine((month + timedelta(days=31)).replace(day=1), time(), UTC)
+    last = (
+        select(func.max(table.c.id))
+        .where(table.c.create_time >= begin, table.c.create_time < end)
+        .scalar_subquery()
+    )
+    statement = select(export_destination.c.name).where(position < last).order_by(export_destination.c.name)
+    return list((await connection.execute(statement)).scalars())

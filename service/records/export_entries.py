@@ -1,24 +1,33 @@
 """Entries of the logs after a position, in the order in which they were committed.
 
 The ids of a log rise in that order: who writes to it holds a lock until the commit (``inserts.lock`` and
-``export_decisions.add``), and an id is drawn under that lock. So no entry becomes visible below one that
-was read.
+``add_decisions``), and an id is drawn under that lock. So no entry becomes visible below one that was read.
+Also the events of the decision log that wait for destinations, and the entries that one has refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import datetime
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
 
 import msgspec
-from sqlalchemy import ColumnElement, Select, Table, Text, cast, exists, func, select
-from sqlalchemy.dialects.postgresql import INET, JSONB
+from sqlalchemy import ColumnElement, Select, Table, Text, cast, delete, exists, func, select, text
+from sqlalchemy.dialects.postgresql import INET, JSONB, insert
 
+from service.records.database.row_mapper import RowMapper
 from service.records.database.transactions import Connection
-from service.records.schema import export_dead_letter, export_decision, login_log, operation_log
+from service.records.schema import (
+    SCHEMA,
+    export_dead_letter,
+    export_decision,
+    export_destination,
+    login_log,
+    operation_log,
+)
 from service.settings import ExportLog
 
 _TABLES: Final[dict[ExportLog, Table]] = {
@@ -87,3 +96,87 @@ def _entry(row: dict[str, Any]) -> StoredEntry:
 _JSON: Final = {
     column.name for table in _TABLES.values() for column in table.columns if isinstance(column.type, JSONB)
 }
+
+
+_LOCK: Final = 0x657870_646563  # one number for all workers of all nodes
+_SILENCE: Final = "10s"
+_INSERTION: Final = text(
+    f"INSERT INTO {SCHEMA}.export_decision (event_id, event)"  # noqa: S608 - names of ours
+    " SELECT event_id, event FROM json_to_recordset(CAST(:rows AS json)) AS given (event_id UUID, event TEXT)"
+)
+
+
+async def add_decisions(connection: Connection, events: Sequence[tuple[UUID, str]], most: int) -> bool:
+    """Add ``events`` in their order, in one step with those of no other worker; False if ``most`` wait.
+
+    The number of those that wait is taken from their ids. The server ends the transaction of a worker that
+    stays silent.
+    """
+    bounded = func.set_config("idle_in_transaction_session_timeout", _SILENCE, True)
+    await connection.execute(select(bounded, func.pg_advisory_xact_lock(_LOCK)))
+    ids = export_decision.c.id
+    waiting: int = (
+        await connection.execute(select(func.coalesce(func.max(ids) - func.min(ids) + 1, 0)))
+    ).scalar_one()
+    if waiting + len(events) > most:
+        return False
+    rows = [{"event_id": str(event_id), "event": event} for event_id, event in events]
+    await connection.execute(_INSERTION, {"rows": json.dumps(rows)})
+    return True
+
+
+async def forget_sent_decisions(connection: Connection) -> int:
+    """Delete the events that every destination has that exports them; return how many. All, without one."""
+    sent = select(func.min(export_destination.c.decision_id)).scalar_subquery()
+    done = delete(export_decision).where(export_decision.c.id <= func.coalesce(sent, 2**63 - 1))
+    return (await connection.execute(done)).rowcount
+
+
+@dataclass(frozen=True, slots=True)
+class NewDeadLetter:
+    """An entry that was refused: ``entry`` is its JSON, as ``service.audit.export.entry`` makes it."""
+
+    destination: str
+    log: ExportLog
+    event_id: UUID
+    reason: str
+    entry: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetter(NewDeadLetter):
+    """A dead letter that is kept."""
+
+    id: int
+    dead_time: datetime
+
+
+_ROW: Final = RowMapper(DeadLetter, export_dead_letter)
+
+
+async def add_dead_letter(connection: Connection, letter: NewDeadLetter) -> None:
+    """Keep a refused entry, once for each destination."""
+    row = insert(export_dead_letter).values(asdict(letter))
+    await connection.execute(row.on_conflict_do_nothing())
+
+
+async def dead_letters_after(
+    connection: Connection, destination: str | None, position: int, most: int
+) -> list[DeadLetter]:
+    """Return up to ``most`` dead letters whose id is above ``position``, by id; None: of all destinations."""
+    statement = select(*_ROW.columns).where(export_dead_letter.c.id > position)
+    if destination is not None:
+        statement = statement.where(export_dead_letter.c.destination == destination)
+    return await _ROW.all(connection, statement.order_by(export_dead_letter.c.id).limit(most))
+
+
+async def delete_dead_letters(connection: Connection, ids: Collection[int]) -> None:
+    """Delete these dead letters."""
+    await connection.execute(delete(export_dead_letter).where(export_dead_letter.c.id.in_(ids)))
+
+
+async def forget_dead_letters(connection: Connection, kept: timedelta, most: int) -> int:
+    """Delete up to ``most`` dead letters older than ``kept``; return how many."""
+    table = export_dead_letter
+    old = select(table.c.id).where(table.c.dead_time < func.now() - kept).limit(most)
+    return (await connection.execute(delete(table).where(table.c.id.in_(old)))).rowcount

@@ -1,22 +1,29 @@
-"""``sys.file`` as users see it: stored files and their public links."""
+"""``sys.file``: stored files and their public links, pending uploads, and what a cleanup looks for.
+
+The row is created before the object and deleted after it. So an object without a row is an orphan, and an
+object with a row never is.
+"""
 
 from __future__ import annotations
 
+import secrets
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Final
 
 from msgspec import Meta
-from sqlalchemy import Select, func, select
+from sqlalchemy import ColumnElement, Select, func, insert, select, text
+from sqlalchemy import delete as delete_from
 from sqlalchemy import update as change
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from service.errors import NotFound
+from service.errors import NotFound, QuotaExceeded
 from service.kernel.value_rules import ID
 from service.records.database.filters import contains, equals
 from service.records.database.paging import RecordList
 from service.records.database.row_mapper import RowMapper
-from service.records.schema import file, user
+from service.records.schema import file, object_space, user
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,3 +112,201 @@ async def unlink(connection: AsyncConnection, file_id: int) -> None:
     written = change(file).where(file.c.id == file_id, file.c.state == "stored").values(unlinked)
     if (await connection.execute(written)).rowcount == 0:
         raise NotFound("There is no such file")
+
+
+LEASE: Final = timedelta(minutes=10)
+"""How long a pending file is kept unless its upload renews the lease."""
+
+PENDING: Final = "pending"
+STORED: Final = "stored"
+DISCARDED: Final = "discarded"
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """The limits of one user: total bytes and number of files; 0 for no limit."""
+
+    total_bytes: int
+    files: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """A pending file: its id, the key of its object, and how many bytes it may have."""
+
+    file_id: int
+    key: str
+    size: int
+
+
+async def reserve(
+    connection: AsyncConnection,
+    owner_id: int,
+    name: str,
+    content_type: str,
+    *,
+    least: int,
+    most: int,
+    quota: Quota,
+) -> Reservation:
+    """Create a pending file of ``most`` bytes, or of the bytes that the owner has left, at least ``least``.
+
+    QuotaExceeded if fewer than ``least`` are left, or no file. Reservations of one owner wait for one
+    another, so that together they never exceed the quota.
+    """
+    await connection.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(f"file:{owner_id}", 0))))
+    left = await _left(connection, owner_id, quota)
+    if left is not None and left < least:
+        raise QuotaExceeded("The files of this user together would be too large")
+    size = most if left is None else min(most, left)
+    prefix = (await connection.execute(select(object_space.c.prefix))).scalar_one()
+    key = f"{prefix}/{secrets.token_hex(16)}"
+    written = insert(file).values(
+        key=key,
+        name=name,
+        size=size,
+        content_type=content_type,
+        owner_id=owner_id,
+        state=PENDING,
+        lease_time=func.now() + LEASE,
+    )
+    file_id = (await connection.execute(written.returning(file.c.id))).scalar_one()
+    return Reservation(file_id, key, size)
+
+
+async def _left(connection: AsyncConnection, owner_id: int, quota: Quota) -> int | None:
+    """Return the bytes that the owner may still upload, None for no limit; QuotaExceeded if no file is."""
+    used = select(func.coalesce(func.sum(file.c.size), 0), func.count()).where(
+        file.c.owner_id == owner_id, (file.c.state == STORED) | _under_way()
+    )
+    total, files = (await connection.execute(used)).one()
+    if quota.files and files >= quota.files:
+        raise QuotaExceeded("This user has as many files as one may have")
+    return max(0, quota.total_bytes - int(total)) if quota.total_bytes else None
+
+
+async def renew(connection: AsyncConnection, file_id: int) -> bool:
+    """Renew the lease of a pending file; returns False if the lease has ended."""
+    written = change(file).where(file.c.id == file_id, _under_way())
+    return (await connection.execute(written.values(lease_time=func.now() + LEASE))).rowcount == 1
+
+
+async def settle(connection: AsyncConnection, file_id: int, size: int, sha256: str) -> bool:
+    """Turn a pending file whose object exists into a stored one; returns False if the lease has ended."""
+    written = change(file).where(file.c.id == file_id, _under_way())
+    settled = written.values(state=STORED, lease_time=None, size=size, sha256=sha256, create_time=func.now())
+    return (await connection.execute(settled)).rowcount == 1
+
+
+async def discard(connection: AsyncConnection, file_id: int) -> None:
+    """Discard a file, whatever its state: it is invisible from the commit on."""
+    gone = {"state": DISCARDED, "lease_time": None, "token_hash": None, "token_expire_time": None}
+    await connection.execute(change(file).where(file.c.id == file_id).values(gone))
+
+
+async def forget(connection: AsyncConnection, file_id: int) -> None:
+    """Delete the row of a discarded file whose object is deleted."""
+    await connection.execute(delete_from(file).where(file.c.id == file_id, file.c.state == DISCARDED))
+
+
+def _under_way() -> ColumnElement[bool]:
+    """Return the condition of pending files with a lease; without one they are abandoned, swept or not."""
+    return (file.c.state == PENDING) & (file.c.lease_time > func.now())
+
+
+_CLEANUP: Final = 7_295_218_113
+"""The advisory lock of a cleanup; an arbitrary number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Discarded:
+    """A discarded file whose object may still exist."""
+
+    file_id: int
+    key: str
+
+
+# ``keep_objects`` shares the lock of cleanups; its number is in two halves there (PostgreSQL manual §53.13).
+_KEPT: Final = """
+EXISTS (
+    SELECT FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ShareLock' AND objsubid = 1
+    AND ((classid::bigint << 32) | objid::bigint) = :sweeping
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+)
+"""
+
+_DISCARDED: Final = RowMapper(Discarded, file, file_id=file.c.id)
+
+
+class Orphans:
+    """One cleanup, in one transaction; ``prefix`` starts the keys of all objects of this database."""
+
+    def __init__(self, connection: AsyncConnection, prefix: str) -> None:
+        self._connection = connection
+        self.prefix = prefix
+
+    def owns(self, key: str) -> bool:
+        """Return whether the object ``key`` is of this database, and not of one that it was restored from."""
+        return key.startswith(f"{self.prefix}/")
+
+    async def discarded(self, most: int) -> list[Discarded]:
+        """Discard the pending files whose lease has ended; return up to ``most`` of all discarded files.
+
+        A lease that ends later than one from now would was given while the database's clock was ahead: it
+        ends when one from now does.
+        """
+        longest = func.now() + LEASE
+        ahead = (file.c.state == PENDING) & (file.c.lease_time > longest)
+        await self._connection.execute(change(file).where(ahead).values(lease_time=longest))
+        over = (file.c.state == PENDING) & (file.c.lease_time <= func.now())
+        await self._connection.execute(change(file).where(over).values(state=DISCARDED, lease_time=None))
+        statement = select(*_DISCARDED.columns).where(file.c.state == DISCARDED)
+        return await _DISCARDED.all(self._connection, statement.order_by(file.c.id).limit(most))
+
+    async def forget(self, file_id: int) -> None:
+        """Delete the row of a discarded file whose object is deleted."""
+        await forget(self._connection, file_id)
+
+    async def without_file(self, keys: Collection[str]) -> set[str]:
+        """Return the keys for which there is no row."""
+        known = await self._connection.execute(select(file.c.key).where(file.c.key.in_(keys)))
+        return set(keys) - {row.key for row in known}
+
+    async def finish(self) -> None:
+        """Record the time of a complete cleanup."""
+        await self._connection.execute(change(object_space).values(swept_time=func.now()))
+
+
+async def keep_objects(connection: AsyncConnection) -> None:
+    """Keep all objects until the transaction ends: no cleanup begins, and ``may_delete`` says no.
+
+    Waits for the end of a cleanup under way.
+    """
+    await connection.execute(select(func.pg_advisory_xact_lock_shared(_CLEANUP)))
+
+
+@dataclass(frozen=True, slots=True)
+class Deletion:
+    """Whether the object of a discarded file is this database's own, and whether it must be kept for now."""
+
+    own: bool
+    kept: bool
+
+
+async def may_delete(connection: AsyncConnection, key: str) -> Deletion:
+    """Return whether the object ``key`` may be deleted.
+
+    An object of another prefix belongs to the installation that this database was restored from.
+    """
+    own = func.starts_with(key, func.concat(object_space.c.prefix, "/"))
+    asked = select(own, text(_KEPT)).select_from(object_space)
+    row = (await connection.execute(asked, {"sweeping": _CLEANUP})).one()
+    return Deletion(*row)
+
+
+async def begin_cleanup(connection: AsyncConnection) -> Orphans | None:
+    """Begin a cleanup if no other is running, else return None; none can begin until the transaction ends."""
+    if not (await connection.execute(select(func.pg_try_advisory_xact_lock(_CLEANUP)))).scalar_one():
+        return None
+    prefix: str | None = (await connection.execute(select(object_space.c.prefix))).scalar_one_or_none()
+    return None if prefix is None else Orphans(connection, prefix)

@@ -1,17 +1,23 @@
-"""``sys.menu``: reading the tree of Menus and Buttons; ``menu_writes`` changes it."""
+"""``sys.menu``: the tree of Menus and Buttons, and what refers to a menu.
+
+Callers that change one hold ``policy_revisions.lock`` and ``role_rights.lock``, so that what they have
+checked stays true until the commit.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Annotated, Any, Final, Literal, NamedTuple
 
 from msgspec import Meta
-from sqlalchemy import func, select
+from sqlalchemy import Select, func, insert, null, select
+from sqlalchemy import delete as delete_from
+from sqlalchemy import update as change
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from service.errors import ValidationFailed
+from service.errors import Conflict, ValidationFailed
 from service.kernel.codes import MAX_CODE_LENGTH
 from service.kernel.fields import ITS_EDIT, ITS_TYPE, Field, declared
 from service.kernel.free_object import KEY, MOST_BYTES, MOST_KEYS, MOST_LEVELS, free_object_fault
@@ -26,10 +32,11 @@ from service.kernel.value_rules import (
     SORT,
     code_fault,
 )
+from service.records import bit_positions
 from service.records.database.filters import contains, equals, one_of
 from service.records.database.paging import RecordList
-from service.records.database.row_mapper import RowMapper
-from service.records.schema import menu, role, role_menu, user_role
+from service.records.database.row_mapper import RowMapper, RowWriter
+from service.records.schema import action_resource, menu, resource, role, role_menu, user_role
 
 MenuType = Literal["Menu", "Button"]
 
@@ -191,3 +198,102 @@ async def with_codes(connection: AsyncConnection, codes: Collection[str]) -> dic
 async def buttons_by_code(connection: AsyncConnection) -> dict[str, int]:
     """Return the ids of all enabled Buttons, by code."""
     return {button.auth_mark: button.id for button in await enabled_buttons(connection)}
+
+
+_WRITER: Final = RowWriter(MenuValues, menu)
+
+
+async def create(
+    connection: AsyncConnection, menu_type: MenuType, values: MenuValues, user_id: int | None
+) -> Menu:
+    """Write a new menu, enabled unless ``values`` say otherwise; a Button gets its own bit position.
+
+    ``user_id`` is the user who asks for it, if any. Conflict if the code belongs to another Button;
+    RateLimited as ``bit_positions.give``.
+    """
+    stored = _WRITER.new(values, menu_type=menu_type)
+    if menu_type == "Button":
+        await _refuse_taken(connection, values)
+        stored["bit_position"] = await bit_positions.give(connection, user_id)
+    else:
+        stored["bit_position"] = null()
+    written = insert(menu).values(stored).returning(*MENU.columns)
+    return await MENU.returned(connection, written)
+
+
+async def update(connection: AsyncConnection, before: Menu, values: MenuValues, user_id: int | None) -> Menu:
+    """Store ``values`` in the existing menu ``before``; ``user_id`` is the user who asks for it, if any.
+
+    A Button whose code changes gets another bit: a token with the old bit must not grant the new code.
+    Conflict if the code belongs to another Button; RateLimited as ``bit_positions.give``.
+    """
+    stored = _WRITER.edited(asdict(values))
+    if before.menu_type == "Button" and values.auth_mark != before.auth_mark:
+        await _refuse_taken(connection, values)
+        stored["bit_position"] = await bit_positions.give(connection, user_id)
+        await _retire(connection, before, user_id)
+    written = change(menu).where(menu.c.id == before.id).values(stored).returning(*MENU.columns)
+    return await MENU.returned(connection, written)
+
+
+async def delete(connection: AsyncConnection, before: Menu, user_id: int | None) -> None:
+    """Delete a menu that nothing refers to; ``user_id`` is the user who asks for it, if any."""
+    await connection.execute(delete_from(menu).where(menu.c.id == before.id))
+    await _retire(connection, before, user_id)
+
+
+async def _retire(connection: AsyncConnection, before: Menu, user_id: int | None) -> None:
+    if before.bit_position is not None:
+        await bit_positions.retire(connection, before.bit_position, user_id)
+
+
+async def _refuse_taken(connection: AsyncConnection, values: MenuValues) -> None:
+    taken = select(menu.c.id).where(menu.c.menu_type == "Button", menu.c.auth_mark == values.auth_mark)
+    other = (await connection.execute(taken)).scalar_one_or_none()
+    if other is not None:
+        raise Conflict(
+            f"The permission code belongs to Button {other}", rule="unique", field="authMark", menuId=other
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Uses:
+    """The first few references of each kind, and their number."""
+
+    children: list[str]
+    child_count: int
+    roles: list[str]
+    role_count: int
+    resources: list[str]
+    resource_count: int
+
+    def __bool__(self) -> bool:
+        return bool(self.child_count or self.role_count or self.resource_count)
+
+
+async def uses_of(connection: AsyncConnection, menu_id: int, most: int) -> Uses:
+    """Return the titles of menus below, the codes of roles and the codes of resources, ``most`` of each."""
+    below = select(menu.c.title).where(menu.c.parent_id == menu_id).order_by(menu.c.sort, menu.c.id)
+    roles = (
+        select(role.c.role_code)
+        .join(role_menu, role_menu.c.role_id == role.c.id)
+        .where(role_menu.c.menu_id == menu_id)
+        .order_by(role.c.role_code)
+    )
+    bound = (
+        select(resource.c.resource_code)
+        .join(action_resource, action_resource.c.resource_id == resource.c.id)
+        .where(action_resource.c.menu_id == menu_id)
+        .order_by(resource.c.resource_code)
+    )
+    return Uses(
+        *await _first_names(connection, below, most),
+        *await _first_names(connection, roles, most),
+        *await _first_names(connection, bound, most),
+    )
+
+
+async def _first_names(connection: AsyncConnection, names: Select[Any], most: int) -> tuple[list[str], int]:
+    number = select(func.count()).select_from(names.order_by(None).subquery())
+    rows = await connection.execute(names.limit(most))
+    return list(rows.scalars()), (await connection.execute(number)).scalar_one()

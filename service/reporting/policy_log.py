@@ -10,9 +10,8 @@ from service.authz.review.sources import READ_WITHIN
 from service.endpoints.policy_revisions import RevisionChanges, changes_answer
 from service.records import policy_revisions
 from service.records.database.transactions import Database
-from service.records.logs.paging import Span
+from service.records.logs.paging import LogReader, Span
 from service.records.logs.queries import CHANGING_OPERATIONS, OperationFilter
-from service.records.logs.reader import LogReader
 from service.records.policy_revisions import RevisionFilter
 from service.web.messages.schema import WHOLE_LIST, Moment, Schema, moment
 

@@ -16,7 +16,7 @@ from service.audit.journal import WITHIN, Journal
 from service.embedded import EmbeddedStores
 from service.keyspace import SessionStore
 from service.records.database.transactions import Database
-from service.records.logs.operation_events import OperationEvent
+from service.records.logs.events import OperationEvent
 from service.records.schema import log_chain, log_set_aside, login_log, operation_log
 from service.settings import Auth, Oplog, Redis
 from tests.support.databases import database

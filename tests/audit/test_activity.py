@@ -15,8 +15,7 @@ from service.audit.entries import encode
 from service.audit.stream_consumer import Writer
 from service.kernel.clock import now
 from service.keyspace import ACTIVITY_HOURS, Done, HourCounts
-from service.records.logs.login_events import LoginEvent
-from service.records.logs.operation_events import OperationEvent
+from service.records.logs.events import LoginEvent, OperationEvent
 from tests.audit.conftest import Place, operation
 
 pytestmark = pytest.mark.anyio

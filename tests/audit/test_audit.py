@@ -18,8 +18,7 @@ from service.audit.chain.verify import Audit, Day
 from service.embedded import EmbeddedStores
 from service.records import restore_epochs
 from service.records.logs import chain
-from service.records.logs.login_events import LoginEvent
-from service.records.logs.operation_events import OperationEvent
+from service.records.logs.events import LoginEvent, OperationEvent
 from tests.audit.conftest import Place, operation, place_at
 from tests.support.databases import database, session_store
 from tests.support.running import portcullis

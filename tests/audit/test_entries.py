@@ -12,8 +12,7 @@ from service.audit.changes import MOST_CHANGES, MOST_VALUES, kept_changes
 from service.audit.collector import Collector
 from service.audit.entries import MOST_JSON, PLAIN, encode
 from service.kernel.change_record import FieldChange, values_change
-from service.records.logs.login_events import LoginEvent
-from service.records.logs.operation_events import OperationEvent
+from service.records.logs.events import LoginEvent, OperationEvent
 from tests.audit.conftest import operation
 
 HOSTILE = "\r\n\x1b[31m\"'\\,;=cmd|' /C calc'!A0\u2028\u202e"

@@ -21,7 +21,7 @@ from service.embedded import EmbeddedStores
 from service.errors import Unavailable
 from service.keyspace import LogQueue, SessionStore
 from service.records.database.transactions import Database
-from service.records.logs.operation_events import OperationEvent
+from service.records.logs.events import OperationEvent
 from service.settings import Auth, Redis
 from tests.audit.conftest import Place, until
 from tests.log_capture.conftest import Logged, Row, watched

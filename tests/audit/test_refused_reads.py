@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from service.audit.refused_reads import MOST, RefusedReads
-from service.records.logs.operation_events import OperationEvent
+from service.records.logs.events import OperationEvent
 from tests.audit.conftest import operation, until
 
 pytestmark = pytest.mark.anyio

@@ -22,7 +22,7 @@ from service.errors import Unavailable
 from service.kernel.change_record import MOST_TARGETS, ChangeRecord, values_change
 from service.keyspace import Done, LogCounts, LogQueue
 from service.records.database.transactions import Database
-from service.records.logs.login_events import LoginEvent
+from service.records.logs.events import LoginEvent
 from service.records.schema import log_set_aside
 from tests.audit.conftest import Place, operation
 

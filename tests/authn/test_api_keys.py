@@ -14,7 +14,7 @@ from service.authn.throttle import Throttle
 from service.errors import RateLimited, TokenInvalid, Unavailable
 from service.kernel.target import NewAccount, Target
 from service.keyspace import SessionStore
-from service.records import account_writes, api_keys, user_tables
+from service.records import accounts, api_keys, user_list
 from service.settings import Redis
 from service.settings import Throttle as ThrottleSettings
 from tests.authn.conftest import Container
@@ -26,9 +26,9 @@ pytestmark = pytest.mark.anyio
 async def account(parts: Container) -> int:
     name = f"robot-{secrets.token_hex(4)}"
     async with parts.database.transaction() as connection:
-        (role_id,) = (await user_tables.role_ids(connection, ["super"])).values()
+        (role_id,) = (await user_list.role_ids(connection, ["super"])).values()
         values = {"user_name": name, "nick_name": name, "kind": "service"}
-        return await account_writes.create(connection, None, NewAccount(values), [role_id])
+        return await accounts.create(connection, None, NewAccount(values), [role_id])
 
 
 async def key_of(parts: Container, user_id: int) -> str:

@@ -21,7 +21,7 @@ from service.authz.publishing.watch import Announced, PolicyWatch
 from service.embedded import EmbeddedStores
 from service.errors import Unavailable
 from service.records import policy_lines
-from service.records.database.announcements import announcements
+from service.records.database.servers import announcements
 from service.records.database.transactions import Database
 from tests.support.unstarted import Unannounced
 

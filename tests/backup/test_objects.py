@@ -16,7 +16,7 @@ from service.embedded import EmbeddedStores
 from service.files.object_store import ObjectStore, object_store
 from service.files.orphan_cleanup import OrphanCleanup
 from service.files.uploads import Uploads
-from service.records import orphans, recovery_points
+from service.records import files, recovery_points
 from service.records.database.transactions import Database, engine
 from service.settings import Objstore, Upload, load
 from tests.backup.conftest import SECRET
@@ -182,7 +182,7 @@ async def test_neither_a_sweep_nor_a_deletion_removes_objects_until_the_backup_i
     cleanup, uploads = OrphanCleanup(database, objects), Uploads(database, objects, Upload())
 
     async with database.transaction() as connection:
-        await orphans.keep_objects(connection)
+        await files.keep_objects(connection)
         assert await cleanup.once() is None
         await uploads.clear(number, held)
         assert (tmp_path / held).exists()

@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from service.authn.api_key_form import HINT, ApiKey, new_secret
 from service.embedded import EmbeddedStores
 from service.kernel.target import NewAccount, Target
-from service.records import account_writes, api_keys, user_tables
+from service.records import accounts, api_keys, user_list
 from service.records.database.transactions import Database
 from service.server.prepare import check, prepare
 from service.settings import Settings, load
@@ -79,10 +79,10 @@ async def api_key(settings: Settings) -> str:
     database, secret = Database(settings.database.url), new_secret()
     try:
         async with database.transaction() as connection:
-            (role_id,) = (await user_tables.role_ids(connection, ["super"])).values()
+            (role_id,) = (await user_list.role_ids(connection, ["super"])).values()
             name = f"robot-{secret[:8].lower()}"
             values = {"user_name": name, "nick_name": name, "kind": "service"}
-            user_id = await account_writes.create(connection, None, NewAccount(values), [role_id])
+            user_id = await accounts.create(connection, None, NewAccount(values), [role_id])
             stored = await api_keys.add(
                 connection,
                 Target(user_id, "others"),

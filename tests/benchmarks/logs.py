@@ -21,8 +21,7 @@ import uvloop
 
 from service.embedded import EmbeddedStores
 from service.records.database.transactions import Database, engine
-from service.records.logs.paging import Span
-from service.records.logs.positions import Position
+from service.records.logs.paging import Position, Span
 from service.records.logs.queries import OPERATIONS, OperationFilter
 from tests.benchmarks.frame.results import Note, Pace, Result, at_most, result
 from tests.support.seeded import seed_database

@@ -11,7 +11,7 @@ import uvloop
 from service.audit.journal import WITHIN, Journal
 from service.keyspace import SessionStore
 from service.records.database.transactions import Database
-from service.records.logs.operation_events import OperationEvent
+from service.records.logs.events import OperationEvent
 from service.settings import Auth, Oplog, Redis
 
 AHEAD = 10_000

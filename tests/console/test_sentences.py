@@ -14,7 +14,7 @@ import pytest
 
 from service.app import check_routes
 from service.authz.publishing.shipped import read_shipped
-from service.records.logs.login_events import SessionEvent
+from service.records.logs.events import SessionEvent
 
 ROOT = Path(__file__).parents[2]
 CONSOLE = ROOT / "service" / "console"

@@ -26,7 +26,7 @@ from service.diagnosis.examination import examine
 from service.diagnosis.findings import Finding
 from service.diagnosis.installation import Installation
 from service.installation import changed_files
-from service.records.database.standbys import Replication, Standby
+from service.records.database.server_facts import Replication, Standby
 from service.settings import Settings, load, local_secret
 from service.settings.shared import shared_digests
 from tests.doctor.conftest import execute, no_routes, variables_of

@@ -20,7 +20,7 @@ from service.embedded import EmbeddedStores
 from service.records import export_destinations
 from service.records.database.transactions import Database
 from service.records.export_destinations import StoredDestination
-from service.records.logs.login_events import LoginEvent
+from service.records.logs.events import LoginEvent
 from service.settings import Destination
 from tests.audit.conftest import operation
 from tests.support.databases import database

@@ -12,7 +12,7 @@ from sqlalchemy import text
 from service.audit.decision_log import decision_log
 from service.audit.export import outbox as module
 from service.audit.export.outbox import DecisionOutbox
-from service.records import export_decisions
+from service.records import export_entries
 from service.records.database.transactions import Database
 from service.settings import Policy
 from tests.export.conftest import Place
@@ -105,13 +105,13 @@ async def test_long_events_are_bounded_by_their_length_and_written_a_few_at_a_ti
     monkeypatch.setattr(module, "LONGEST_BATCH", 1)
     monkeypatch.setattr(module, "MOST_HELD", 3 * len(line(0)))
     batches: list[int] = []
-    add = export_decisions.add
+    add = export_entries.add_decisions
 
     async def counted(connection: Any, events: Any, most: int) -> bool:
         batches.append(len(events))
         return await add(connection, events, most)
 
-    monkeypatch.setattr(export_decisions, "add", counted)
+    monkeypatch.setattr(export_entries, "add_decisions", counted)
     outbox = DecisionOutbox(place.database, 1000)
     for written in (4, 8):
         for number in range(6):

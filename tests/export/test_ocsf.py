@@ -13,8 +13,7 @@ from ocsf_json_schema import OcsfJsonSchemaEmbedded, get_ocsf_schema
 
 from service.audit.export.entry import Entry
 from service.audit.export.ocsf import VERSION, ocsf_event
-from service.records.logs.login_events import SessionEvent
-from service.records.logs.operation_events import OperationKind
+from service.records.logs.events import OperationKind, SessionEvent
 
 CHAIN = {"day": "2026-11-22", "key": "", "number": 17, "hash": "00" * 32}
 LOGIN = {

@@ -21,7 +21,7 @@ from service.audit.entries import encode
 from service.files.object_store import object_store
 from service.jobs.housekeeping import forget_bans, forget_keys, remind_of_keys
 from service.records.database.transactions import Database
-from service.records.logs import verifications
+from service.records.logs import chain
 from service.records.schema import base
 from service.settings import Oplog, load
 from tests.audit.conftest import operation
@@ -162,7 +162,7 @@ async def test_a_change_of_a_late_day_is_found_at_once_and_of_an_older_one_withi
 async def verified(database: Database) -> dict[str, tuple[int, int]]:
     """Return how many days of each log the last verification has read, and how many were faulty."""
     async with database.transaction() as connection:
-        states = await verifications.latest(connection)
+        states = await chain.latest_verifications(connection)
     return {state.log: (state.day_count, state.faulty_count) for state in states}
 
 

@@ -14,8 +14,7 @@ from service.audit.collector import Collector
 from service.audit.redaction import REDACTED, is_sensitive, kept
 from service.authz.publishing.shipped import read_shipped
 from service.errors import Conflict, ValidationFailed
-from service.records.logs.login_events import LoginEvent
-from service.records.logs.operation_events import OperationEvent
+from service.records.logs.events import LoginEvent, OperationEvent
 from service.web.content.streams import Stream
 from service.web.messages.context import RequestContext
 from service.web.messages.description import Operation

@@ -18,9 +18,9 @@ from sqlalchemy import text
 from service.embedded import EmbeddedStores
 from service.errors import Unavailable
 from service.records.database.transactions import Database, engine
-from service.records.logs import reader as log_reader
+from service.records.logs import paging
+from service.records.logs.paging import BATCH, LogReader
 from service.records.logs.queries import OPERATIONS, OperationFilter
-from service.records.logs.reader import BATCH, LogReader
 from service.web.content.exports import export
 from service.web.messages.schema import Schema
 from tests.log_reading.entries import at, logins, operations
@@ -196,7 +196,7 @@ async def test_an_export_that_is_not_taken_holds_no_connection(seeded_database_u
 async def test_readers_of_the_logs_leave_connections_to_others_and_are_refused_when_they_wait_too_long(
     seeded_database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(log_reader, "PAGE_WITHIN", 1.0)
+    monkeypatch.setattr(paging, "PAGE_WITHIN", 1.0)
     database, other = Database(seeded_database_url, pool_size=3), Database(seeded_database_url)
     reader = LogReader(database, at_once=2)
     async with other.transaction(within=60) as connection:

@@ -13,8 +13,7 @@ from sqlalchemy import Connection, text
 
 from service.embedded import EmbeddedStores
 from service.records.database.transactions import engine
-from service.records.logs.paging import Log, Span
-from service.records.logs.positions import Position
+from service.records.logs.paging import Log, Position, Span
 from service.records.logs.queries import LOGINS, OPERATIONS, LoginFilter, OperationFilter
 from service.records.migrate import migrate
 from tests.log_reading.entries import at

@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from service.records import policy_workers
-from service.records.database.health import database_health
+from service.records.database.server_facts import database_health
 from service.records.database.transactions import Database
 
 pytestmark = pytest.mark.anyio

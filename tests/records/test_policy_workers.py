@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import Unavailable
 from service.records import policy_workers
-from service.records.database.announcements import announcements
+from service.records.database.servers import announcements
 
 pytestmark = pytest.mark.anyio
 

@@ -16,10 +16,9 @@ from sqlalchemy import text
 
 from service.embedded import EmbeddedStores
 from service.errors import Unavailable
-from service.records.database.announcements import announcements
 from service.records.database.connection import DatabaseUrlError
 from service.records.database.replica import FreshSnapshots
-from service.records.database.servers import Servers
+from service.records.database.servers import Servers, announcements
 from service.records.database.transactions import Database
 from service.records.migrate import migrate
 from service.records.schema_revision import SchemaError, require_current

@@ -8,9 +8,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.kernel.names import name_key
 from service.kernel.target import Target
-from service.records import account_writes, accounts, menus, role_rights, user_list
-from service.records.logs import last_logins
-from service.records.logs.login_events import LoginEvent
+from service.records import accounts, menus, role_rights, user_list
+from service.records.logs import inserts
+from service.records.logs.events import LoginEvent
 from service.records.schema import menu, role, role_menu, user, user_login, user_role
 from tests.support.seeded import ADMINISTRATOR
 
@@ -153,11 +153,11 @@ async def test_the_last_login_never_goes_back_and_goes_with_its_user(connection:
     def login(at: datetime, of: int = user_id) -> LoginEvent:
         return LoginEvent(event="login", outcome="success", user_id=of, create_time=at)
 
-    await last_logins.note(connection, [login(late), login(early), login(early, 4711)])
-    await last_logins.note(connection, [login(early)])
+    await inserts.note_logins(connection, [login(late), login(early), login(early, 4711)])
+    await inserts.note_logins(connection, [login(early)])
 
     assert (await user_list.read(connection, user_id)).last_login_time == late
     times = select(func.count()).select_from(user_login)
     assert (await connection.execute(times.where(user_login.c.user_id == 4711))).scalar_one() == 0
-    await account_writes.delete(connection, Target(user_id, "others"))
+    await accounts.delete(connection, Target(user_id, "others"))
     assert (await connection.execute(times.where(user_login.c.user_id == user_id))).scalar_one() == 0

@@ -22,7 +22,7 @@ from service.authz.invariants.statements import Invariants, OnlyRoles
 from service.cli.state_report import as_lines, as_markdown
 from service.errors import Conflict
 from service.kernel.target import NewAccount
-from service.records import account_writes, user_tables
+from service.records import accounts, user_list
 from service.state_files.reading import read_state
 from service.state_files.writing import as_yaml
 from tests.docs.pages import between
@@ -141,9 +141,9 @@ async def test_a_plan_names_users_for_whom_it_has_no_effect(ground: Ground) -> N
 
 async def test_a_service_account_is_no_administrator_who_could_remain(ground: Ground) -> None:
     async with ground.database.transaction() as connection:
-        (role_id,) = (await user_tables.role_ids(connection, ["admin"])).values()
+        (role_id,) = (await user_list.role_ids(connection, ["admin"])).values()
         values = {"user_name": "robot", "nick_name": "Robot", "kind": "service"}
-        await account_writes.create(connection, None, NewAccount(values), [role_id])
+        await accounts.create(connection, None, NewAccount(values), [role_id])
     state = await ground.state()
     buttons = state.roles["super"].buttons
     roles = {**state.roles, "super": replace(state.roles["super"], buttons=())}

@@ -14,7 +14,7 @@ from service.authn.revocations import Revocations
 from service.errors import Conflict, PermissionDenied, Unavailable
 from service.kernel.origin import ORIGIN
 from service.kernel.write import Write
-from service.records import policy_revisions, role_tables
+from service.records import policy_revisions, roles
 from service.records.resources import ResourceValues
 from service.web.messages.context import RequestContext
 from tests.state.conftest import Ground
@@ -46,7 +46,7 @@ async def test_a_new_code_is_bound_and_given_in_the_unit_that_creates_it(ground:
     assert "p, resource, GET /api/report/list, system:report:list" in map(str, ground.live.current.rules)
     async with ground.database.transaction() as connection:
         published = await policy_revisions.latest(connection)
-        (role,) = (await role_tables.by_code(connection, ["reporter"])).values()
+        (role,) = (await roles.by_code(connection, ["reporter"])).values()
     assert published is not None
     assert (published.revision, published.cause) == (2, "reports by wanda")
     assert role.permissions == ("system:report:list",)
@@ -63,7 +63,7 @@ async def test_a_unit_with_a_code_that_its_caller_may_not_grant_leaves_nothing(g
     assert ground.live.current.revision == 1
     async with ground.database.transaction() as connection:
         latest = await policy_revisions.latest(connection)
-        assert await role_tables.by_code(connection, ["reporter"]) == {}
+        assert await roles.by_code(connection, ["reporter"]) == {}
     assert latest is not None
     assert latest.revision == 1
 
@@ -71,8 +71,8 @@ async def test_a_unit_with_a_code_that_its_caller_may_not_grant_leaves_nothing(g
 async def test_the_last_administrator_is_asked_for_when_all_edits_are_made(ground: Ground) -> None:
     caller = await ground.administrator()
     async with ground.database.transaction() as connection:
-        (super_,) = (await role_tables.by_code(connection, ["super"])).values()
-        tree = await role_tables.menu_tree(connection)
+        (super_,) = (await roles.by_code(connection, ["super"])).values()
+        tree = await roles.menu_tree(connection)
 
     async with ground.units.publishing(Write(caller), "to and fro") as unit:
         await role_edits.set_menus(unit, super_.id, Given([]), anyhow)

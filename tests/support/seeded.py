@@ -17,7 +17,7 @@ from service.audit.chain.form import Chain
 from service.audit.chain.maintenance import Upkeep
 from service.embedded import EmbeddedStores
 from service.kernel.target import NewAccount
-from service.records import account_writes, user_tables
+from service.records import accounts, user_list
 from service.records.database.transactions import Connection, Database
 from service.records.migrate import prepare
 from tests.support.databases import NewDatabase, database
@@ -86,7 +86,7 @@ def published_database_url(new_database: NewDatabase, published_template: str) -
 
 async def create_user(connection: Connection, name: str, password_hash: str, *role_codes: str) -> int:
     """Write an enabled user in the roles of ``role_codes``, and return the id."""
-    roles = await user_tables.role_ids(connection, role_codes)
+    roles = await user_list.role_ids(connection, role_codes)
     assert set(roles) == set(role_codes)
     values = {"user_name": name, "nick_name": name}
-    return await account_writes.create(connection, password_hash, NewAccount(values), list(roles.values()))
+    return await accounts.create(connection, password_hash, NewAccount(values), list(roles.values()))

@@ -73,7 +73,7 @@ def test_only_the_delegation_check_says_on_whom_a_caller_may_act() -> None:
 
 def test_only_the_delegation_check_and_the_operator_say_which_accounts_are_created() -> None:
     assert called("NewAccount")["NewAccount"] == {"administration/delegation", "cli/admin"}
-    tree = ast.parse((SERVICE / "records/account_writes.py").read_text())
+    tree = ast.parse((SERVICE / "records/accounts.py").read_text())
     takes = {
         node.name: [
             ast.unparse(argument.annotation)
@@ -85,7 +85,7 @@ def test_only_the_delegation_check_and_the_operator_say_which_accounts_are_creat
     }
     assert "NewAccount" in takes["create"]
     assert takes["create_all"][1:] == ["Iterable[NewRow]"]  # a row has a NewAccount
-    assert [module for module, _ in having(["sert(user)"])] == ["records/account_writes"]
+    assert [module for module, _ in having(["sert(user)"])] == ["records/accounts"]
 
 
 def test_each_act_on_an_account_is_asked_by_its_name() -> None:
@@ -187,7 +187,7 @@ def test_every_denial_carries_a_decision_of_the_enforcer() -> None:
 
 def test_what_acts_on_users_by_their_bare_id_is_called_below_that_check_alone() -> None:
     stores = {f"{owner}.{act}" for owner in ("_store", "store") for act in ACTS}
-    writes = {f"account_writes.{act}" for act in ("update", "delete", "give_roles", "take_roles")}
+    writes = {f"accounts.{act}" for act in ("update", "delete", "give_roles", "take_roles")}
     others = (
         *("bans.ban", "bans.unban", "accounts.change_password", "accounts.set_status"),
         "factors.remove_all",
@@ -216,7 +216,7 @@ def test_the_services_that_act_on_users_take_a_target_in_place_of_an_id() -> Non
         "authn/sessions": {"kick", "kick_device"},
         "authn/revocations": {"settle", "settle_status", "end_sessions"},
         "records/bans": {"ban"},
-        "records/account_writes": {"update", "delete", "give_roles", "take_roles"},
+        "records/accounts": {"update", "delete", "give_roles", "take_roles"},
     }.items():
         tree = ast.parse((SERVICE / f"{module}.py").read_text())
         takes = {

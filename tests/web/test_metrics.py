@@ -19,7 +19,7 @@ from service.kernel.metrics import Durations, Sample
 from service.keyspace import LogQueue
 from service.records.backups import Standing
 from service.records.jobs import StoredJob
-from service.records.logs.verifications import Verification
+from service.records.logs.chain import Verification
 from service.records.policy_workers import PolicyWorker
 from service.web.observability.exposition import exposition
 from service.web.observability.families import FAMILIES, OF_ALL

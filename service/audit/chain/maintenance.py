@@ -12,7 +12,7 @@ from service.audit.chain.form import Chain
 from service.audit.chain.walk import HEAD_EVENT
 from service.errors import Unavailable
 from service.kernel.restore_epoch import FIRST
-from service.records import export_positions, restore_epochs
+from service.records import export_destinations, restore_epochs
 from service.records.database.transactions import Database
 from service.records.logs import chain as log_chain
 from service.records.logs import months as log_months
@@ -108,7 +108,7 @@ class Upkeep:
                 return
             too_old = await log_months.ended(connection, log, before - self._held)
             for month in await log_months.ended(connection, log, before):
-                lagging = await export_positions.lagging(connection, log, month)
+                lagging = await export_destinations.lagging(connection, log, month)
                 if lagging and month not in too_old:
                     _log.warning("a month of a log is held for its export", **_told(log, month, lagging))
                     continue

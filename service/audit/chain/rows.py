@@ -16,9 +16,8 @@ from uuid import UUID
 import msgspec
 from msgspec.structs import astuple
 
+from service.records.logs.events import LoginEvent, OperationEvent
 from service.records.logs.inserts import TABLES, Log
-from service.records.logs.login_events import LoginEvent
-from service.records.logs.operation_events import OperationEvent
 
 _NOT_HASHED: Final = ("id", "chain_key", "chain_number", "chain_hash")
 

@@ -17,7 +17,6 @@ from service.audit.chain.verify import Audit
 from service.kernel.operator_error import OperatorError
 from service.records.database.transactions import Database
 from service.records.logs import chain as log_chain
-from service.records.logs import verifications
 from service.records.logs.inserts import TABLES, Log
 from service.settings import Oplog
 
@@ -66,7 +65,9 @@ async def verify_again(
                 if log_day.faults:
                     tampered[log_day.log].append(f"{log_day.log} {log_day.day}")
     async with database.transaction() as connection:
-        await verifications.save(connection, {log: (verified[log], len(tampered[log])) for log in TABLES})
+        await log_chain.save_verification(
+            connection, {log: (verified[log], len(tampered[log])) for log in TABLES}
+        )
     revisions = await _verify_revisions(database, settings, anchored_revisions, today)
     if days := [day for log in TABLES for day in tampered[log]]:
         _log.error("a log is not as it was written", event_type="security", days=days)

@@ -19,10 +19,9 @@ from service.kernel.restore_epoch import FIRST
 from service.keyspace import KeptHead
 from service.records import restore_epochs
 from service.records.database.transactions import Connection, Database
-from service.records.logs import inserts, intents, last_logins
+from service.records.logs import inserts, intents
+from service.records.logs.events import LoginEvent, OperationEvent
 from service.records.logs.inserts import AlreadyWritten, Log, Refused
-from service.records.logs.login_events import LoginEvent
-from service.records.logs.operation_events import OperationEvent
 
 _PART: Final = 50  # entries decoded between two yields to the event loop
 
@@ -142,4 +141,4 @@ async def _settle(connection: Connection, log: Log, rows: Collection[Row], *, wr
     if rows and log == "operation_log":
         await intents.settle(connection, [row.event_id for row in rows])
     elif written and log == "login_log":
-        await last_logins.note(connection, [_EVENTS[log].decode(row.line) for row in rows])
+        await inserts.note_logins(connection, [_EVENTS[log].decode(row.line) for row in rows])

@@ -17,11 +17,10 @@ from service.audit.export.entry import Waiting, encoded, entry_of
 from service.audit.export.receivers import Receiver, receiver_of
 from service.errors import Unavailable
 from service.kernel.cooperative_yield import CooperativeYield
-from service.records import export_dead_letters, export_decisions, export_destinations, export_entries
+from service.records import export_destinations, export_entries
 from service.records.database.transactions import Connection, Database
-from service.records.export_dead_letters import NewDeadLetter
 from service.records.export_destinations import StoredDestination
-from service.records.export_entries import StoredEntry
+from service.records.export_entries import NewDeadLetter, StoredEntry
 from service.settings import Destination, ExportLog
 
 LOOK_EVERY: Final = 5.0
@@ -191,7 +190,7 @@ class Delivery:
             ):
                 raise _TakenOver
             if log == "decisions":
-                await export_decisions.forget_sent(connection)
+                await export_entries.forget_sent_decisions(connection)
         self.counts["sent"] += len(batch) - len(refused)
         self.counts["dead"] += len(refused)
         return "all" if rest is None else "more"
@@ -200,7 +199,7 @@ class Delivery:
         text = encoded(pending.entry).decode()
         name = self.destination.name
         letter = NewDeadLetter(name, log, UUID(pending.entry.id), reason, text)
-        await export_dead_letters.add(connection, letter)
+        await export_entries.add_dead_letter(connection, letter)
         _log.error("an entry is a dead letter", destination=name, log=log, id=pending.entry.id, reason=reason)
 
     async def _sent(

@@ -14,7 +14,7 @@ import structlog
 from service.errors import Unavailable
 from service.kernel.clock import AtMostEvery
 from service.kernel.event_ids import new_event_id
-from service.records import export_decisions
+from service.records import export_entries
 from service.records.database.transactions import Database
 
 MOST_WAITING: Final = 4096
@@ -81,7 +81,7 @@ class DecisionOutbox:
         while self._waiting:
             batch = self._next()
             async with self._database.transaction() as connection:
-                added = await export_decisions.add(connection, batch, self._limit)
+                added = await export_entries.add_decisions(connection, batch, self._limit)
             for _, text in batch:
                 self._waiting.popleft()
                 self._held -= len(text)

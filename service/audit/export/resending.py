@@ -11,9 +11,9 @@ import msgspec
 from service.audit.export.batches import Refused
 from service.audit.export.entry import Entry, decoded
 from service.audit.export.receivers import Receiver, receiver_of
-from service.records import export_dead_letters
+from service.records import export_entries
 from service.records.database.transactions import Database
-from service.records.export_dead_letters import DeadLetter
+from service.records.export_entries import DeadLetter
 from service.settings import Destination
 
 _AT_ONCE: Final = 100
@@ -39,7 +39,7 @@ async def resend(database: Database, destination: Destination) -> Resent:
     try:
         while True:
             async with database.transaction() as connection:
-                dead_letters = await export_dead_letters.after(
+                dead_letters = await export_entries.dead_letters_after(
                     connection, destination.name, position, _AT_ONCE
                 )
             if not dead_letters:
@@ -59,7 +59,7 @@ async def _send(database: Database, receiver: Receiver, letters: Sequence[DeadLe
             done.reason = str(refusal)
             continue
         async with database.transaction() as connection:
-            await export_dead_letters.delete_all(connection, [letter.id])
+            await export_entries.delete_dead_letters(connection, [letter.id])
         done.sent += 1
 
 

@@ -38,7 +38,7 @@ FOLLOW_WITHIN: Final = 5.0
 _TELL_WITHIN: Final = 0.5  # seconds for reading the reports of others; less than a readiness check may take
 
 Announced = Callable[[], AsyncGenerator[str, None]]
-"""Begins to listen for published revisions; see ``records.announcements``."""
+"""Begins to listen for published revisions; see ``records.database.servers``."""
 
 Mend = Callable[[str, int], Awaitable[None]]
 """Publishes what is stored anew; see ``PolicyChanges.mend``."""

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from typing import Final
 
-from sqlalchemy import text
+from sqlalchemy import text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from service.kernel.metrics import Health
+from service.records.database.transactions import Database
+from service.records.schema import metadata, policy_worker
 from service.records.schema_revision import SchemaStanding, schema_standing
 
 _FACTS = text(
@@ -46,3 +50,76 @@ async def is_standby(connection: AsyncConnection) -> bool:
     """Return whether the server replays what another one writes."""
     is_replaying: bool = (await connection.execute(text("SELECT pg_is_in_recovery()"))).scalar_one()
     return is_replaying
+
+
+_TABLES = sorted(metadata.tables)
+_STATE = text(
+    "SELECT current_setting('server_version'), pg_is_in_recovery(), "
+    "current_setting('transaction_read_only')::boolean, "
+    "ARRAY(SELECT name FROM unnest(CAST(:tables AS text[])) AS name WHERE to_regclass(name) IS NULL)"
+)
+
+
+async def database_health(database: Database, worker: str) -> Health:
+    """Check the tables and update the row of ``worker`` in ``sys.policy_worker``, in one transaction.
+
+    ``read_only``: the server is a standby, or refuses writes. ``down``: tables or their rows are missing.
+    Raises Unavailable if there is no answer, and the server's error if the write fails.
+    """
+    async with database.transaction(even_if_emptied=True) as connection:
+        answer = await connection.execute(_STATE, {"tables": _TABLES})
+        version, standby, read_only, missing = answer.one()
+        emptied = database.emptied
+        details = {"version": version, "standby": standby, "missing": missing, "emptied": emptied}
+        if missing or emptied:
+            return Health("down", details)
+        if standby or read_only:
+            return Health("read_only", details)
+        same = update(policy_worker).where(policy_worker.c.worker == worker)
+        await connection.execute(same.values(seen_time=policy_worker.c.seen_time))
+    return Health("up", details)
+
+
+# Other accounts than pg_monitor see a row of each standby, with nulls (PostgreSQL manual §27.2.4).
+_STANDBYS: Final = text(
+    "SELECT coalesce(application_name, 'a standby'), state, sync_state, "
+    "extract(epoch FROM replay_lag)::float8, pg_wal_lsn_diff(pg_current_wal_lsn(), replay_lsn)::bigint "
+    "FROM pg_stat_replication WHERE NOT pg_is_in_recovery() ORDER BY 1"
+)
+_WANTED: Final = text("SELECT current_setting('synchronous_standby_names')")
+
+
+@dataclass(frozen=True, slots=True)
+class Standby:
+    """One standby; None for what this account may not see.
+
+    ``lag`` is in seconds, and None too while there is nothing to replay; ``behind`` is in bytes.
+    ``synchronous``: commits wait for it, or for some of several such.
+    """
+
+    name: str
+    state: str | None
+    synchronous: bool | None
+    lag: float | None
+    behind: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Replication:
+    """The standbys, and whether commits wait for any (``synchronous_standby_names``)."""
+
+    waits: bool
+    standbys: tuple[Standby, ...]
+
+
+async def replication(connection: AsyncConnection) -> Replication:
+    """Ask the primary for its standbys."""
+    names: str = (await connection.execute(_WANTED)).scalar_one()
+    rows = (await connection.execute(_STANDBYS)).all()
+    return Replication(
+        bool(names.strip()),
+        tuple(
+            Standby(name, state, None if sync is None else sync in ("sync", "quorum"), lag, behind)
+            for name, state, sync, lag, behind in rows
+        ),
+    )

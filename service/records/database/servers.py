@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -11,8 +11,10 @@ from operator import attrgetter
 from typing import Any, Final
 
 import psycopg
+from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+from service.errors import Unavailable
 from service.records.database.connection import DatabaseUrlError, PromptConnection, conninfo
 
 _SERVES, _NEW, _READ_ONLY, _REFUSES, _SILENT = range(5)
@@ -147,3 +149,24 @@ def tcp_addresses(url: str) -> Iterator[tuple[str, int]]:
         host = server.get("hostaddr") or server.get("host") or ""
         if host and not host.startswith(("/", "@")):
             yield host, int(server.get("port") or 5432)
+
+
+_CONNECT_WITHIN: Final = 5.0  # seconds
+
+
+async def announcements(url: str, channel: str) -> AsyncGenerator[str, None]:
+    """Yield "" once listening has begun, then the text of each announcement on ``channel``.
+
+    Uses its own connection. Announcements from before are lost: check the state itself after the first
+    yield. Raises Unavailable if the connection can't be opened or ends.
+    """
+    try:
+        async with asyncio.timeout(_CONNECT_WITHIN):
+            connection = await Servers(url).connect(within=_CONNECT_WITHIN, autocommit=True)
+        async with connection:
+            await connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
+            yield ""
+            async for notice in connection.notifies():
+                yield notice.payload
+    except (psycopg.Error, OSError) as error:  # TimeoutError is an OSError
+        raise Unavailable("The database is out of reach") from error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Iterable
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, Final
@@ -12,8 +12,9 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.records.database.row_mapper import RowMapper
+from service.records.database.transactions import Connection
 from service.records.logs.inserts import TABLES, Log
-from service.records.schema import log_chain, log_set_aside
+from service.records.schema import log_chain, log_set_aside, log_verification
 
 _AT_ONCE = 1000  # rows fetched at a time
 
@@ -133,3 +134,32 @@ def _start(day: date) -> datetime:
 def _as_stored(column: ColumnElement[Any]) -> ColumnElement[Any]:
     kind = str(column.type)
     return cast(column, String).label(column.name) if kind in ("INET", "JSONB") else column
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """The last verification of a log: the days that it has read, and those not as they were written."""
+
+    log: Log
+    verify_time: datetime
+    day_count: int
+    faulty_count: int
+
+
+_VERIFICATION = RowMapper(Verification, log_verification)
+
+
+async def save_verification(connection: Connection, counts: Mapping[Log, tuple[int, int]]) -> None:
+    """Record that logs were verified now; ``counts`` are the days that were read, and the faulty ones."""
+    row = insert(log_verification)
+    renewed = {name: row.excluded[name] for name in ("day_count", "faulty_count")}
+    statement = row.on_conflict_do_update(index_elements=["log"], set_={**renewed, "verify_time": func.now()})
+    values = [
+        {"log": log, "day_count": days, "faulty_count": faulty} for log, (days, faulty) in counts.items()
+    ]
+    await connection.execute(statement, values)
+
+
+async def latest_verifications(connection: Connection) -> list[Verification]:
+    """Return the last verification of each log that was ever verified."""
+    return await _VERIFICATION.all(connection, select(*_VERIFICATION.columns))

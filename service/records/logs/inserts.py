@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from functools import cache
@@ -15,6 +15,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from service.records.logs.events import LoginEvent
 from service.records.schema import SCHEMA, log_chain, log_set_aside, login_log, operation_log
 
 Log = Literal["operation_log", "login_log"]
@@ -104,3 +105,23 @@ def _refusals() -> Iterator[None]:
         if state.startswith(_REFUSALS):
             raise Refused(f"{state}: {str(error.orig).partition(chr(10))[0]}") from None
         raise
+
+
+# Never back: batches come in any order, and one may be written again.
+_NOTE: Final = text(
+    f"INSERT INTO {SCHEMA}.user_login AS known (user_id, last_login_time)"  # noqa: S608 - our own names
+    " SELECT id, at FROM unnest(CAST(:ids AS bigint[]), CAST(:times AS timestamptz[])) AS given (id, at)"
+    f' WHERE EXISTS (SELECT FROM {SCHEMA}."user" AS kept WHERE kept.id = given.id)'
+    " ON CONFLICT (user_id) DO UPDATE"
+    " SET last_login_time = greatest(known.last_login_time, excluded.last_login_time)"
+)
+
+
+async def note_logins(connection: AsyncConnection, events: Iterable[LoginEvent]) -> None:
+    """Store the times of the successful logins among ``events``, entries that the transaction writes."""
+    latest: dict[int, datetime] = {}
+    for event in events:
+        if event.event == "login" and event.outcome == "success" and event.user_id is not None:
+            latest[event.user_id] = max(latest.get(event.user_id, event.create_time), event.create_time)
+    if latest:
+        await connection.execute(_NOTE, {"ids": list(latest), "times": list(latest.values())})

@@ -6,18 +6,86 @@ without skipping many, and counted only up to ``MOST_COUNTED``.
 
 from __future__ import annotations
 
+import asyncio
+import base64
+import binascii
+import struct
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 from sqlalchemy import Column, ColumnElement, Select, Table, cast, func, literal, select, text, tuple_
 from sqlalchemy.dialects.postgresql import REGCLASS
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from service.errors import ValidationFailed
+from service.errors import Unavailable, ValidationFailed
 from service.records.database.filters import Condition, Conditions, conditions_of
+from service.records.database.replica import Snapshots
 from service.records.database.row_mapper import RowMapper
-from service.records.logs.positions import Position
+
+_FORM: Final = struct.Struct(">?qq")  # newest first; microseconds since the epoch; id
+_WRITTEN: Final = struct.Struct(">Bq")  # a letter; id
+_FOLLOWING: Final = ord("f")
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND: Final = timedelta(microseconds=1)
+_LONGEST_ID: Final = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """The position right after the entry with that time and id, in the given order."""
+
+    create_time: datetime
+    id: int
+    newest_first: bool
+
+    @property
+    def cursor(self) -> str:
+        """The position as URL-safe text. It is not secret and grants nothing."""
+        microseconds = (self.create_time - _EPOCH) // _MICROSECOND
+        packed = _FORM.pack(self.newest_first, microseconds, self.id)
+        return base64.urlsafe_b64encode(packed).decode().rstrip("=")
+
+
+def position_of(cursor: str, *, newest_first: bool) -> Position:
+    """Return the position that ``cursor`` encodes.
+
+    ValidationFailed for a text that is no cursor, and for a cursor of the other order.
+    """
+    try:
+        order, microseconds, entry_id = _FORM.unpack(base64.urlsafe_b64decode(f"{cursor}="))
+        position = Position(_EPOCH + timedelta(microseconds=microseconds), entry_id, order)
+    except (binascii.Error, struct.error, ValueError, OverflowError):
+        raise _refused() from None
+    # Only one text per position: base64 decoding ignores some characters.
+    if position.cursor != cursor or not 1 <= entry_id <= _LONGEST_ID:
+        raise _refused()
+    if order != newest_first:
+        raise ValidationFailed(("cursor", "The cursor belongs to the other order"))
+    return position
+
+
+def follow_cursor(written: int) -> str:
+    """Return the cursor after which the entries come that were written after that with the id ``written``."""
+    return base64.urlsafe_b64encode(_WRITTEN.pack(_FOLLOWING, written)).decode()
+
+
+def written_of(cursor: str) -> int:
+    """Return the id that ``follow_cursor`` was given. Raises ValidationFailed for any other text."""
+    try:
+        _, written = _WRITTEN.unpack(base64.urlsafe_b64decode(cursor))
+    except (binascii.Error, struct.error, ValueError):
+        raise _refused("after") from None
+    if written < 0 or follow_cursor(written) != cursor:
+        raise _refused("after")
+    return int(written)
+
+
+def _refused(field: str = "cursor") -> ValidationFailed:
+    return ValidationFailed((field, "The cursor is not one that a list gave out"))
+
 
 MOST_COUNTED: Final = 10_000
 """Entries are counted up to this number, and reachable by page number up to it."""
@@ -188,3 +256,77 @@ def _within(column: ColumnElement[Any], span: Span) -> Conditions:
     since = () if span.since is None else (column >= span.since,)
     until = () if span.until is None else (column < span.until,)
     return *since, *until
+
+
+BATCH: Final = 500
+"""Entries per batch of an export: the event loop encodes them in a few milliseconds."""
+
+PAGE_WITHIN: Final = 10.0
+"""Seconds that a page may take, and the wait for a reader: a combination of filters can be slow."""
+BATCH_WITHIN: Final = 30.0
+"""Seconds that a batch of an export may take: it may have to skip many entries that do not match."""
+
+
+class LogReader:
+    """Lets at most ``at_once`` log readers of one worker use a connection; the rest is for other requests."""
+
+    def __init__(self, snapshots: Snapshots, *, at_once: int = 2) -> None:
+        self._snapshots = snapshots
+        self._slots = asyncio.Semaphore(at_once)
+
+    async def page(
+        self,
+        log: Log[E, F],
+        criteria: F,
+        *,
+        page: int = 1,
+        cursor: str | None = None,
+        after: str | None = None,
+        size: int = 20,
+        newest_first: bool = True,
+    ) -> LogPage[E]:
+        """Return the page after ``cursor``, or without a cursor page ``page`` with the number of entries.
+
+        With ``after``, a cursor to follow the log, what was written since, in the order of writing.
+        ValidationFailed for an invalid cursor and for a page that needs a cursor. Raises Unavailable.
+        """
+        position = None if cursor is None else position_of(cursor, newest_first=newest_first)
+        written = None if after is None else written_of(after)
+        async with self._connection(PAGE_WITHIN) as connection:
+            if written is not None:
+                return await log.written_after(connection, criteria, written, size=size)
+            if position is None:
+                return await log.page(connection, criteria, page=page, size=size, newest_first=newest_first)
+            return await log.after(connection, criteria, position, size=size, newest_first=newest_first)
+
+    async def everything(
+        self, log: Log[E, F], criteria: F, *, limit: int, newest_first: bool = True
+    ) -> AsyncGenerator[tuple[E, ...], None]:
+        """Yield all matching entries, at most ``limit``, in batches; at least one batch, possibly empty.
+
+        Each batch has its own transaction: a client that reads slowly holds neither a connection nor a
+        snapshot. Entries written meanwhile are included if their place is still to come. Raises Unavailable.
+        """
+        position: Position | None = None
+        while True:
+            size = min(BATCH, limit)
+            async with self._connection(BATCH_WITHIN) as connection:
+                batch = await log.after(connection, criteria, position, size=size, newest_first=newest_first)
+            yield batch.items
+            limit -= len(batch.items)
+            position = batch.following
+            if position is None or not limit:
+                return
+
+    @asynccontextmanager
+    async def _connection(self, within: float) -> AsyncIterator[AsyncConnection]:
+        try:
+            async with asyncio.timeout(PAGE_WITHIN):
+                await self._slots.acquire()
+        except TimeoutError:
+            raise Unavailable("Too many are reading the logs") from None
+        try:
+            async with self._snapshots.snapshot(within=within) as connection:
+                yield connection
+        finally:
+            self._slots.release()

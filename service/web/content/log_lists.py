@@ -14,9 +14,7 @@ from msgspec import Meta, field
 from service.errors import ValidationFailed
 from service.kernel.fields import camel
 from service.kernel.value_rules import whole
-from service.records.logs.paging import MOST_COUNTED, Entry, Log, Span
-from service.records.logs.positions import follow_cursor
-from service.records.logs.reader import LogReader
+from service.records.logs.paging import MOST_COUNTED, Entry, Log, LogReader, Span, follow_cursor
 from service.web.content.exports import Format
 from service.web.messages.schema import Schema
 

@@ -18,7 +18,7 @@ from service.kernel.delegated import Delegated, ObjectQuestion
 from service.kernel.identity import Caller
 from service.kernel.span import Span
 from service.kernel.write import DryRun, IdempotentWrite, Write
-from service.records.logs.operation_events import OperationEvent
+from service.records.logs.events import OperationEvent
 from service.web.messages.description import ACCESS, Operation
 from service.web.messages.request import Request
 

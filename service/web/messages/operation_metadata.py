@@ -15,7 +15,7 @@ from msgspec import Struct
 from service.authz.engine.rules import ANYONE, LOGIN
 from service.errors import Refusal
 from service.kernel.codes import is_code
-from service.records.logs.operation_events import DeclaredKind, OperationKind
+from service.records.logs.events import DeclaredKind, OperationKind
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -20,7 +20,7 @@ from service.authz.engine.paths import canonical
 from service.authz.engine.policy import Policy
 from service.errors import BadRequest, InsufficientAuthentication, Refusal
 from service.kernel.origin import ORIGIN
-from service.records.logs.operation_events import OperationEvent
+from service.records.logs.events import OperationEvent
 from service.web.content.streams import ClientGone
 from service.web.messages.context import (
     INERT,

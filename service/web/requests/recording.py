@@ -22,7 +22,7 @@ from service.errors import ValidationFailed
 from service.kernel.clock import now
 from service.kernel.event_ids import new_event_id
 from service.kernel.text import printable
-from service.records.logs.operation_events import REFUSED_READ, DeclaredKind, OperationEvent
+from service.records.logs.events import REFUSED_READ, DeclaredKind, OperationEvent
 from service.web.content.streams import Stream
 from service.web.messages.context import RequestContext
 from service.web.messages.description import Operation, Signature

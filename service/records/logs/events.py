@@ -1,4 +1,4 @@
-"""``sys.operation_log``: the calls of operations, by whom, and their outcome."""
+"""What the logs have an entry for: calls of operations, and logins and other events of sessions."""
 
 from __future__ import annotations
 
@@ -72,5 +72,51 @@ class OperationEvent(Struct, frozen=True, kw_only=True, omit_defaults=True):
     trace_id: str | None = None
     dry_run: bool | None = None
     repetitions: int | None = None
+    event_id: UUID = field(default_factory=new_event_id)
+    create_time: datetime = field(default_factory=now)
+
+
+SessionEvent = Literal[
+    "login",
+    "login_begun",
+    "lockout",
+    "evict",
+    "refresh",
+    "reuse",
+    "logout",
+    "logout_all",
+    "session_end",
+    "password_change",
+    "password_reset",
+    "step_up",
+    "factor_add",
+    "factor_remove",
+    "factor_reset",
+    "kick",
+    "ban",
+    "unban",
+]
+"""What happened to a session, by which the log is filtered."""
+
+
+class LoginEvent(Struct, frozen=True, kw_only=True):
+    """An event of a session, successful or not.
+
+    ``event`` is a ``SessionEvent``; ``reason`` is the code of the refusal if it
+    failed. ``login_ip`` is an address as text. ``event_id`` and ``create_time`` are set when it is created.
+    """
+
+    event: str
+    outcome: Literal["success", "failure"]
+    reason: str | None = None
+    user_id: int | None = None
+    user_name: str | None = None
+    device: str | None = None
+    login_ip: str | None = None
+    user_agent: str | None = None
+    browser: str | None = None
+    os: str | None = None
+    request_id: str | None = None
+    trace_id: str | None = None
     event_id: UUID = field(default_factory=new_event_id)
     create_time: datetime = field(default_factory=now)
