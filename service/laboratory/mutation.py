@@ -134,20 +134,23 @@ class Bench:
                     if right.line is None:
                         break
 
-    def coverage(self) -> Coverage:
-        """Return the lines and rows that no case depends on."""
-        uncovered = [
+    def uncovered_lines(self) -> tuple[str, ...]:
+        """Return the lines that no case depends on."""
+        return tuple(
             str(mutant.deleted)
             for mutant in line_mutants(self._own, ())
             if mutant.kind == LINE_DELETED and not self.noticed(mutant)
-        ]
+        )
+
+    def coverage(self) -> Coverage:
+        """Return the lines and rows that no case depends on."""
         rows = [
             Row(name_of(row), mutant.layer, self._state(mutant))
             for row in self._matcher.rows
             for mutant in dropped_rows(self._matcher, row)
             if mutant.layer is not None
         ]
-        return Coverage(len(self._own), tuple(uncovered), tuple(rows))
+        return Coverage(len(self._own), self.uncovered_lines(), tuple(rows))
 
     def _state(self, mutant: Mutant) -> str:
         if self.noticed(mutant):

@@ -59,27 +59,48 @@ class Universe:
         self._every = tuple(self.rules)
         self._codes = codes_of(self._every)
         self._original = Judge(expression)
+        self._answered: dict[tuple[str, str], list[tuple[Question, Answer]]] = {}
 
     def witness(self, mutant: Mutant) -> Witness | None:
         """Return a question that ``mutant`` answers differently, with the right answer; None if none is."""
         judge = self._original if mutant.expression is None else Judge(mutant.expression)
         for layer, name in self._objects(mutant):
-            lines = self.rules.of(layer, name)
-            altered = mutated(lines, mutant)
-            told_apart = self._codes if mutant.unkeyed else codes_of((*lines, *altered))
-            for held in callers(layer, told_apart, whole=not mutant.unkeyed):
-                question = Question(layer, name, held)
-                right = self._original.answer(question, lines)
-                asked = self._every if mutant.unkeyed else altered
+            altered = mutated(self.rules.of(layer, name), mutant)
+            asked = self._every if mutant.unkeyed else altered
+            for question, right in self._asked(layer, name, altered, mutant):
                 wrong = judge.answer(question, asked, keyed=not mutant.unkeyed)
                 if wrong != right:
                     return Witness(question, right, wrong)
         return None
 
+    def _asked(
+        self, layer: str, name: str, altered: Sequence[Rule], mutant: Mutant
+    ) -> Iterable[tuple[Question, Answer]]:
+        """Yield the questions about an object that can be told apart, with the right answers."""
+        lines = self.rules.of(layer, name)
+        if mutant.unkeyed or tuple(altered) != tuple(lines):
+            codes = self._codes if mutant.unkeyed else codes_of((*lines, *altered))
+            return self._judged(layer, name, callers(layer, codes, whole=not mutant.unkeyed))
+        # All mutants of the matcher ask the same.
+        if (layer, name) not in self._answered:
+            self._answered[layer, name] = list(self._judged(layer, name, callers(layer, codes_of(lines))))
+        return self._answered[layer, name]
+
+    def _judged(
+        self, layer: str, name: str, held: Iterable[HeldCodes | Satisfied | None]
+    ) -> Iterator[tuple[Question, Answer]]:
+        lines = self.rules.of(layer, name)
+        for question in (Question(layer, name, caller) for caller in held):
+            yield question, self._original.answer(question, lines)
+
     def _objects(self, mutant: Mutant) -> Iterator[tuple[str, str]]:
         for layer in [mutant.layer] if mutant.layer else LAYERS:
+            seen = set()
             for name in [mutant.object] if mutant.object else self.rules.objects(layer):
-                if mutant.code is None or mutant.code in self.rules.codes(layer, name):
+                codes = tuple(rule.code for rule in self.rules.of(layer, name))
+                # A matcher compares objects with one another only: those of the same codes are decided alike.
+                if codes not in seen and (mutant.code is None or mutant.code in codes):
+                    seen.add(codes)
                     yield layer, name
 
 

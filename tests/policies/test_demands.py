@@ -68,7 +68,7 @@ def test_its_tables_hold_and_depend_on_each_of_its_lines(level: str) -> None:
     demanding = [table for table in tables if table.path.name == f"{level}.yaml"]
 
     assert run_tables(own.model_text, demanding) == []
-    assert [line for line in Bench(own, demanding).coverage().uncovered_lines if "p, assurance" in line] == []
+    assert [line for line in Bench(own, demanding).uncovered_lines() if "p, assurance" in line] == []
 
 
 def test_base_asks_for_a_login_only() -> None:
