@@ -48,6 +48,15 @@ def keep_few(folder: Path) -> None:
     lines = (folder / "endpoints.csv").read_text().splitlines()
     kept = [line for line in lines if any(fragment in line for fragment in fragments)]
     (folder / "endpoints.csv").write_text("\n".join(kept))
+    endpoints = {line.split(", ")[2] for line in kept if line.startswith("p, endpoint,")}
+    base = folder / "assurance" / "base.csv"
+    demands = [line.split(", ") for line in base.read_text().splitlines() if line.startswith("p,")]
+    left = [
+        line
+        for line in demands
+        if not line[2].startswith("endpoint ") or line[2].removeprefix("endpoint ") in endpoints
+    ]
+    base.write_text("\n".join(map(", ".join, left)))
     stated = folder / "invariants.yaml"
     stated.write_text(stated.read_text().partition("statements:")[0])
     (folder / "one.yaml").write_text(ONE_CASE)
