@@ -12,12 +12,14 @@ from contextlib import AsyncExitStack
 from typing import Any
 
 from service.app import administration, audit_trail, files, node, policy, sign_in, stores
+from service.authn.factors.sealing import FactorKeys
 from service.authz.publishing.revisions import PublishedRevisions, reader_of
 from service.authz.publishing.shipped import Shipped
 from service.evaluation.answers import Answers
 from service.evaluation.evaluator import Evaluator
 from service.evaluation.search import Search
 from service.evaluation.subjects import Subjects
+from service.mail.outbox import Outbox
 from service.settings import Auth, Settings
 from service.web.messages.cookies import Cookies
 from service.web.observability.shared_metrics import Slot
@@ -45,6 +47,7 @@ class Container:
             self._troubles,
             former=() if slot is None else slot.former,
         )
+        self.outbox = Outbox(settings, FactorKeys.of(settings.auth))
         self.sign_in = sign_in.make(settings, self.stores, self.policy, self.trail)
         self.administration = administration.make(
             settings, self.stores, self.policy, self.trail, self.sign_in

@@ -15,7 +15,7 @@ from service.jobs.job import Job
 from service.jobs.runner import Busy, JobRunner
 from service.kernel.metrics import Health
 from service.records import jobs
-from service.records.database.transactions import Database
+from service.records.database.transactions import Connection, Database
 from service.records.jobs import StoredJob
 
 LOOK_EVERY: Final = 600.0
@@ -82,6 +82,9 @@ class Scheduler:
         by_name = {job.name: job for job in self.jobs}
         async with self._database.transaction() as connection:
             stored_jobs = await jobs.settle(connection, {job.name: job.interval for job in self.jobs})
+            if idle := await self._idle(connection, stored_jobs):
+                await jobs.leave_out(connection, idle)
+                stored_jobs = await jobs.settle(connection, {job.name: job.interval for job in self.jobs})
         self.stored = stored_jobs
         for stored_job in stored_jobs:
             if stored_job.is_due and not await self._run(by_name[stored_job.job_name]):
@@ -95,6 +98,15 @@ class Scheduler:
             if stored_job.due_in is not None and not stored_job.paused
         )
         return min([wait, *(max(due, _LEAST) for due in soonest if due > 0)])
+
+    async def _idle(self, connection: Connection, stored_jobs: Sequence[StoredJob]) -> dict[str, float]:
+        """Return the intervals of the jobs that are due by schedule, and have nothing to do."""
+        return {
+            job.name: job.interval
+            for job, stored in zip(self.jobs, stored_jobs, strict=True)
+            if stored.is_due and stored.requested_by is None and job.interval is not None
+            if job.pending is not None and not await job.pending(connection)
+        }
 
     async def health(self) -> Health:
         """Return ``degraded`` while the last run of a job has failed; raises Unavailable."""

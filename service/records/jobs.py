@@ -185,6 +185,15 @@ async def finish(
     return True
 
 
+async def leave_out(connection: Connection, intervals: Mapping[str, float]) -> None:
+    """Have jobs that have nothing to do be due again after their intervals, in seconds, without a run."""
+    for name, every in intervals.items():
+        success = case((job.c.failing, job.c.success_time), else_=func.now())
+        again = {"due_time": func.now() + timedelta(seconds=every), "success_time": success}
+        by_schedule = update(job).where(job.c.job_name == name, job.c.requested_by.is_(None))
+        await connection.execute(by_schedule.values(again))
+
+
 async def stop(connection: Connection, run: JobRun) -> None:
     """End a run whose service ends; its job stays due, for another worker."""
     await _end(connection, "stopped", "the service has ended meanwhile", job_run.c.id == run.id)

@@ -28,6 +28,7 @@ from service.settings.local_rotation import (
     rotate_local_secret,
 )
 from service.settings.log import Log
+from service.settings.mail import Mail
 from service.settings.markdown import markdown
 from service.settings.objstore import Objstore
 from service.settings.oplog import Oplog
@@ -61,6 +62,7 @@ __all__ = [
     "ExportLog",
     "Fault",
     "Log",
+    "Mail",
     "Objstore",
     "Oplog",
     "Password",

@@ -51,7 +51,7 @@ def load(environ: Mapping[str, str], *, file: Path | None = None) -> Settings:
     values: dict[str, dict[str, Any]] = {row.section: {} for row in rows}
     for row in rows:
         try:
-            values[row.section][row.name] = _value(row, environ, tables)
+            values[row.section][row.member] = _value(row, environ, tables)
         except ValueError as error:
             faults.append(Fault(row.title, str(error)))
     # A faulty value is left out, so its default is used; rules that read it are skipped.

@@ -15,6 +15,7 @@ from service.settings.table import Fault
 from service.settings.tracing import file_faults
 
 _LABELS: Final = re.compile(r"[A-Za-z0-9._-]+")
+_LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 _ADDRESS: Final = re.compile(r"[0-9.]+|.*:.*")  # of IPv4, and of IPv6 without its brackets
 
 Rule = Callable[[Settings, Collection[str]], Iterator[Fault]]
@@ -182,6 +183,25 @@ def _factor_keys(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault
         yield Fault("auth.factor_previous_key", "is the same as auth.factor_key")
 
 
+def _mail(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]:
+    mail = settings.mail
+    if bool(mail.user) != bool(mail.password):
+        missing, other = ("password", "user") if mail.user else ("user", "password")
+        yield Fault(f"mail.{missing}", f"is missing: mail.{other} needs it")
+    if mail.ca_file is not None and not mail.ca_file.is_file():
+        yield Fault("mail.ca_file", f"is not an existing file: {mail.ca_file}")
+    if not mail.url:
+        return
+    if mail.password and mail.url.startswith("smtp://") and mail.server[1] not in _LOOPBACK:
+        yield Fault("mail.url", "must be smtps:// or smtp+starttls://: mail.password would be sent in clear")
+    if not mail.from_:
+        yield Fault("mail.from", "is missing: mail.url needs it")
+    if not settings.server.public_url:
+        yield Fault("server.public_url", "is missing: the links in mails are made of it")
+    if settings.database.url and not settings.auth.factor_key:
+        yield Fault("auth.factor_key", "is missing: the links in mails that wait are encrypted with it")
+
+
 def _tracing_files(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]:
     return file_faults(settings.tracing)
 
@@ -201,6 +221,16 @@ _RULES: dict[tuple[str, ...], Rule] = {
         "auth.jwt_previous_until",
     ): _previous_key,
     ("auth.factor_key", "auth.factor_previous_key"): _factor_keys,
+    (
+        "mail.url",
+        "mail.user",
+        "mail.password",
+        "mail.from",
+        "mail.ca_file",
+        "server.public_url",
+        "database.url",
+        "auth.factor_key",
+    ): _mail,
     ("auth.forward_assertion", "auth.jwt_algorithm"): _assertions,
     ("auth.access_timeout", "auth.refresh_timeout"): _lifetimes,
     ("server.cors_origins", "auth.is_read_cookie"): _cross_origin,

@@ -9,6 +9,7 @@ from service.settings.console import Console
 from service.settings.database import Database
 from service.settings.export import Export
 from service.settings.log import Log
+from service.settings.mail import Mail
 from service.settings.objstore import Objstore
 from service.settings.oplog import Oplog
 from service.settings.password import Password
@@ -36,6 +37,7 @@ class Settings:
     log: Log = field(default_factory=Log)
     oplog: Oplog = field(default_factory=Oplog)
     export: Export = field(default_factory=Export)
+    mail: Mail = field(default_factory=Mail)
     console: Console = field(default_factory=Console)
     tracing: Tracing = field(default_factory=Tracing)
 

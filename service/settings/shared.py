@@ -36,7 +36,7 @@ def shared_digests(settings: Settings, secret: str) -> dict[str, str]:
     lines: dict[str, list[str]] = {name: [] for name in sorted(_SECTIONS)}
     for row in table_of(Settings):
         if row.section in _SECTIONS and not row.secret and row.title not in _OWN:
-            lines[row.section].append(f"{row.name}={getattr(getattr(settings, row.section), row.name)!r}")
+            lines[row.section].append(f"{row.name}={getattr(getattr(settings, row.section), row.member)!r}")
     return {
         name: hmac.new(secret.encode(), "\n".join(values).encode(), hashlib.sha256).hexdigest()[:_LENGTH]
         for name, values in lines.items()

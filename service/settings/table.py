@@ -70,10 +70,14 @@ def setting(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One setting: ``shown`` is its default in words, ``derive`` computes it from the environment."""
+    """One setting: ``shown`` is its default in words, ``derive`` computes it from the environment.
+
+    ``member`` is the field: the name, with ``_`` after one that is a word of Python.
+    """
 
     section: str
     name: str
+    member: str
     kind: Kind
     help: str
     unit: str
@@ -104,7 +108,13 @@ def table_of(settings: type) -> tuple[Row, ...]:
     for section, owner in get_type_hints(settings).items():
         kinds = get_type_hints(owner)
         rows += [
-            Row(section=section, name=part.name, kind=kind_of(kinds[part.name]), **part.metadata)
+            Row(
+                section=section,
+                name=part.name.rstrip("_"),
+                member=part.name,
+                kind=kind_of(kinds[part.name]),
+                **part.metadata,
+            )
             for part in fields(owner)
         ]
     # The file of `tracing.headers` is a setting of its own, whose variable has the same name.

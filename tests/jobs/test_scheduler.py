@@ -18,7 +18,7 @@ from service.jobs.runner import Busy, JobRunner
 from service.jobs.scheduler import LOOK_EVERY, Scheduler
 from service.kernel.operator_error import OperatorError
 from service.records import jobs
-from service.records.database.transactions import Database
+from service.records.database.transactions import Connection, Database
 from service.records.jobs import KEPT, JobRun
 from tests.support.running import ROOT
 
@@ -267,6 +267,32 @@ async def test_a_shorter_interval_counts_at_once(bench: Bench) -> None:
     await bench.scheduler(job).look()
     scheduler = bench.scheduler(bench.job(interval=60.0))
     assert await scheduler.look() <= 6.0
+
+
+async def test_a_job_without_work_is_left_out_without_a_record_unless_somebody_asks_for_it(
+    bench: Bench,
+) -> None:
+    work: list[str] = []
+
+    async def pending(connection: Connection) -> bool:
+        return bool(await connection.scalar(text("SELECT true"))) and bool(work)
+
+    job = bench.job(interval=5.0, pending=pending)
+    scheduler = bench.scheduler(job)
+    await bench.make_due(job)
+    assert 0 < await scheduler.look() <= 5.0
+    assert (bench.ran, await bench.runs()) == ([], [])
+    assert not scheduler.stored[0].is_due
+    assert scheduler.stored[0].success_time is not None
+    work.append("a mail")
+    await bench.make_due(job)
+    await scheduler.look()
+    assert await bench.outcomes() == ["done"]
+    work.clear()
+    async with bench.database.transaction() as connection:
+        await jobs.request(connection, job.name, "admin")
+    await scheduler.look()
+    assert await bench.outcomes() == ["done", "done"]
 
 
 async def test_a_job_of_a_worker_that_stops_stays_due(bench: Bench) -> None:

@@ -18,6 +18,7 @@ from service.records.schema.logs import (
     operation_intent,
     operation_log,
 )
+from service.records.schema.mail import mail
 from service.records.schema.policy import casbin_rule, policy_line, policy_revision, policy_worker
 from service.records.schema.rights import (
     action_resource,
@@ -66,6 +67,7 @@ __all__ = [
     "log_set_aside",
     "log_verification",
     "login_log",
+    "mail",
     "menu",
     "metadata",
     "object_space",

@@ -1,0 +1,110 @@
+"""All words of all mails: for each kind a subject and paragraphs, with the facts that they name in braces."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from string import Formatter
+from typing import Final, NamedTuple
+
+from service.kernel.text import printable
+
+_LONGEST_FACT: Final = 200  # characters
+_SIGNED: Final = "This mail was sent by {site}. Nobody reads answers to it."
+
+
+class Words(NamedTuple):
+    """A kind of mail. The paragraphs that name ``{link}`` are left out of a mail without one."""
+
+    subject: str
+    paragraphs: tuple[str, ...]
+    needs_link: bool = False
+
+
+WORDS: Final[Mapping[str, Words]] = {
+    "invitation": Words(
+        "Your new account",
+        (
+            "An account was made for you at {site}. Your user name is {user_name}.",
+            "Open this page to choose your password. The link works once, until {until}:",
+            "{link}",
+            "If you don't expect an account, do nothing: nobody can log in with it before.",
+        ),
+        needs_link=True,
+    ),
+    "password_reset": Words(
+        "Choose a new password",
+        (
+            "Somebody has asked for a new password of the account {user_name} at {site}.",
+            "If it was you, open this page to choose one. The link works once, until {until}:",
+            "{link}",
+            "If it was not you, do nothing: your password stays as it is. Give the link to nobody.",
+        ),
+        needs_link=True,
+    ),
+    "address_confirmation": Words(
+        "Confirm your email address",
+        (
+            "The account {user_name} at {site} is to have this email address.",
+            "Open this page to confirm it. The link works once, until {until}:",
+            "{link}",
+            "If you don't know the account, do nothing: it does not get your address.",
+        ),
+        needs_link=True,
+    ),
+    "address_changed": Words(
+        "Your email address is being changed",
+        (
+            "On {time} somebody has asked for another email address of the account {user_name} at {site}.",
+            "If it was not you, tell an administrator, and open this page to end all sessions of it:",
+            "{link}",
+        ),
+    ),
+    "test": Words(
+        "A mail for a test",
+        ("An operator of {site} has sent this mail, to see whether mails arrive. They do.",),
+    ),
+}
+"""The kinds. ``{site}`` is where the service is, ``{link}`` the link; the other names are facts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """What is told to whom: ``user_id`` is the account that it is about, if there is one.
+
+    ``facts`` has a text or a time for each name of the words of its ``kind``. KeyError for another kind, and
+    for a fact that is missing.
+    """
+
+    kind: str
+    recipient: str
+    user_id: int | None
+    facts: Mapping[str, str | datetime]
+
+    def __post_init__(self) -> None:
+        if missing := sorted(_names(self.kind) - self.facts.keys() - {"site", "link"}):
+            raise KeyError(f"a mail of the kind {self.kind} needs {', '.join(missing)}")
+
+    def shown_facts(self) -> dict[str, str]:
+        """Return the facts as the mail shows them: each on one line, of bounded length, and no link."""
+        return {name: _shown(fact) for name, fact in self.facts.items()}
+
+
+def text_of(kind: str, facts: Mapping[str, str], site: str, link: str | None) -> tuple[str, str]:
+    """Return the subject and the text of a mail, from shown ``facts``. KeyError for an unknown kind."""
+    words = WORDS[kind]
+    paragraphs = [part for part in (*words.paragraphs, _SIGNED) if link is not None or "{link}" not in part]
+    known = {**facts, "site": site, "link": link}
+    return words.subject, "\n\n".join(part.format_map(known) for part in paragraphs) + "\n"
+
+
+def _names(kind: str) -> set[str]:
+    return {name for part in WORDS[kind].paragraphs for _, name, _, _ in Formatter().parse(part) if name}
+
+
+def _shown(fact: str | datetime) -> str:
+    if isinstance(fact, datetime):
+        return f"{fact.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+    # Mail programs make links of such texts; who chooses a name must not choose where a mail leads.
+    return printable(fact)[:_LONGEST_FACT].replace("://", ":/ /")
