@@ -13,18 +13,22 @@ from typing import Any
 
 from service.administration import change_log, user_edits
 from service.administration import user_edits as account_rules
+from service.administration.change_log import check_values
+from service.administration.delegation import Delegation
 from service.administration.unit_of_work import RightsUnits, Saved, UnitOfWork, unconditionally
 from service.administration.user_edits import NewUser
-from service.administration.value_check import check_values
+from service.authn.password_change import PasswordChange
 from service.authn.password_rules import PasswordRules
 from service.authn.passwords import Passwords
 from service.authn.revocations import Revocations
 from service.errors import ValidationFailed
 from service.kernel.account_acts import Act
 from service.kernel.change_record import field_changes
+from service.kernel.identity import Caller
 from service.kernel.target import Target
 from service.kernel.write import Write
-from service.records import user_list
+from service.records import accounts, user_list
+from service.records.database.transactions import Connection
 from service.records.user_list import Status, User, UserValues
 
 Match = Callable[[User], None]
@@ -164,3 +168,28 @@ class Accounts:
             target = await unit.check.target(unit.connection, user_id, act)
             match(user)
             yield unit, target, user
+
+
+class PasswordReset:
+    """Sets the passwords of users who hold no more than the caller."""
+
+    def __init__(self, delegation: Delegation, passwords: PasswordChange) -> None:
+        self._delegation = delegation
+        self._passwords = passwords
+
+    async def reset(self, caller: Caller, user_id: int, new: str) -> None:
+        """Set the password of another user and end all sessions of that user.
+
+        Raises ``NotFound``; ``PermissionDenied`` when the user holds a code that the caller does not, as of
+        the transaction that saves, and for the caller's own password, which needs the current one;
+        ``Conflict``, ``ValidationFailed`` and ``Unavailable``.
+        """
+
+        async def authorize(connection: Connection) -> Target:
+            check = await self._delegation.check(connection, caller)
+            target = await check.target(connection, user_id, "set-password")
+            if (user := await accounts.standing_of(connection, user_id)) is not None:
+                change_log.concerns(change_log.user_target(user.user_name))
+            return target
+
+        await self._passwords.reset(new, authorize)

@@ -1,4 +1,4 @@
-"""Banning users and clearing bans, of users who hold no more than the caller."""
+"""Kicking and banning users who hold no more than the caller, and clearing bans."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from service.administration import change_log
 from service.administration.delegation import Delegation
 from service.authn.login_log import UNRECORDED, LoginLog
 from service.authn.revocations import Revocations
+from service.authn.sessions import Sessions
 from service.errors import NotFound, ValidationFailed
 from service.kernel.clock import rfc3339
 from service.kernel.identity import Caller
+from service.kernel.target import Target
 from service.kernel.value_rules import BAN_REASON
 from service.records import accounts, bans
 from service.records.database.transactions import Database
@@ -95,3 +97,30 @@ class Bans:
 
 def _security(event: str, login_id: str, **facts: object) -> None:
     _log.info(event, event_type="security", login_id=login_id, **facts)
+
+
+class Kicks:
+    """Ends sessions of users, for callers who hold all codes of the user.
+
+    Repeated kicks have the effect of a ban. Both methods raise ``PermissionDenied`` if the user holds a code
+    that the caller lacks, ``RefreshRequired`` if the caller was deleted, disabled or banned, and
+    ``Unavailable``.
+    """
+
+    def __init__(self, database: Database, delegation: Delegation, sessions: Sessions) -> None:
+        self._database = database
+        self._delegation = delegation
+        self._sessions = sessions
+
+    async def kick(self, caller: Caller, user_id: int) -> int:
+        """End all sessions of a user and return their number; raises ``NotFound`` if there is none."""
+        return await self._sessions.kick(await self._target(caller, user_id))
+
+    async def kick_device(self, caller: Caller, user_id: int, device: str) -> None:
+        """End the session of a user on ``device``; raises ``NotFound`` and ``ValidationFailed``."""
+        await self._sessions.kick_device(await self._target(caller, user_id), device)
+
+    async def _target(self, caller: Caller, user_id: int) -> Target:
+        async with self._database.transaction() as connection:
+            check = await self._delegation.check(connection, caller)
+            return await check.target(connection, user_id, "end-sessions")

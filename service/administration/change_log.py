@@ -1,4 +1,4 @@
-"""Tells the operation log which records a request is about, and what it has saved of them.
+"""What every edit does beside writing: it checks its values, and tells the operation log what it was about.
 
 A record is named as a reader knows it: ``role:auditor``, ``user:alice``, ``resource:GET /api/report``,
 ``button:system:user:list``, ``menu:Users``.
@@ -6,11 +6,13 @@ A record is named as a reader knows it: ``role:auditor``, ``user:alice``, ``reso
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
+from service.errors import ValidationFailed
 from service.kernel.change_record import ChangeRecord, FieldChange, field_changes
-from service.kernel.fields import audited_fields
+from service.kernel.fields import audited_fields, field_faults
 from service.kernel.origin import ORIGIN
 from service.records.menus import Menu, MenuValues
 from service.records.openings import Opening
@@ -18,6 +20,20 @@ from service.records.resources import Resource, ResourceValues
 from service.records.roles import RoleValues
 from service.records.services import ServiceValues
 from service.records.user_list import User, UserValues
+
+
+def check_values(kind: type, values: Mapping[str, Any]) -> None:
+    """Check some fields of ``kind``, by name; raises ValidationFailed with the faults of all of them.
+
+    TypeError for a name that ``kind`` does not declare: nothing unknown is written.
+    """
+    if faults := list(field_faults(kind, values)):
+        raise ValidationFailed(*faults)
+
+
+def check_record(values: Any) -> None:
+    """Check all fields of ``values``, a declared dataclass, as ``check_values`` does."""
+    check_values(type(values), asdict(values))
 
 
 def concerns(*targets: str) -> None:

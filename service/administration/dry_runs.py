@@ -3,28 +3,107 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Final
 
-from service.administration.impact import Impact, KeptOut, demands_between, kept_out_named, moves_of
 from service.authz.engine.policy import Policy
 from service.authz.engine.request_classes import registered
-from service.authz.engine.rules import ENDPOINT, GRANT
+from service.authz.engine.rules import ASSURANCE, ENDPOINT, GRANT, RESOURCE, assured
 from service.authz.publishing.discovery import unrouted
 from service.authz.publishing.live import LivePolicy
 from service.authz.review.concurrency import ConcurrencyLimit
-from service.authz.review.impact import Roles, Standing, differences, passing
+from service.authz.review.impact import Difference, Move, Roles, Standing, differences, passing
 from service.errors import Unavailable
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller, codes_asked
 from service.kernel.origin import ORIGIN
 from service.kernel.permission_catalogue import ADMINISTERING
-from service.kernel.services import PORTCULLIS
+from service.kernel.services import NO_DEMAND, PORTCULLIS
 from service.kernel.write import OvertakenError, Write
 from service.keyspace import SessionStore
 from service.records import policy_revisions, role_holdings, role_rights
 from service.records.database.transactions import Connection, Database
+
+_MOST_NAMED: Final = 20
+
+ByRoles = Mapping[Roles, Iterable[int]]
+"""Ids of users by their roles."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptOut:
+    """Users who are disabled or banned, before and after a change, and whom it would concern otherwise.
+
+    ``users`` is their number, ``user_names`` the first of them by name; none if the caller may not know.
+    """
+
+    users: int
+    user_names: tuple[str, ...]
+
+
+NOBODY_KEPT_OUT: Final = KeptOut(0, ())
+
+
+@dataclass(frozen=True, slots=True)
+class DemandChange:
+    """An object of the layer ``resource``, and the words that it demanded and would demand."""
+
+    object: str
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+
+
+def demands_between(before: Policy, after: Policy) -> tuple[DemandChange, ...]:
+    """Return what ``after`` demands of other callers than ``before`` does, by object.
+
+    What is not registered demands nothing.
+    """
+    prefix = assured(RESOURCE, "")
+    had, has = (policy.rules.by_object[ASSURANCE] for policy in (before, after))
+    changed = (
+        DemandChange(name.removeprefix(prefix), had.get(name, NO_DEMAND), has.get(name, NO_DEMAND))
+        for name in {**had, **has}
+        if had.get(name, NO_DEMAND) != has.get(name, NO_DEMAND)
+    )
+    return tuple(sorted(changed, key=attrgetter("object")))
+
+
+@dataclass(frozen=True, slots=True)
+class Impact:
+    """Who would gain and lose which endpoint, how many sessions would have to refresh, and warnings.
+
+    ``demands`` are the demands on authentication that would change for those who pass before and after.
+    """
+
+    gains: Sequence[Difference]
+    loses: Sequence[Difference]
+    kept_out: KeptOut
+    sessions: int
+    warnings: tuple[str, ...]
+    demands: Sequence[DemandChange] = ()
+
+
+def moves_of(before: ByRoles, after: ByRoles) -> dict[Move, list[int]]:
+    """Return the users who are on both sides, by the roles that they had and have."""
+    had = {user_id: roles for roles, ids in before.items() for user_id in ids}
+    moves: defaultdict[Move, list[int]] = defaultdict(list)
+    for has, ids in after.items():
+        for user_id in ids:
+            if (roles := had.get(user_id)) is not None:
+                moves[roles, has].append(user_id)
+    return moves
+
+
+async def kept_out_named(database: Database, user_ids: Collection[int]) -> KeptOut:
+    """Return these users with the first of their names."""
+    if not user_ids:
+        return NOBODY_KEPT_OUT
+    async with database.snapshot() as connection:
+        return KeptOut(len(user_ids), await role_holdings.user_names(connection, user_ids, _MOST_NAMED))
+
 
 _PATIENCE: Final = 2.0  # seconds for the newest revision to be in force here
 _TRIES: Final = 5

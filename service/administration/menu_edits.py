@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from service.administration import change_log
+from service.administration.change_log import check_record, check_values
 from service.administration.menu_tree import place_fault
 from service.administration.unit_of_work import UnitOfWork
-from service.administration.value_check import check_record, check_values
 from service.errors import Conflict, ValidationFailed
 from service.kernel.change_record import field_changes
 from service.kernel.fields import camel

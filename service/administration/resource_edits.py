@@ -6,15 +6,18 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from service.administration import change_log
-from service.administration.resource_demands import (
+from service.administration.change_log import check_record, check_values
+from service.administration.resource_reach import (
+    Route,
+    losing_to,
     require_change,
+    require_free,
     require_lowering,
     require_new,
+    require_reach,
     require_taking,
 )
-from service.administration.resource_reach import Route, losing_to, require_free, require_reach
 from service.administration.unit_of_work import UnitOfWork
-from service.administration.value_check import check_record, check_values
 from service.authz.engine.paths import registered_fault, shape
 from service.errors import Conflict, ValidationFailed
 from service.kernel.change_record import field_changes, values_change

@@ -1,21 +1,194 @@
-"""Registers the operations of an OpenAPI document, disabled until Buttons are bound."""
+"""Reads the operations of an OpenAPI document, and registers them, disabled until Buttons are bound."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
+from typing import Any, Final
+from urllib.parse import urlsplit
 
 from service.administration import resource_edits
-from service.administration.openapi import Imported, Operations
 from service.administration.unit_of_work import UnitsOfWork
-from service.authz.engine.paths import shape
+from service.authz.engine.paths import registered_fault, shape
 from service.authz.engine.policy import Policy
 from service.authz.engine.resource_index import comparable
+from service.authz.engine.rules import METHODS
+from service.kernel.codes import MAX_CODE_LENGTH
 from service.kernel.identity import Caller
-from service.kernel.services import Service
+from service.kernel.operator_error import OperatorError
+from service.kernel.services import Service, object_of
+from service.kernel.unseen import seen
 from service.kernel.write import Write
 from service.records import resources
 from service.records.database.transactions import Connection
 from service.records.resources import Resource, ResourceValues
+
+_LONGEST_NAME: Final = 128
+_LONGEST_CODE: Final = 64
+_FIELDS: Final = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
+_PARAMETER: Final = re.compile(r"\{([^{}/]*)\}")
+_ACTIONS: Final = {"POST": "create", "PUT": "update", "PATCH": "update", "DELETE": "delete"}
+
+
+class DocumentError(OperatorError):
+    """The document can't be imported; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """An operation as a resource: ``suggested`` is a permission code for its Button."""
+
+    object: str
+    method: str
+    path: str
+    name: str
+    code: str
+    suggested: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unusable:
+    """An operation that can't be registered, such as ``GET /files/{name}.json``, and why."""
+
+    operation: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Operations:
+    """What a document describes: ``base`` is the path before all of its paths, empty if there is none."""
+
+    base: str
+    imported: tuple[Imported, ...]
+    unusable: tuple[Unusable, ...]
+
+
+def operations_of(document: object, service: Service, base: str | None = None) -> Operations:
+    """Return the operations of an OpenAPI 3 or Swagger 2.0 document as resources of ``service``.
+
+    Paths begin with ``base``, by default with the path of the document's ``servers`` or ``basePath``. Path
+    parameters get names that resources may have. Raises DocumentError for another kind of document, and where
+    the paths of several servers differ or have variables, so that ``base`` must be named.
+    """
+    if not isinstance(document, dict) or not isinstance(document.get("paths"), dict):
+        raise DocumentError("This is no OpenAPI document: it has no paths")
+    if not str(document.get("openapi", "")).startswith("3.") and str(document.get("swagger", "")) != "2.0":
+        raise DocumentError("Neither openapi: 3.x nor swagger: 2.0 stands in the document")
+    prefix = _base(document) if base is None else base.rstrip("/")
+    imported: list[Imported] = []
+    unusable: list[Unusable] = []
+    seen: dict[tuple[str, str], str] = {}
+    for path, item in document["paths"].items():
+        for method, operation in _operations(item):
+            request = f"{method} {path}"
+            reason = _reason(method, prefix, item, operation)
+            whole, fault = _converted(f"{prefix}{path}")
+            if (reason := reason or fault) is not None:
+                unusable.append(Unusable(request, reason))
+                continue
+            key = method, comparable(service, shape(whole))
+            if (other := seen.setdefault(key, request)) != request:
+                unusable.append(Unusable(request, f"the router of {service.name} takes it for {other}"))
+                continue
+            imported.append(_imported(service.name, method, whole, operation))
+    return Operations(prefix, tuple(imported), tuple(unusable))
+
+
+def _base(document: Mapping[str, Any]) -> str:
+    if "swagger" in document:
+        return str(document.get("basePath") or "").rstrip("/")
+    read = [_path_of(server) for server in _servers(document)]
+    paths = sorted({path for path in read if path is not None})
+    if None in read:
+        raise DocumentError("The URL of a server can't be read: name the path of the servers by --base")
+    if len(paths) > 1:
+        raise DocumentError(
+            f"The servers have different paths, {', '.join(map(repr, paths))}: name one by --base"
+        )
+    base = paths[0] if paths else ""
+    if "{" in base:
+        raise DocumentError(f"The path of the servers, {base!r}, has variables: name it by --base")
+    return base
+
+
+def _servers(described: Mapping[str, Any]) -> list[Any]:
+    servers = described.get("servers")
+    return servers if isinstance(servers, list) else []
+
+
+def _path_of(server: object) -> str | None:
+    """Return the path of a server; None if its URL can't be read."""
+    url = str(server.get("url", "")) if isinstance(server, dict) else ""
+    try:
+        return urlsplit(url).path.rstrip("/")
+    except ValueError:
+        return None
+
+
+def _operations(item: object) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    if isinstance(item, dict):
+        for field in _FIELDS:
+            if isinstance(operation := item.get(field), dict):
+                yield field.upper(), operation
+
+
+def _reason(method: str, base: str, item: Mapping[str, Any], operation: Mapping[str, Any]) -> str | None:
+    if method == "HEAD":
+        return "HEAD is decided as GET"
+    if method not in METHODS:
+        return f"resources have a method of {', '.join(METHODS)}"
+    servers = _servers(operation) or _servers(item)
+    if any(_path_of(server) != base for server in servers):
+        return "it has servers of its own, with another path"
+    return None
+
+
+def _converted(path: str) -> tuple[str, str | None]:
+    """Return ``path`` with names of parameters that resources may have, and why it can't be registered."""
+    for segment in path.split("/"):
+        if "{" in segment and not _PARAMETER.fullmatch(segment):
+            return path, "a parameter must be a whole segment"
+    template = _PARAMETER.sub(lambda match: f"{{{_parameter(match[1])}}}", path)
+    return template, registered_fault(template, may_end_in_slash=True)
+
+
+def _parameter(name: str) -> str:
+    cleaned = re.sub(r"[^A-Za-z0-9_]", "_", name)
+    return cleaned if re.match(r"[A-Za-z_]", cleaned) else f"_{cleaned}"
+
+
+def _imported(service: str, method: str, path: str, operation: Mapping[str, Any]) -> Imported:
+    title = operation.get("summary") or operation.get("operationId") or f"{method} {path}"
+    name = " ".join(seen(str(title)).split())[:_LONGEST_NAME].strip()
+    words = [service, method.lower(), *re.findall(r"[A-Za-z0-9_-]+", path)]
+    return Imported(
+        object_of(service, f"{method} {path}"),
+        method,
+        path,
+        name or f"{method} {path}"[:_LONGEST_NAME],
+        ".".join(words)[:_LONGEST_CODE],
+        _suggested(service, method, path),
+    )
+
+
+def _suggested(service: str, method: str, path: str) -> str:
+    """Return a code such as ``orders:order:read``: the service, what the path is about, what is done."""
+    segments = [segment for segment in path.split("/") if segment]
+    literal = [segment for segment in segments if not segment.startswith("{")]
+    noun = _singular(re.sub(r"[^a-z0-9_-]", "-", (literal or [service])[-1].lower()))
+    is_single = bool(segments) and segments[-1].startswith("{")
+    action = _ACTIONS.get(method, "read" if is_single or not segments else "list")
+    return f"{service}:{noun}:{action}"[:MAX_CODE_LENGTH]
+
+
+def _singular(noun: str) -> str:
+    if noun.endswith("ies") and len(noun) > 4:  # noqa: PLR2004 - "ties", and not "ies" alone
+        return f"{noun[:-3]}y"
+    if noun.endswith(("sses", "xes", "ches", "shes")):
+        return noun[:-2]
+    return noun[:-1] if noun.endswith("s") and not noun.endswith(("ss", "us", "is")) else noun
+
 
 _FREE_CODE_LENGTH = 56
 

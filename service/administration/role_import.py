@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from service.administration import change_log
-from service.administration.given_roles import NO_BUTTON, unknown, with_buttons
-from service.administration.import_rows import RowFaults, once_each
-from service.administration.table_import import TableImport, TableRow, Work
-from service.administration.value_check import check_record, check_values
+from service.administration.change_log import check_record, check_values
+from service.administration.role_edits import NO_BUTTON, unknown, with_buttons
+from service.administration.table_import import RowFaults, TableImport, TableRow, Work, once_each
 from service.kernel.change_record import field_changes
 from service.kernel.identity import Caller
 from service.records import role_rights, roles

@@ -6,11 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from service.administration import change_log
-from service.administration.resource_demands import require_lowering
+from service.administration.change_log import check_record, check_values
 from service.administration.resource_edits import router_of
-from service.administration.resource_reach import require_apart, require_reach
+from service.administration.resource_reach import require_apart, require_lowering, require_reach
 from service.administration.unit_of_work import UnitOfWork
-from service.administration.value_check import check_record, check_values
 from service.errors import Conflict, ValidationFailed
 from service.kernel.change_record import field_changes
 from service.kernel.services import PORTCULLIS, is_other_service

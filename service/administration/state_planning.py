@@ -9,24 +9,27 @@ from typing import Final
 
 from service.administration import role_edits, stored_state
 from service.administration.delegation import require_foreign
-from service.administration.impact import NOBODY_KEPT_OUT, KeptOut, kept_out_named, moves_of
-from service.administration.resource_demands import require_known
+from service.administration.dry_runs import NOBODY_KEPT_OUT, KeptOut, kept_out_named, moves_of
+from service.administration.resource_reach import require_known
 from service.administration.state import ResourceState, State
 from service.administration.state_edits import Edits, after, edits_between
 from service.administration.state_refusals import EditRefusedError, in_words, require_no_clash
-from service.administration.state_standing import standing
 from service.administration.stored_state import Stored
 from service.authz.engine.policy import Policy
-from service.authz.engine.rules import PolicyError
+from service.authz.engine.rules import UNREGISTERED, PolicyError
 from service.authz.invariants.checking import Holders, Situation, newly_broken
 from service.authz.publishing.changes import not_buildable
+from service.authz.publishing.derive import derive
 from service.authz.publishing.invariant_guard import broken
 from service.authz.publishing.lockout import require_way_back
 from service.authz.publishing.shipped import Shipped
 from service.authz.review.impact import Differences, Roles, Standing, differences
 from service.errors import Conflict, ValidationFailed
+from service.kernel.assurance import words_of
+from service.kernel.services import BoundResource, PublishedOpening, object_of, split_object
 from service.records import role_holdings
 from service.records.database.transactions import Connection, Database
+from service.records.services import router_of
 
 _DEMAND: Final = {"assurance", "services"}
 WITHIN = 60.0  # seconds for reading; a hundred thousand users take some tenths of one
@@ -128,3 +131,40 @@ def _has_administrator(policy_standing: Standing, persons: Mapping[Roles, int]) 
 
 def _holders(policy_standing: Standing, users: Mapping[Roles, tuple[str, ...]]) -> Holders:
     return Holders({role: codes for role, codes in policy_standing.codes.items() if codes}, users)
+
+
+def standing(state: State, shipped: Shipped, users: Mapping[Roles, int]) -> Standing:
+    """Return who may do what with the policy that would be published for ``state``.
+
+    ``users`` counts the enabled users by their roles. Raises PolicyError if no policy can be built.
+    """
+    enabled = {code for code, button in state.buttons.items() if button.enabled}
+    codes = {
+        key: tuple(code for code in role.buttons if code in enabled) if role.enabled else ()
+        for key, role in state.roles.items()
+    }
+    return Standing(policy_of(state, shipped), codes, users)
+
+
+def policy_of(state: State, shipped: Shipped) -> Policy:
+    """Return the policy that would be published for ``state``, as revision 1; PolicyError for none."""
+    registered = []
+    openings = [
+        PublishedOpening(object_of(name, UNREGISTERED), service_state.opened)
+        for name, service_state in state.services.items()
+        if service_state.opened is not None
+    ]
+    for key, resource in state.resources.items():
+        if resource.enabled:
+            service, route = split_object(key)
+            method, _, path = route.partition(" ")
+            bound = tuple((code, state.buttons[code].enabled) for code in resource.buttons)
+            demand = words_of(resource.assurance, services=resource.services)
+            registered.append(BoundResource(method, path, bound, service, demand))
+            if resource.opened is not None:
+                openings.append(PublishedOpening(key, resource.opened))
+    # Bit positions only matter for tokens.
+    disabled = {code for code, button in state.buttons.items() if not button.enabled}
+    services = [router_of(name, values) for name, values in state.services.items()]
+    shared = derive(registered, state.buttons, disabled=disabled, services=services, openings=openings)
+    return shipped.policy(shared, {}, 1)

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 
 from service.administration import resource_edits, role_edits
 from service.administration.changes import MENUS, OPENINGS, RESOURCES, ROLES, SERVICES
-from service.administration.given_roles import Given
+from service.administration.role_edits import Given
 from service.administration.unit_of_work import UnitOfWork, unconditionally
 from service.records import menus
 

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from service.administration.accounts import Accounts
+from service.administration.accounts import Accounts, PasswordReset
 from service.administration.api_keys import ApiKeys
-from service.administration.bans import Bans
+from service.administration.bans import Bans, Kicks
 from service.administration.bulk_acts import BulkActs
 from service.administration.changes import MENUS, OPENINGS, RESOURCES, ROLES, SERVICES, Changes
 from service.administration.delegation import Delegation
 from service.administration.factor_reset import FactorReset
 from service.administration.idempotent_writes import Fingerprints, IdempotentWrites
-from service.administration.kicks import Kicks
 from service.administration.own_factors import OwnFactors
-from service.administration.password_reset import PasswordReset
 from service.administration.policy_restore import PolicyRestore
 from service.administration.role_import import RoleImport
 from service.administration.unit_of_work import UnitsOfWork

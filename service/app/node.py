@@ -7,19 +7,17 @@ from typing import TYPE_CHECKING
 
 from service.administration.jobs import jobs_of, runner_of
 from service.app.audit_trail import Trail
-from service.app.environment_checks import EnvironmentChecks
 from service.app.installation_samples import Installation
 from service.app.policy import PolicyParts
-from service.app.readiness import readiness
+from service.app.readiness import EnvironmentChecks, readiness
 from service.app.stores import Stores
 from service.jobs.scheduler import Scheduler
 from service.settings import Settings
-from service.web.observability.process import Process
 from service.web.observability.readiness import ReadinessChecks
 from service.web.observability.shared_metrics import Slot
 from service.web.observability.tracing import request_tracing
 from service.web.observability.traffic import Traffic
-from service.web.observability.worker_metrics import WorkerMetrics
+from service.web.observability.worker_metrics import Process, WorkerMetrics
 from service.web.requests.credentials import OperatorToken
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.shipped import Shipped, configured
 from service.authz.publishing.watch import PolicyWatch
 from service.authz.review.concurrency import ConcurrencyLimit
-from service.authz.review.past import PastPolicies
+from service.authz.review.sources import PastPolicies
 from service.records import policy_lines
 from service.records.database.servers import announcements
 from service.settings import Settings

@@ -1,25 +1,56 @@
-"""The parts that the readiness check covers, and which of them are vital."""
+"""The parts that the readiness check covers, which are vital, and what a worker depends on besides."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
 from service import __version__
-from service.app.environment_checks import EnvironmentChecks
 from service.audit.journal import Journal
 from service.authz.engine.rules import LAYERS
 from service.authz.publishing.watch import PolicyWatch
+from service.diagnosis.certificates import CertificateWatch
+from service.diagnosis.machine_checks import DiskWatch
 from service.files.object_store import FilesCheck, ObjectStore
 from service.jobs.scheduler import Scheduler
 from service.kernel.clock import rfc3339
-from service.kernel.metrics import Health
+from service.kernel.metrics import Health, Sample, counted
 from service.keyspace import ClockWatch, SessionStore
 from service.records.database.server_facts import database_health
 from service.records.database.transactions import Database
 from service.records.policy_workers import NodeFacts
+from service.settings import Settings
+from service.web.observability.forwarding import ForwardingWatch
 from service.web.observability.readiness import Check, ReadinessChecks
+
+
+class EnvironmentChecks:
+    """Watches them for one worker, by its settings."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.disks = DiskWatch(settings)
+        self.certificates = CertificateWatch(settings)
+        self.forwarding = ForwardingWatch(settings.server.trusted_proxies)
+        self.checks: Mapping[str, Check] = {
+            "disk": self.disks.health,
+            "certificates": self.certificates.health,
+            "proxy": self.forwarding.health,
+        }
+
+    def samples(self) -> Iterator[Sample]:
+        """Yield what the last looks have found."""
+        for place, free in self.disks.free():
+            yield Sample("portcullis_disk_free_bytes", free, {"place": place})
+        for of, period in self.certificates.first_ends().items():
+            yield Sample(
+                "portcullis_certificate_begin_timestamp_seconds", period.begin.timestamp(), {"endpoint": of}
+            )
+            yield Sample(
+                "portcullis_certificate_end_timestamp_seconds", period.end.timestamp(), {"endpoint": of}
+            )
+        yield from counted("portcullis_misforwarded_requests_total", "kind", self.forwarding.counts)
+
 
 VITAL: Final = ("database", "sessions", "policy", "clock")
 """Without any one of these nobody can log in, be authorized or change anything."""

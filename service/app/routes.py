@@ -11,58 +11,46 @@ from service.administration.dry_runs import DryRuns
 from service.app.container import Container
 from service.app.extensions import Dependencies, add_extensions
 from service.app.readiness import facts
-from service.authn.client_credentials import ClientCredentials
 from service.authn.factors.passkeys import RelyingParty
-from service.authn.introspection import Introspection
+from service.authn.oauth import ClientCredentials, Introspection
 from service.authz.publishing.shipped import Shipped
 from service.authz.publishing.sync import KnownRoute
 from service.diagnosis.latest import LatestFindings
 from service.endpoints import (
     access_evaluation,
     access_forward,
-    access_metadata,
     access_search,
     account_state,
-    activity,
     api_keys,
     bindings,
     factors,
     files,
-    findings,
-    first_steps,
     jobs,
     login_log,
     menus,
     oauth,
-    online_sessions,
     openings,
     operation_log,
-    own_menus,
-    own_operations,
-    own_sessions,
     policy,
     policy_coverage,
     policy_explain,
     policy_matrix,
-    policy_permission_map,
-    policy_restore,
     policy_revisions,
     policy_what_if,
     policy_who_may,
     profile,
-    public_links,
     resources,
     role_tables,
     roles,
     second_factor,
     services,
+    sessions,
+    system,
     tokens,
-    user_bulk,
     user_tables,
     users,
 )
-from service.endpoints.health import Live, Ready
-from service.endpoints.metrics import Metrics
+from service.endpoints.health import Live, Metrics, Ready
 from service.kernel.about import NAME
 from service.kernel.extension import Extension
 from service.web.observability.decision_events import DecisionEvents
@@ -155,10 +143,10 @@ def _add_sign_in(routes: Routes, container: Container) -> None:
     routes.add("/api/auth/login/passkey", second_factor.LoginPasskey(parts.logins, cookies))
     routes.add("/api/auth/step-up/options", second_factor.OwnStepUpOptions(parts.step_up))
     routes.add("/api/auth/step-up", second_factor.OwnStepUp(parts.step_up, parts.refresh, cookies))
-    routes.add("/api/auth/logout", own_sessions.Logout(parts.sessions, cookies))
-    routes.add("/api/auth/logout/all", own_sessions.LogoutAll(parts.sessions, cookies))
-    routes.add("/api/auth/sessions", own_sessions.Sessions(parts.sessions))
-    routes.add("/api/auth/sessions/{device}", own_sessions.SessionOnDevice(parts.sessions, cookies))
+    routes.add("/api/auth/logout", sessions.Logout(parts.sessions, cookies))
+    routes.add("/api/auth/logout/all", sessions.LogoutAll(parts.sessions, cookies))
+    routes.add("/api/auth/sessions", sessions.OwnSessions(parts.sessions))
+    routes.add("/api/auth/sessions/{device}", sessions.SessionOnDevice(parts.sessions, cookies))
     exchange = ClientCredentials(parts.key_callers, parts.tokens, auth.client_timeout)
     routes.add("/oauth/token", oauth.Token(exchange))
     routes.add("/oauth/introspect", oauth.Introspect(Introspection(auth, parts.authenticator)))
@@ -166,10 +154,10 @@ def _add_sign_in(routes: Routes, container: Container) -> None:
 
 def _add_online(routes: Routes, container: Container) -> None:
     parts = container.administration
-    routes.add("/api/online/list", online_sessions.OnlineList(container.sign_in.sessions))
-    routes.add("/api/online/{login_id}", online_sessions.OnlineUserSessions(parts.kicks))
-    routes.add("/api/online/{login_id}/ban", online_sessions.OnlineUserBan(parts.bans))
-    routes.add("/api/online/{login_id}/{device}", online_sessions.OnlineUserDevice(parts.kicks))
+    routes.add("/api/online/list", sessions.OnlineList(container.sign_in.sessions))
+    routes.add("/api/online/{login_id}", sessions.OnlineUserSessions(parts.kicks))
+    routes.add("/api/online/{login_id}/ban", sessions.OnlineUserBan(parts.bans))
+    routes.add("/api/online/{login_id}/{device}", sessions.OnlineUserDevice(parts.kicks))
 
 
 def _add_policy(routes: Routes, container: Container) -> None:
@@ -183,7 +171,7 @@ def _add_policy(routes: Routes, container: Container) -> None:
     routes.add("/api/policy/revisions", policy_revisions.RevisionList(database, parts.past.seals))
     routes.add("/api/policy/revisions/{revision}", policy_revisions.OneRevision(database, parts.past.seals))
     routes.add(
-        "/api/policy/revisions/{revision}/restore", policy_restore.Restore(container.administration.restore)
+        "/api/policy/revisions/{revision}/restore", policy_revisions.Restore(container.administration.restore)
     )
     routes.add("/api/policy/diff", policy_revisions.Diff(database, parts.past, parts.concurrency))
     routes.add("/api/policy/who", policy_who_may.WhoMay(*asked))
@@ -191,7 +179,7 @@ def _add_policy(routes: Routes, container: Container) -> None:
     routes.add("/api/policy/what", policy_who_may.WhatMay(*asked))
     routes.add("/api/policy/what-if", policy_what_if.WhatIf(*asked))
     routes.add("/api/policy/matrix", policy_matrix.RoleMatrix(*asked))
-    routes.add("/api/policy/permission-map", policy_permission_map.PermissionBits(parts.live))
+    routes.add("/api/policy/permission-map", policy.PermissionBits(parts.live))
     routes.add("/api/policy/openings", policy_who_may.Openings(parts.live, parts.concurrency))
 
 
@@ -222,7 +210,7 @@ def _add_menus_and_roles(routes: Routes, container: Container) -> None:
     menu = database, live, changes.menus
     role = database, live, changes.roles
     resource = database, live, changes.resources
-    routes.add("/api/menu/mine", own_menus.MenuMine(database, live))
+    routes.add("/api/menu/mine", menus.MenuMine(database, live))
     routes.add("/api/menu/list", menus.MenuList(*menu))
     routes.add("/api/menu", menus.Menus(*menu))
     routes.add("/api/menu/{id}", menus.OneMenu(*menu))
@@ -253,17 +241,17 @@ def _add_system(routes: Routes, container: Container) -> None:
     routes.add("/api/jobs/{name}/run", jobs.RunOfJob(*asked))
     routes.add("/api/jobs/{name}/paused", jobs.PausedJob(*asked))
     latest = LatestFindings(container.settings, partial(_known, routes), container.policy.live)
-    routes.add("/api/system/findings", findings.SystemFindingList(latest))
+    routes.add("/api/system/findings", system.SystemFindingList(latest))
     elsewhere = not container.settings.database.backup_days
-    steps = first_steps.SystemFirstSteps(container.stores.database, backups_elsewhere=elsewhere)
+    steps = system.SystemFirstSteps(container.stores.database, backups_elsewhere=elsewhere)
     routes.add("/api/system/first-steps", steps)
-    routes.add("/api/system/activity", activity.SystemActivity(container.stores.sessions.log))
+    routes.add("/api/system/activity", system.SystemActivity(container.stores.sessions.log))
 
 
 def _add_own_account(routes: Routes, container: Container) -> None:
     database = container.stores.database
     routes.add("/api/user/info", profile.Info(database))
-    routes.add("/api/user/operations", own_operations.OwnOperationList(container.policy.live, routes))
+    routes.add("/api/user/operations", profile.OwnOperationList(container.policy.live, routes))
     routes.add("/api/user/profile", profile.Profile(database, container.administration.accounts))
     routes.add("/api/user/profile/password", profile.OwnPassword(container.sign_in.password_change))
     own = container.administration.own_factors
@@ -283,9 +271,9 @@ def _add_users(routes: Routes, container: Container) -> None:
     routes.add("/api/user", users.Users(*user))
     routes.add("/api/user/export", user_tables.UserExport(database))
     routes.add("/api/user/import", user_tables.UserTableImport(changes.user_import))
-    routes.add("/api/user/bulk/status", user_bulk.StatusOfUsers(changes.bulk_acts))
-    routes.add("/api/user/bulk/role", user_bulk.RoleOfUsers(changes.bulk_acts))
-    routes.add("/api/user/bulk/end-sessions", user_bulk.SessionsOfUsers(changes.bulk_acts))
+    routes.add("/api/user/bulk/status", account_state.StatusOfUsers(changes.bulk_acts))
+    routes.add("/api/user/bulk/role", account_state.RoleOfUsers(changes.bulk_acts))
+    routes.add("/api/user/bulk/end-sessions", account_state.SessionsOfUsers(changes.bulk_acts))
     routes.add("/api/user/{id}", users.OneUser(*user))
     routes.add("/api/user/{id}/password", account_state.UserPassword(changes.password_reset))
     routes.add("/api/user/{id}/status", account_state.UserStatus(*user))
@@ -299,8 +287,8 @@ def _add_files(routes: Routes, container: Container) -> None:
     routes.add("/api/file/list", files.FileList(database))
     routes.add("/api/file", files.Files(parts.uploads, container.settings.upload.idle_timeout))
     routes.add("/api/file/{id}", files.OneFile(database, parts.downloads, parts.uploads))
-    routes.add("/api/file/{id}/public-link", public_links.FileLink(parts.links))
-    routes.add("/api/public/file/{token}", public_links.PublicFile(parts.links, parts.downloads))
+    routes.add("/api/file/{id}/public-link", files.FileLink(parts.links))
+    routes.add("/api/public/file/{token}", files.PublicFile(parts.links, parts.downloads))
 
 
 def _add_access(routes: Routes, container: Container) -> None:
@@ -324,7 +312,7 @@ def _add_outside(routes: Routes, container: Container) -> None:
     """Register what everybody may read without a login."""
     node, server = container.node, container.settings.server
     routes.add_outside(
-        "/.well-known/authzen-configuration", access_metadata.AccessConfiguration(server.public_url)
+        "/.well-known/authzen-configuration", access_evaluation.AccessConfiguration(server.public_url)
     )
     routes.add_outside("/.well-known/passkey-endpoints", factors.PasskeyEndpoints(server.public_url))
     routes.add_outside("/.well-known/jwks.json", tokens.KeySet(container.sign_in.tokens))

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from service.app import second_factors
 from service.app.audit_trail import Trail
 from service.app.policy import PolicyParts
-from service.app.second_factors import SecondFactors
 from service.app.stores import Stores
 from service.authn.api_keys import ApiKeyCallers
 from service.authn.assertions import Assertions
 from service.authn.authenticate import Authenticator
 from service.authn.current_rights import CurrentRights
+from service.authn.factors.challenges import Challenges
+from service.authn.factors.checking import FactorCheck
+from service.authn.factors.passkeys import RelyingParty
+from service.authn.factors.sealing import FactorKeys
+from service.authn.factors.second_step import SecondStep
 from service.authn.factors.step_up import StepUp
-from service.authn.initial_passwords import InitialPasswords
 from service.authn.login_service import LoginService
 from service.authn.opening import SessionOpening
 from service.authn.password_change import PasswordChange
-from service.authn.password_rules import PasswordRules
+from service.authn.password_rules import InitialPasswords, PasswordRules
 from service.authn.passwords import Passwords
 from service.authn.refresh import Refresh
 from service.authn.revocations import Revocations
@@ -28,6 +31,28 @@ from service.authn.token_issuer import TokenIssuer
 from service.authn.tokens import Tokens
 from service.settings import Settings
 from service.web.messages.cookies import Cookies
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecondFactors:
+    """What checks second factors; ``party`` is None where the service has no address for passkeys."""
+
+    keys: FactorKeys
+    party: RelyingParty | None
+    challenges: Challenges
+    check: FactorCheck
+    step: SecondStep
+    now: Callable[[], float]
+
+
+def _second_factors(settings: Settings, stores: Stores) -> SecondFactors:
+    """Return what checks the second factors of the worker."""
+    database, now = stores.database, stores.sessions.synchronized.now
+    keys, party = FactorKeys.of(settings.auth), RelyingParty.of(settings.server.public_url)
+    challenges = Challenges(stores.sessions)
+    check = FactorCheck(database, keys, party, now)
+    step = SecondStep(database, challenges, check, party)
+    return SecondFactors(keys=keys, party=party, challenges=challenges, check=check, step=step, now=now)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +86,7 @@ def make(settings: Settings, stores: Stores, policy: PolicyParts, trail: Trail) 
     now = store.synchronized.now
     passwords, rules = Passwords(settings.password), PasswordRules(settings.password)
     throttle = Throttle(settings.throttle, store.counters)
-    second = second_factors.make(settings, stores)
+    second = _second_factors(settings, stores)
     tokens = Tokens(auth, now, policy.live.restore_epoch)
     initial = InitialPasswords(settings.password)
     pairs = TokenIssuer(tokens, lambda: policy.live.current.permission_map, initial)

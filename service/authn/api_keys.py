@@ -1,4 +1,4 @@
-"""From an API key to the caller: one round trip to the session store, and seldom a query.
+"""From an API key to the caller: one round trip to the session store, seldom a query; and when it was used.
 
 What the database says of a key and its account is kept in this process, with the *epoch* of the account's
 rights: a random text at ``auth:rights:{login_id}`` in the session store. Every change of the account (roles,
@@ -19,8 +19,9 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final, NamedTuple, NoReturn
 
+import structlog
+
 from service.authn.api_key_form import ApiKey, parsed
-from service.authn.api_key_uses import KeyUses
 from service.authn.claims import ClientClaims
 from service.authn.denials import banned
 from service.authn.throttle import Throttle
@@ -31,9 +32,58 @@ from service.kernel.names import name_key
 from service.kernel.origin import ORIGIN
 from service.keyspace import BANNED, Answer, SessionStore
 from service.records import api_keys
-from service.records.api_keys import KeyHolder
+from service.records.api_keys import USE_EVERY, KeyHolder
 from service.records.database.transactions import SINGLE_READS, Database
 from service.records.role_rights import Rights
+
+_MOST: Final = 10_000  # keys whose last note is remembered
+_log = structlog.get_logger(__name__)
+
+
+class KeyUses:
+    """Writes the last use of each key at most once in ``USE_EVERY`` seconds, in the background.
+
+    Several workers write no more often: the database compares the time. A note that can't be written is lost,
+    and the next use after that time makes another.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._noted: dict[int, float] = {}
+        self._waiting: set[int] = set()
+        self._task: asyncio.Task[None] | None = None
+
+    def note(self, key_id: int) -> None:
+        """Take note that a key was used; returns at once."""
+        now = time.monotonic()
+        if now - self._noted.get(key_id, -USE_EVERY) < USE_EVERY:
+            return
+        if len(self._noted) >= _MOST:
+            self._noted.clear()
+        self._noted[key_id] = now
+        self._waiting.add(key_id)
+        if self._task is None:
+            self._task = asyncio.get_running_loop().create_task(self._write())
+
+    async def finish(self) -> None:
+        """Wait until the notes made so far are written or lost."""
+        if self._task is not None:
+            await self._task
+
+    async def _write(self) -> None:
+        try:
+            while self._waiting:
+                batch, self._waiting = self._waiting, set()
+                async with self._database.transaction() as connection:
+                    await api_keys.note_uses(connection, sorted(batch))
+        except Unavailable:
+            self._waiting.clear()
+        except Exception:  # noqa: BLE001 - nobody waits for a note, and no request may fail for it
+            self._waiting.clear()
+            _log.exception("uses of API keys can't be noted")
+        finally:
+            self._task = None
+
 
 MOST_KEYS: Final = 4096
 """How many keys a process keeps in mind; the oldest goes first."""

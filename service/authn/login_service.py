@@ -10,9 +10,9 @@ from typing import Any, Final
 import structlog
 
 from service.authn.factors import Answer
-from service.authn.initial_passwords import InitialPasswords
 from service.authn.login_log import LoginLog, reason_of
 from service.authn.opening import Origin, SessionOpening
+from service.authn.password_rules import InitialPasswords
 from service.authn.passwords import Passwords
 from service.authn.proving import PasswordProof
 from service.authn.throttle import ACCOUNT, SECOND_FACTOR, Attempt, Throttle

@@ -7,9 +7,9 @@ import secrets
 from dataclasses import dataclass, replace
 from typing import Final, Self, TypeVar
 
-from service.authn.agents import MAX_USER_AGENT, describe
 from service.authn.denials import Denials, banned, banned_by
 from service.authn.factors.second_step import SecondStep
+from service.authn.login_log import MAX_USER_AGENT, describe
 from service.authn.proving import Proof
 from service.authn.token_issuer import Account, TokenIssuer, TokenPair
 from service.errors import AccountDisabled, LoginFailed, Unavailable, ValidationFailed

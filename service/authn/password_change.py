@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from service.authn.initial_passwords import InitialPasswords
 from service.authn.login_log import UNRECORDED, LoginLog, reason_of
-from service.authn.password_rules import NO_PASSWORD, PasswordRules
+from service.authn.password_rules import NO_PASSWORD, InitialPasswords, PasswordRules
 from service.authn.passwords import Passwords
 from service.authn.revocations import Revocations
 from service.authn.throttle import Throttle

@@ -6,7 +6,7 @@ from typing import Protocol
 
 import structlog
 
-from service.authn.initial_passwords import InitialPasswords
+from service.authn.password_rules import InitialPasswords
 from service.authn.passwords import Passwords
 from service.errors import LoginFailed
 from service.kernel.assurance import Acr

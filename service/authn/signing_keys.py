@@ -1,4 +1,4 @@
-"""The keys that sign and verify tokens, checked once at the start."""
+"""The keys that sign and verify tokens, checked once at the start; and new pairs of them."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import base64
 from collections.abc import Callable, Mapping
 from math import inf
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.asymmetric.ec import (
     SECP256R1,
     SECP384R1,
@@ -24,6 +25,7 @@ from cryptography.hazmat.primitives.serialization import (
     Encoding,
     NoEncryption,
     PrivateFormat,
+    PublicFormat,
     load_pem_private_key,
     load_pem_public_key,
 )
@@ -210,3 +212,34 @@ def _joserfc_key(key: object) -> Key:
 
 def _fault(name: str, message: str) -> SettingsError:
     return SettingsError([Fault(f"auth.{name}", message)])
+
+
+_NEW_RSA_BITS: Final = 3072  # NIST SP 800-57 part 1: as strong as the other algorithms
+_RSA_EXPONENT: Final = 65537
+
+
+class Pair(NamedTuple):
+    """A pair of keys as PEM, and the ``kid`` of its tokens."""
+
+    private: bytes
+    public: bytes
+    kid: str
+
+
+def new_pair(algorithm: str) -> Pair:
+    """Return a new pair of keys for ``algorithm``, one of the RS, ES and EdDSA algorithms."""
+    key = _new_key(algorithm)
+    public = key.public_key()
+    return Pair(
+        key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()),
+        public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo),
+        kid_of(public),
+    )
+
+
+def _new_key(algorithm: str) -> Any:
+    if algorithm == "EdDSA":
+        return Ed25519PrivateKey.generate()
+    if algorithm in CURVES:
+        return ec.generate_private_key(CURVES[algorithm]())
+    return rsa.generate_private_key(_RSA_EXPONENT, _NEW_RSA_BITS)

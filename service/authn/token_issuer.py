@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from service.authn.initial_passwords import InitialPasswords
+from service.authn.password_rules import InitialPasswords
 from service.authn.tokens import Tokens
 from service.kernel.assurance import Authentication
 from service.kernel.permission_map import PermissionMap

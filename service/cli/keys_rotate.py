@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from service import settings as table
-from service.authn.new_keys import new_pair
+from service.authn.signing_keys import new_pair
 from service.cli.lazy_commands import add_data
 from service.cli.output import aligned, say
 from service.operator.errors import LaunchError

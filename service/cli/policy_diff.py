@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import field
 
-from service.authz.review.diff import line_diff
+from service.authz.review.impact import line_diff
 from service.authz.review.sources import NAMES, Source
 from service.cli.lazy_commands import add_data, add_json
 from service.cli.output import show

@@ -17,11 +17,11 @@ from service.authz.engine.policy import Policy
 from service.authz.lint.model import require_grammar
 from service.authz.publishing.shipped import configured
 from service.authz.review.impact import Standing
-from service.authz.review.past import PastPolicies
 from service.authz.review.sources import (
     LIVE,
     NAMES,
     READ_WITHIN,
+    PastPolicies,
     Source,
     read_folder,
     read_policy,

@@ -13,9 +13,15 @@ from typing import Final
 from msgspec import Struct
 
 from service import settings as table
-from service.administration.openapi import DocumentError, Operations, operations_of
 from service.administration.resource_edits import router_of
-from service.administration.resource_import import ImportPlan, ResourceImport, planned
+from service.administration.resource_import import (
+    DocumentError,
+    ImportPlan,
+    Operations,
+    ResourceImport,
+    operations_of,
+    planned,
+)
 from service.audit.journal import enter
 from service.authz.publishing.shipped import configured
 from service.cli.lazy_commands import add_data, add_json

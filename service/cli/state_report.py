@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, Literal
 
-from service.administration.impact import KeptOut
+from service.administration.dry_runs import KeptOut
 from service.administration.state_applying import Applied
 from service.administration.state_edits import Action, Edit, Edits
 from service.administration.state_planning import Plan

@@ -1,15 +1,25 @@
-"""Checks of what an operator sees to: backups, verified logs, a token for the metrics."""
+"""Checks of what an operator sees to: jobs, logs that are complete and verified, backups, metrics."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from service.administration.jobs import all_jobs
 from service.diagnosis.findings import Finding, fault, ok, warning
-from service.diagnosis.installation import Installation
+from service.diagnosis.installation import Installation, Unanswered
 from service.diagnosis.settings_checks import is_local
-from service.records import backups
-from service.records.logs import chain
+from service.errors import Unavailable
+from service.jobs.housekeeping import REMIND
+from service.jobs.job import Job
+from service.jobs.scheduler import LOOK_EVERY
+from service.kernel.clock import rfc3339
+from service.kernel.text import counted, printable
+from service.keyspace import LogCounts, SessionStore
+from service.records import api_keys, backups, jobs
+from service.records.jobs import StoredJob
+from service.records.logs import chain, months
+from service.records.logs.inserts import Log
 from service.records.user_overview import oldest_user
 
 NEW: Final = timedelta(days=7)
@@ -73,3 +83,103 @@ def metrics(installation: Installation) -> Finding:
         "server.metrics_token is not set: there are no metrics, and readiness tells no details",
         'set it to the output of: python3 -c "import secrets; print(secrets.token_urlsafe(32))"',
     )
+
+
+_NAMED: Final = 3  # of many, in one line
+
+
+async def jobs_in_time(installation: Installation) -> Finding:
+    """What a job would have deleted, verified or reported is left as it is."""
+    settings = installation.settings
+    known = all_jobs(settings)
+    async with installation.records() as connection:
+        stored = await jobs.stored(connection, [job.name for job in known])
+    if not stored:
+        return ok("none yet: the first service that runs here adds them")
+    failing = [
+        stored_job.job_name for stored_job in stored.values() if stored_job.failing and not stored_job.paused
+    ]
+    overdue = [job.name for job in known if job.name in stored and _is_overdue(job, stored[job.name])]
+    paused = [stored_job.job_name for stored_job in stored.values() if stored_job.paused]
+    if failing:
+        message = f"the last run has failed of {', '.join(sorted(failing))}"
+        return fault(message, "portcullis jobs list says why")
+    if overdue:
+        return warning(
+            f"nobody has run {', '.join(overdue)} when due", "see whether the service runs, and in its log"
+        )
+    suffix = f"; paused: {', '.join(sorted(paused))}" if paused else ""
+    return ok(f"{counted(len(stored), 'job')}, none failing or overdue{suffix}")
+
+
+def _is_overdue(job: Job, stored: StoredJob) -> bool:
+    """Tell whether a job is due for longer than a worker takes to notice and another run takes."""
+    return stored.is_due and stored.due_in is not None and -stored.due_in > LOOK_EVERY + job.within
+
+
+async def expiring_keys(installation: Installation) -> Finding:
+    """Programs whose key has expired are refused."""
+    async with installation.records() as connection:
+        keys = await api_keys.expiring(connection, REMIND)
+    if not keys:
+        return ok(f"none expires within {REMIND.days} days")
+    named = [
+        f"{printable(key.key_name)} of {printable(key.user_name)} ({rfc3339(key.expire_time)})"
+        for key in keys[:_NAMED]
+    ]
+    more = ", …" if len(keys) > _NAMED else ""
+    verb = "expires" if len(keys) == 1 else "expire"
+    return warning(
+        f"{counted(len(keys), 'key')} {verb} within {REMIND.days} days: {', '.join(named)}{more}",
+        "make new keys for these accounts, and give them to their programs",
+        users=dict.fromkeys((key.user_id, key.user_name) for key in keys[:_NAMED]),
+    )
+
+
+_LOGS: Final[tuple[Log, ...]] = ("operation_log", "login_log")
+_MONTH: Final = timedelta(days=31)
+
+
+async def log_entries(installation: Installation) -> Finding:
+    """Entries that were dropped or set aside are missing in the logs."""
+    _ = installation.sessions
+    store = SessionStore(installation.settings.redis, installation.settings.auth)
+    try:
+        log_counts = await store.log.counts()
+    except Unavailable:
+        raise Unanswered("the session store does not answer in time") from None
+    finally:
+        await store.close()
+    return _judged(log_counts)
+
+
+def _judged(counts: LogCounts) -> Finding:
+    summary = f"{counts.accepted} accepted, {counts.written} written, {counts.under_way} under way"
+    if counts.dropped:
+        return warning(
+            f"{summary}, {counts.dropped} dropped",
+            "raise oplog.memory_limit and oplog.stream_limit, or see why the stores did not take them",
+        )
+    if counts.set_aside:
+        return warning(
+            f"{summary}, {counts.set_aside} set aside, which the database has refused",
+            "read them and the reasons in sys.log_set_aside",
+        )
+    return ok(summary)
+
+
+async def log_months_ahead(installation: Installation) -> Finding:
+    """Entries of a month without a partition go into the default one, until a worker moves them."""
+    today = datetime.now(UTC).date().replace(day=1)
+    needed = {today, (today + _MONTH).replace(day=1)}
+    async with installation.records() as connection:
+        missing = [
+            f"{log} for {month:%Y-%m}"
+            for log in _LOGS
+            for month in sorted(needed - set(await months.present(connection, log)))
+        ]
+    if missing:
+        return warning(
+            f"there is no partition of {', '.join(missing)}", "start the service, which makes them every hour"
+        )
+    return ok(f"partitions for {today:%Y-%m} and the month after")

@@ -1,4 +1,4 @@
-"""Decisions for other services: ``/access/v1/evaluation`` and ``/access/v1/evaluations``."""
+"""Decisions for other services, and where they ask: ``/access/v1/evaluation`` and ``evaluations``."""
 
 from __future__ import annotations
 
@@ -20,16 +20,17 @@ from service.endpoints.access_wire import (
     StepUp,
     asked_in,
 )
-from service.errors import BadRequest, Unavailable
+from service.errors import BadRequest, NotFound, Unavailable
 from service.evaluation.answers import TOO_WEAK, Answer
-from service.evaluation.entities import Asked
 from service.evaluation.evaluator import Evaluator
+from service.evaluation.questions import Asked
 from service.kernel.account_acts import BY_PERSON, where
 from service.kernel.assurance import step_up
 from service.kernel.identity import Caller
 from service.kernel.services import PORTCULLIS
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import asks, example_body, named, needs
+from service.web.messages.operation_metadata import asks, example_body, named, needs, refuses
+from service.web.messages.schema import ProtocolSchema
 
 TELLS_CODES: Final = "system:policy:read"
 """The permission code by which a caller is told what would have opened a denied question."""
@@ -147,3 +148,42 @@ class AccessEvaluations(_Asking):
         asked = Asked(body.subject.entity, body.action.name, body.resource.entity)
         (answer,) = await self._decide(context, [asked])
         return Decisions(decision=answer.decision, context=answer.context)
+
+
+class DecisionPointMetadata(ProtocolSchema):
+    """The metadata of the decision point."""
+
+    policy_decision_point: str
+    access_evaluation_endpoint: str
+    access_evaluations_endpoint: str
+    search_subject_endpoint: str
+    search_resource_endpoint: str
+    search_action_endpoint: str
+
+
+class AccessConfiguration:
+    """``/.well-known/authzen-configuration``."""
+
+    def __init__(self, public_url: str) -> None:
+        """``public_url`` is how clients reach the service; "" if that is not known."""
+        self._base = public_url
+
+    @refuses(NotFound)
+    @named("getAuthzenConfiguration")
+    async def on_get(self, _context: RequestContext) -> DecisionPointMetadata:
+        """Read where the decision point of OpenID AuthZEN 1.0 answers.
+
+        404 unless the setting `server.public_url` says how clients reach it: the `Host` of a request is
+        chosen by the client.
+        """
+        base = self._base
+        if not base:
+            raise NotFound("The setting server.public_url does not say how clients reach this service")
+        return DecisionPointMetadata(
+            policy_decision_point=base,
+            access_evaluation_endpoint=f"{base}/access/v1/evaluation",
+            access_evaluations_endpoint=f"{base}/access/v1/evaluations",
+            search_subject_endpoint=f"{base}/access/v1/search/subject",
+            search_resource_endpoint=f"{base}/access/v1/search/resource",
+            search_action_endpoint=f"{base}/access/v1/search/action",
+        )

@@ -15,8 +15,7 @@ from service.authz.engine.rules import PREFLIGHT as PREFLIGHT_OBJECT
 from service.endpoints.access_evaluation import Note
 from service.errors import PermissionDenied, ProxyRefused, Unauthenticated, too_weak
 from service.evaluation.answers import Answer, Answers, as_answer
-from service.evaluation.entities import ROUTE, TOKEN, Asked, Resource, Subject
-from service.evaluation.questions import RequestTo
+from service.evaluation.questions import ROUTE, TOKEN, Asked, RequestTo, Resource, Subject
 from service.kernel.account_acts import BY_PERSON, refusal_of, where
 from service.kernel.identity import Caller
 from service.kernel.services import NAME

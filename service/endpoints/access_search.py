@@ -13,7 +13,7 @@ from msgspec import UNSET, Meta, UnsetType, field
 from service.authz.engine.policy import Policy
 from service.endpoints.access_wire import ActionEntity, Properties, ResourceEntity, SubjectEntity, Type
 from service.errors import BadRequest, Unavailable
-from service.evaluation.entities import Resource, named_service
+from service.evaluation.questions import Resource, named_service
 from service.evaluation.search import Part, Results, Search
 from service.kernel.identity import Caller
 from service.web.messages.context import RequestContext

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
-from service.evaluation.entities import Asked, Resource, Subject, named_service
+from service.evaluation.questions import Asked, Resource, Subject, named_service
 from service.kernel.assurance import Acr
 from service.web.messages.schema import ProtocolSchema
 

@@ -1,4 +1,4 @@
-"""Files: upload, list, download, delete: ``/api/file``.
+"""Files: upload, list, download, delete: ``/api/file``; and their public links: ``/api/public/file``.
 
 Only permission codes decide: callers who may download files may download all files. Owners matter only for
 quotas and as a filter of the list.
@@ -18,6 +18,7 @@ from service.errors import (
     TooLarge,
     UnsupportedMediaType,
 )
+from service.files.links import PublicLinks
 from service.files.uploads import Offer, Uploads
 from service.records import files
 from service.records.database.transactions import Database
@@ -27,9 +28,11 @@ from service.web.content.streams import Stream
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import (
     created,
+    example_body,
     logged,
     named,
     needs,
+    public,
     refuses,
     refuses_keys,
     sends,
@@ -38,7 +41,7 @@ from service.web.messages.operation_metadata import (
 )
 from service.web.messages.preconditions import answer_tag, require_match
 from service.web.messages.record_schemas import filters_of
-from service.web.messages.schema import Id, Moment, Page, PageQuery, Schema, page_answer, sort_keys
+from service.web.messages.schema import Id, Moment, Page, PageQuery, Schema, moment, page_answer, sort_keys
 
 FIELD: Final = "file"
 
@@ -147,3 +150,69 @@ class OneFile:
             require_match(context, file_tag(file))
             await files.discard(connection, id)
         await self._uploads.clear(id, file.key)
+
+
+class LinkBody(Schema):
+    """Lifetime of the link in seconds; the default is in the settings."""
+
+    expires_in: Annotated[int, Meta(ge=1, le=2**31, examples=[86400])] | None = None
+
+
+class Link(Schema):
+    """A public link. Its token is shown only this once."""
+
+    token: str
+    url: Annotated[str, Meta(examples=["/api/public/file/…"])]
+    expire_time: Moment
+
+
+class FileLink:
+    """``/api/file/{id}/public-link``."""
+
+    def __init__(self, links: PublicLinks) -> None:
+        self._links = links
+
+    @needs("system:file:share")
+    @logged("file", "share", "UPDATE", response=False)
+    @refuses(NotFound)
+    @example_body({"expiresIn": 86400})
+    @named("createPublicLink")
+    @refuses_keys("its answer holds the secret of the link, which is never kept")
+    async def on_post(self, context: RequestContext, body: LinkBody, id: int) -> Link:
+        """Create a public link to a file.
+
+        Anyone with the link can download the file without a login until it expires. It replaces the former
+        link of the file.
+        """
+        made = await self._links.make(id, body.expires_in)
+        return Link(token=made.token, url=made.url, expire_time=moment(made.expire_time))
+
+    @needs("system:file:share")
+    @logged("file", "unshare", "UPDATE")
+    @refuses(NotFound)
+    @named("revokePublicLink")
+    async def on_delete(self, context: RequestContext, id: int) -> None:
+        """Revoke the public link of a file, if it has one."""
+        await self._links.revoke(id)
+
+
+Token = Annotated[str, Meta(examples=["a-link-that-nobody-has-made"])]
+
+
+class PublicFile:
+    """``/api/public/file/{token}``."""
+
+    def __init__(self, links: PublicLinks, downloads: Downloads) -> None:
+        self._links = links
+        self._downloads = downloads
+
+    @public
+    @sends(ANY_TYPE)
+    @refuses(NotFound, RangeNotSatisfiable)
+    @named("downloadPublicFile")
+    async def on_get(self, context: RequestContext, token: Token) -> Stream:
+        """Download the file of a public link.
+
+        The same 404 for a link that is unknown, expired or revoked.
+        """
+        return self._downloads.answer(context, await self._links.file_of(token))

@@ -8,9 +8,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from service.administration import change_log
-from service.authn.client_credentials import ClientCredentials
-from service.authn.introspection import Introspection
-from service.authn.oauth_messages import OAuthAnswer
+from service.authn.oauth import ClientCredentials, Introspection, OAuthAnswer
 from service.authz.engine.rules import ACCOUNT
 from service.errors import PermissionDenied, RateLimited
 from service.kernel.account_acts import Where, refusal_of

@@ -1,4 +1,4 @@
-"""The policy in force: read, explain, reload: ``/api/policy``."""
+"""The policy in force, its reload, and its permission map: ``/api/policy``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from service.authz.publishing.watch import PolicyWatch
 from service.endpoints.policy_layers import Line
 from service.errors import Conflict
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import logged, named, needs, publishes, refuses
+from service.web.messages.operation_metadata import logged, named, needs, publishes, refuses, tagged
+from service.web.messages.preconditions import answer_tag, content_tag
 from service.web.messages.schema import SEVERAL, Moment, PartQuery, Published, Revision, Schema
 
 Count = Annotated[int, Meta(ge=0, examples=[296])]
@@ -118,3 +119,32 @@ class Reload:
         user_name = context.user.user_name
         context.policy = policy = await self._changes.reload(f"reload by {user_name}", user_name=user_name)
         return Published(policy_revision=policy.revision)
+
+
+class BitPositions(Schema):
+    """The bit position of each permission code in the claim `pb` of access tokens."""
+
+    revision: Revision
+    bits: Annotated[dict[str, Annotated[int, Meta(ge=0)]], Meta(examples=[{"system:role:list": 17}])]
+
+
+class PermissionBits:
+    """``/api/policy/permission-map``."""
+
+    def __init__(self, live: LivePolicy) -> None:
+        self._live = live
+
+    @needs("system:policy:read")
+    @tagged
+    @named("getPermissionMap")
+    async def on_get(self, context: RequestContext) -> BitPositions:
+        """Read the map of permission codes to the bits of tokens, as of the policy in force.
+
+        Bit `n` of `pb`, which is base64, is in byte `n >> 3`, the lowest bit first. The `ETag` changes with
+        the map, and not with the revision alone. A position that was given up belongs to another code after
+        twelve hours at the earliest: read the map again before that.
+        """
+        context.policy = policy = self._live.current
+        bits = policy.permission_map.positions
+        answer_tag(context, content_tag(bits))
+        return BitPositions(revision=policy.revision, bits=bits)

@@ -7,8 +7,7 @@ from typing import Annotated, Final, Literal, TypeAlias
 from msgspec import Meta
 
 from service.authz.engine.policy import Policy
-from service.authz.review.diff import access_diff
-from service.authz.review.impact import Difference, Standing
+from service.authz.review.impact import Difference, Standing, access_diff
 from service.web.messages.dry_run import AccessChange
 from service.web.messages.schema import PartQuery, Schema
 

@@ -24,7 +24,7 @@ from service.authz.review.explain import (
     explain_decided,
     explain_object,
 )
-from service.authz.review.past import PastPolicies
+from service.authz.review.sources import PastPolicies
 from service.authz.review.subjects import Subject
 from service.endpoints.policy_explained import Explained, explained_answer, refusal_answer
 from service.endpoints.policy_revisions import require_kept

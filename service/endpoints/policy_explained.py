@@ -13,8 +13,7 @@ from service.authz.engine.rules import ANYONE, ENDPOINT, GRANT, PERMISSION, RESO
 from service.authz.review import refusals
 from service.authz.review.access import shape_of
 from service.authz.review.explain import Explanation, LayerExplained, ObjectExplanation, Reason
-from service.authz.review.openings import WouldOpen, would_open
-from service.authz.review.origins import Origins, origins_of
+from service.authz.review.openings import Origins, WouldOpen, origins_of, would_open
 from service.authz.review.refusals import PolicyAt
 from service.authz.review.subjects import Subject
 from service.endpoints.policy_layers import Code, FiredCode, Line, RoleCode, Rows

@@ -1,4 +1,4 @@
-"""What each revision of the policy changed: ``/api/policy/revisions``, ``/api/policy/diff``."""
+"""What each revision of the policy changed, and the way back to it: ``/api/policy/revisions``, ``diff``."""
 
 from __future__ import annotations
 
@@ -9,21 +9,30 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, field
 
+from service.administration.policy_restore import PolicyRestore
 from service.audit.chain.revision_seals import Authenticity, Judgement, RevisionSeals
 from service.authz.engine.policy import Policy
 from service.authz.review.concurrency import ConcurrencyLimit
 from service.authz.review.impact import Standing
-from service.authz.review.past import PastPolicies
-from service.authz.review.sources import standing_of
+from service.authz.review.sources import PastPolicies, standing_of
 from service.endpoints.policy_access_diff import Access, access_answer
-from service.errors import NotFound, RevisionUntrusted, ValidationFailed
+from service.errors import (
+    Conflict,
+    NotFound,
+    PreconditionFailed,
+    RateLimited,
+    RevisionUntrusted,
+    ValidationFailed,
+)
 from service.records import policy_history, policy_revisions
 from service.records.database import paging
 from service.records.database.transactions import Connection, Database
 from service.records.policy_history import ALL, Part, PublishedLine
 from service.records.policy_revisions import PolicyRevision, RevisionFilter
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import named, needs, refuses
+from service.web.messages.dry_run import MadeEdit
+from service.web.messages.operation_metadata import dry_run, logged, named, needs, publishes, refuses
+from service.web.messages.preconditions import require_match, version_tag
 from service.web.messages.schema import (
     Id,
     Moment,
@@ -264,3 +273,38 @@ async def require_kept(connection: Connection, name: str, revision: int) -> None
 
 def _texts(lines: list[PublishedLine]) -> list[str]:
     return [str(line) for line in lines]
+
+
+class RestoredRevision(Schema):
+    """The edits that were made, and the revision from which they are in force."""
+
+    edits: list[MadeEdit]
+    policy_revision: Revision
+
+
+class Restore:
+    """``/api/policy/revisions/{revision}/restore``."""
+
+    def __init__(self, restore: PolicyRestore) -> None:
+        self._restore = restore
+
+    @needs("system:policy:restore")
+    @dry_run
+    @logged("policy", "restore", "UPDATE")
+    @publishes
+    @refuses(NotFound, Conflict, RevisionUntrusted, PreconditionFailed, RateLimited)
+    @named("restoreRevision")
+    async def on_post(self, context: RequestContext, revision: Id) -> RestoredRevision:
+        """Bring back the shared lines of a past revision, as a new one.
+
+        Resources, bindings and Buttons are edited, all or none, and callers need the rights for each edit.
+        `cannotReturn` of a 409 names what can't return. `If-Match` may name the revision in force (`"12"`),
+        such as that of a dry run: 412 when there is a newer one.
+        """
+        done = await self._restore.restore(
+            context.write, revision, lambda newest: require_match(context, version_tag(newest))
+        )
+        context.policy = done.policy
+        return RestoredRevision(
+            edits=[MadeEdit.of(edit) for edit in done.edits], policy_revision=done.policy.revision
+        )

@@ -9,7 +9,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from service.administration import role_edits
 from service.administration.changes import Changes
-from service.administration.given_roles import Given
+from service.administration.role_edits import Given
 from service.endpoints.record_endpoints import RecordEndpoint, RecordKind
 from service.errors import Conflict, NotFound, ValidationFailed
 from service.kernel.codes import MAX_CODE_LENGTH

@@ -16,9 +16,16 @@ from service.records.database.paging import batches
 from service.records.database.transactions import Database
 from service.records.user_list import UserValues
 from service.web.content.exports import JSON, JSON_LINES
-from service.web.content.imports import NO_KEYS, ExportQuery, ImportQuery, ImportReport, report_of, table_rows
 from service.web.content.streams import Stream
-from service.web.content.table_files import table_file
+from service.web.content.table_files import (
+    NO_KEYS,
+    ExportQuery,
+    ImportQuery,
+    ImportReport,
+    report_of,
+    table_file,
+    table_rows,
+)
 from service.web.content.tables import CSV, MAX_ROWS, Table
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import (

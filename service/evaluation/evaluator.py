@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from service.authn.api_key_form import is_api_key
 from service.authz.engine.policy import Policy
 from service.evaluation.answers import Answer, Answers, question_by
-from service.evaluation.entities import TOKEN, Asked
+from service.evaluation.questions import TOKEN, Asked
 from service.evaluation.subjects import Subjects
 from service.kernel.cooperative_yield import CooperativeYield
 from service.kernel.identity import Caller

@@ -14,10 +14,9 @@ from service.authz.engine.policy import Policy
 from service.authz.engine.rules import ENDPOINT, METHODS, PERMISSION, RESOURCE
 from service.authz.review.concurrency import ConcurrencyLimit
 from service.authz.review.impact import Roles, Standing
-from service.evaluation import entities
+from service.evaluation import questions
 from service.evaluation.answers import Answer, Answers, question_by
-from service.evaluation.entities import Resource, Subject
-from service.evaluation.questions import Question, service_of
+from service.evaluation.questions import Question, Resource, Subject, service_of
 from service.evaluation.subjects import Subjects
 from service.kernel.assurance import BY_STRONGEST, LOGIN, SERVICE, Satisfied
 from service.kernel.identity import Caller, Kind, codes_asked
@@ -81,7 +80,7 @@ class Search:
         logged in with a password, at a time that is not known. Raises ``Unavailable``.
         """
         question = question_by(policy, asking, action, resource)
-        if isinstance(question, Answer) or kind not in (entities.USER, entities.IDENTITY):
+        if isinstance(question, Answer) or kind not in (questions.USER, questions.IDENTITY):
             return Results([], 0)
         async with self._concurrency.turn(), self._database.snapshot(within=WITHIN) as connection:
             held = await role_holdings.read(connection)
@@ -98,7 +97,7 @@ class Search:
                 kind=kind_of_account,
             )
         users = result.items if part.limit else ()
-        ids = [user.user_name if kind == entities.USER else str(user.id) for user in users]
+        ids = [user.user_name if kind == questions.USER else str(user.id) for user in users]
         return Results(ids, result.total)
 
     def _passing(self, standing: Standing, question: Question) -> tuple[list[Roles], Kind | None]:
@@ -176,9 +175,9 @@ class Search:
 
 def _ids(policy: Policy, asking: Caller, action: str, target: Resource) -> Iterator[str]:
     """Yield the ids of all resources of the type of ``target`` that ``action`` may be about."""
-    if target.type == entities.ROUTE:
+    if target.type == questions.ROUTE:
         yield from sorted(_routes(policy, action, service_of(target, asking.service)))
-    elif target.type == entities.PERMISSION:
+    elif target.type == questions.PERMISSION:
         yield from sorted(policy.rules.objects(PERMISSION))
     else:
         for kind, resource_id, name in _codes(policy):
@@ -198,10 +197,10 @@ def _routes(policy: Policy, method: str, service: str) -> Iterator[str]:
 
 def _actions(policy: Policy, resource: Resource) -> Iterator[str]:
     """Yield the names of all actions that may be performed on ``resource``."""
-    if resource.type == entities.ROUTE:
+    if resource.type == questions.ROUTE:
         yield from METHODS
-    elif resource.type == entities.PERMISSION:
-        yield entities.USE
+    elif resource.type == questions.PERMISSION:
+        yield questions.USE
     else:
         for kind, resource_id, name in _codes(policy):
             if (kind, resource_id) == (resource.type, resource.id):

@@ -9,7 +9,7 @@ from typing import Final
 from service.authn.authenticate import Authenticator
 from service.authn.current_rights import CurrentRights, Who
 from service.errors import AccountBanned, RefreshRequired, TokenExpired, TokenInvalid
-from service.evaluation.entities import IDENTITY, TOKEN, USER, Subject
+from service.evaluation.questions import IDENTITY, TOKEN, USER, Subject
 from service.kernel.cooperative_yield import CooperativeYield
 from service.kernel.identity import Caller
 from service.kernel.names import name_key

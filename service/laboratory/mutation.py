@@ -10,7 +10,6 @@ import msgspec
 
 from service.authz.engine.rules import ANYONE, LAYERS, LOGIN, RESOURCE, Rule
 from service.authz.publishing.shipped import Shipped
-from service.laboratory.judge import Answer, Judge
 from service.laboratory.matcher_rows import matcher_of, name_of
 from service.laboratory.mutants import (
     LINE_DELETED,
@@ -20,7 +19,7 @@ from service.laboratory.mutants import (
     matcher_mutants,
 )
 from service.laboratory.tables import Question, Table
-from service.laboratory.witness import Universe, as_case, mutated
+from service.laboratory.witness import Answer, Judge, Universe, as_case, mutated
 
 Breaks = Callable[[Collection[Rule]], bool]
 """True if own lines break an invariant."""

@@ -20,7 +20,7 @@ from service.authz.publishing.adapter import PolicyAdapter
 from service.kernel.assurance import BY_STRONGEST, Satisfied
 from service.kernel.codes import HeldCodes, is_code
 from service.kernel.text import counted
-from service.laboratory.deciders import asked_plainly
+from service.laboratory.table_run import asked_plainly
 from service.laboratory.tables import Question
 from service.records.database.transactions import SyncConnection
 

@@ -13,14 +13,13 @@ from service.authz.invariants.checking import Violation, check
 from service.authz.publishing.invariant_guard import broken_invariants
 from service.authz.publishing.publisher import drift
 from service.authz.publishing.shipped import Shipped, configured
-from service.authz.review.diff import LineDiff, line_diff
 from service.authz.review.findings import Accepted
-from service.authz.review.impact import Standing
-from service.authz.review.past import PastPolicies
+from service.authz.review.impact import LineDiff, Standing, line_diff
 from service.authz.review.sources import (
     LIVE,
     READ_WITHIN,
     SHIPPED,
+    PastPolicies,
     past_policy,
     read_policy,
     source_named,

@@ -20,8 +20,7 @@ from service.authz.review import stored_findings
 from service.authz.review.findings import FILE, Accepted, Finding, read_accepted
 from service.authz.review.impact import Standing
 from service.authz.review.sources import READ_WITHIN, standing_of
-from service.authz.review.stored_findings import StoredResource
-from service.authz.review.unmet_demands import unmet_demands
+from service.authz.review.stored_findings import StoredResource, unmet_demands
 from service.kernel.permission_catalogue import permissions
 from service.kernel.services import PORTCULLIS
 from service.laboratory import file_findings

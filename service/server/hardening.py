@@ -1,10 +1,65 @@
-"""Protects a running service from other users: no password in its environment, no readable files."""
+"""What a process asks of the system: how its memory is allocated, protection, an end with its launcher."""
 
 from __future__ import annotations
 
 import ctypes
+import multiprocessing
 import os
+import signal
+import sys
+import threading
+from collections.abc import Mapping
+from multiprocessing.process import BaseProcess
 from pathlib import Path
+from typing import Final
+
+_PR_SET_THP_DISABLE: Final = 41  # linux/prctl.h
+
+# A password hash needs 19 MiB for some milliseconds. By default each thread has an arena of its own, from
+# which they never return. Mapped anew for each hash they return at once, but the kernel clears 4,865 pages
+# each time, which takes half as long as the hash itself. So they stay in the one arena of the process, in
+# huge pages, and are given back when no hash was made for some seconds (``authn.passwords``).
+MALLOC: Final[Mapping[str, str]] = {
+    "MALLOC_ARENA_MAX": "1",
+    "MALLOC_MMAP_THRESHOLD_": str(32 * 1024 * 1024),  # bytes; glibc allows no more
+    "MALLOC_TRIM_THRESHOLD_": str(128 * 1024 * 1024),
+    "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",  # since glibc 2.35: madvise(2) for transparent huge pages
+}
+"""Variables in the environment of a worker, unless the operator has set them (mallopt(3), glibc §39.2)."""
+
+
+def use_huge_pages(*, enabled: bool) -> None:
+    """Let this process and the children that it forks from now on have huge pages, or not (prctl(2)).
+
+    Does nothing elsewhere than on Linux.
+    """
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_THP_DISABLE, int(not enabled), 0, 0, 0)
+
+
+_PR_SET_PDEATHSIG = 1  # linux/prctl.h
+
+
+def end_with_parent() -> None:
+    """Send SIGTERM to this process when the launcher dies, or the template that it was forked from.
+
+    However they die: the kernel tells of both. Called once, from the main thread. If the launcher is already
+    dead, this process ends now. Does nothing in a process without a launcher.
+    """
+    launcher = multiprocessing.parent_process()
+    if launcher is None:
+        return
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG) failed")
+    # The kernel's signal is about the template, which lives as long as its children do.
+    threading.Thread(target=_end_after, args=(launcher,), daemon=True).start()
+
+
+def _end_after(launcher: BaseProcess) -> None:
+    launcher.join()
+    os.kill(os.getpid(), signal.SIGTERM)
+
 
 OWNER_ONLY = 0o077
 """The umask of the launcher, workers and embedded stores: directories 0700, files 0600."""

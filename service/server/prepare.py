@@ -30,7 +30,7 @@ from service.operator.stores import past_pooler
 from service.records import migrate, policy_revisions, restore_epochs
 from service.records.database.transactions import Database
 from service.records.seed_catalogue import ADMINISTRATOR
-from service.server.parent import end_with_parent
+from service.server.hardening import end_with_parent
 from service.server.prepared import FirstLogin, Prepared, Refused
 from service.settings import FIRST_PASSWORD, Settings
 from service.web.observability.log_format import configure_logging

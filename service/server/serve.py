@@ -15,9 +15,8 @@ from service import settings as table
 from service.embedded.ownership import is_open_to_group, require_own
 from service.installation import check_installation
 from service.operator.stores import running
-from service.server.allocator import MALLOC
 from service.server.children import use_short_sockets
-from service.server.hardening import OWNER_ONLY, close_to_others, forget_variable
+from service.server.hardening import MALLOC, OWNER_ONLY, close_to_others, forget_variable
 from service.server.listening import listener
 from service.server.preparation import Preparation
 from service.server.prepared import banner

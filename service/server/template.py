@@ -12,7 +12,7 @@ from service.kernel.structlog_alone import leave_rich_out
 
 leave_rich_out()  # this must come before the other imports
 
-from service.server.allocator import use_huge_pages  # noqa: E402
+from service.server.hardening import use_huge_pages  # noqa: E402
 
 # A worker wants them for password hashes. What lives for ever would take 3 MiB more with them.
 use_huge_pages(enabled=False)
@@ -22,9 +22,9 @@ gc.disable()
 
 import service.server.worker  # noqa: E402, F401 - for the processes that are forked from this one
 from service.app import describe_routes  # noqa: E402
-from service.authn import agents, password_rules  # noqa: E402
+from service.authn import login_log, password_rules  # noqa: E402
 
-agents.prepare()  # no login should wait for it
+login_log.prepare()  # no login should wait for it
 password_rules.prepare()  # the workers share what it reads
 gc.freeze()  # so that the collection below looks at a few objects only
 describe_routes()  # each child would otherwise spend a fifth of a second on it

@@ -14,8 +14,8 @@ from uvicorn.lifespan.on import LifespanOn
 from service.app import create_app
 from service.authz.publishing.shipped import configured
 from service.kernel.operator_error import OperatorError
+from service.server.hardening import end_with_parent
 from service.server.http import HttpProtocol
-from service.server.parent import end_with_parent
 from service.server.shares import Share
 from service.server.signs import Signs
 from service.server.stop_order import DRAIN, StopOrder

@@ -14,7 +14,7 @@ import structlog
 import uvicorn
 
 from service.server.acceptor import Acceptor
-from service.server.allocator import use_huge_pages
+from service.server.hardening import use_huge_pages
 from service.server.http import HttpProtocol, Limits, WorkerState
 from service.server.shares import Share, most_connections
 from service.server.stop_order import Obedience, StopOrder

@@ -34,8 +34,7 @@ from service.kernel.text import printable
 from service.kernel.value_rules import METHOD
 from service.records.roles import RoleCode
 from service.state_files.entries import FORMAT, OPTIONAL, members_of
-from service.web.messages.faults import expected
-from service.web.messages.violations import fault_of
+from service.web.messages.faults import expected, fault_of
 
 
 def read_state(path: Path) -> State:

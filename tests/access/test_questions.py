@@ -11,11 +11,19 @@ import pytest
 
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import ACCOUNT, ASSURANCE, ENDPOINT, PERMISSION, RESOURCE, SERVICE, Rule
-from service.evaluation.answers import Answer, Answers, question_by
-from service.evaluation.entities import Asked, Resource, Subject
+from service.evaluation.answers import MOST_PATHS, Answer, Answers, Templates, question_by
 from service.evaluation.evaluator import Evaluator
-from service.evaluation.questions import Question, RequestsTo, RequestTo, Unanswerable, UseOf, question_of
-from service.evaluation.templates import MOST_PATHS, Templates
+from service.evaluation.questions import (
+    Asked,
+    Question,
+    RequestsTo,
+    RequestTo,
+    Resource,
+    Subject,
+    Unanswerable,
+    UseOf,
+    question_of,
+)
 from service.kernel.assurance import BY_STRONGEST, LOGIN, Satisfied
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller

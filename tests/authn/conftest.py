@@ -16,8 +16,8 @@ from service.authn.factors.challenges import Challenges
 from service.authn.factors.checking import FactorCheck
 from service.authn.factors.sealing import FactorKeys
 from service.authn.factors.second_step import SecondStep
-from service.authn.initial_passwords import InitialPasswords
 from service.authn.opening import SessionOpening
+from service.authn.password_rules import InitialPasswords
 from service.authn.passwords import Passwords
 from service.authn.refresh import Refresh
 from service.authn.throttle import Throttle

@@ -10,7 +10,7 @@ import pytest
 
 from service.authn.authenticate import Authenticator
 from service.authn.claims import AccessClaims
-from service.authn.initial_passwords import InitialPasswords
+from service.authn.password_rules import InitialPasswords
 from service.authn.token_issuer import Account, TokenIssuer
 from service.authn.tokens import Tokens
 from service.errors import Refusal

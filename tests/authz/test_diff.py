@@ -13,8 +13,7 @@ from service.authz.engine.resource_index import ResourceIndex
 from service.authz.engine.rules import ENDPOINT, Rule
 from service.authz.publishing.derive import derive
 from service.authz.publishing.shipped import Shipped
-from service.authz.review.diff import access_diff, line_diff
-from service.authz.review.impact import Standing
+from service.authz.review.impact import Standing, access_diff, line_diff
 from service.endpoints.policy_access_diff import access_answer
 from service.kernel.codes import HeldCodes
 from service.kernel.services import BoundResource

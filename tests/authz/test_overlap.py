@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.authz.engine.resource_index import ResourceIndex
-from service.authz.lint.overlap import losing
+from service.authz.lint.coverage import losing
 
 SEGMENTS = ("a", "b", "{x}")
 PATHS = ["/" + "/".join(segments) for length in (1, 2, 3) for segments in product(SEGMENTS, repeat=length)]

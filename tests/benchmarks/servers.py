@@ -15,7 +15,7 @@ from pathlib import Path
 
 import uvloop
 
-from service.server.allocator import MALLOC
+from service.server.hardening import MALLOC
 from tests.benchmarks.frame.processes import children
 from tests.benchmarks.frame.results import Goal, Pace, Result, result
 from tests.benchmarks.load import served

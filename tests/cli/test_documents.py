@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from service.administration.openapi import operations_of
-from service.administration.resource_import import ImportPlan
+from service.administration.resource_import import ImportPlan, operations_of
 from service.cli.output import show
 from service.cli.resource_import import BOUNDS, MOST_JSON_VALUES, as_lines, import_report, read_document
 from service.kernel.operator_error import OperatorError

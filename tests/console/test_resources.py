@@ -7,7 +7,7 @@ from typing import Any
 
 from playwright.sync_api import expect
 
-from service.administration.openapi import operations_of
+from service.administration.resource_import import operations_of
 from service.kernel.services import Service
 from tests.console.house import House
 from tests.console.test_every_view import UNSAFE

@@ -20,8 +20,7 @@ from service.audit.decision_log import decision_log
 from service.audit.decision_writer import MOST_WAITING, DecisionWriter, output_named
 from service.audit.export.appended_file import AppendedFile
 from service.authz.publishing.shipped import read_shipped
-from service.authz.review.past import PastPolicies
-from service.authz.review.sources import read_policy, source_named
+from service.authz.review.sources import PastPolicies, read_policy, source_named
 from service.kernel.metrics import Sample
 from service.laboratory.replay import replay
 from service.records.database.transactions import Database

@@ -15,7 +15,7 @@ from service.diagnosis.findings import Findings, ok
 from service.diagnosis.installation import Installation
 from service.diagnosis.latest import LatestFindings
 from service.diagnosis.policy_checks import policy_files
-from service.endpoints.findings import LOCAL, ON_THE_NODE, _shown
+from service.endpoints.system import LOCAL, ON_THE_NODE, _shown
 from service.errors import Unavailable
 from service.settings import Policy, Server, Settings
 from tests.support.inside import Inside

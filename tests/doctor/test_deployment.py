@@ -19,12 +19,12 @@ from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_pri
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
 from service import __version__
-from service.diagnosis import machine_checks, replica_checks
+from service.diagnosis import machine_checks, store_checks
 from service.diagnosis.checks import CHECKS
-from service.diagnosis.disks import Disk
 from service.diagnosis.examination import examine
 from service.diagnosis.findings import Finding
 from service.diagnosis.installation import Installation
+from service.diagnosis.machine_checks import Disk
 from service.installation import changed_files
 from service.records.database.server_facts import Replication, Standby
 from service.settings import Settings, load, local_secret
@@ -251,7 +251,7 @@ IN_STEP = Standby("b", "streaming", synchronous=True, lag=0.1, behind=100)
 def test_standbys_that_lag_or_are_waited_for_in_vain_are_told(
     replication: Replication, url: str, state: str
 ) -> None:
-    assert replica_checks.judged(replication, url).state == state
+    assert store_checks.judged(replication, url).state == state
 
 
 def test_a_database_without_standbys_is_read(made: Made) -> None:
@@ -272,7 +272,7 @@ def test_replicas_of_the_session_store_that_are_out_of_touch_are_told(
     lags: tuple[int | None, ...], state: str
 ) -> None:
     installation = Installation({}, Settings(), no_routes, store=replace(GOOD, replica_lags=lags))
-    assert replica_checks.store_replicas(installation).state == state
+    assert store_checks.store_replicas(installation).state == state
 
 
 def test_files_that_were_edited_inside_an_installed_package_are_named(tmp_path: Path) -> None:

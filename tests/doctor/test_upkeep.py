@@ -15,7 +15,7 @@ from service.cli.doctor import diagnose
 from service.cli.state_export import exported
 from service.diagnosis.findings import Finding
 from service.diagnosis.installation import Installation
-from service.diagnosis.job_checks import jobs_in_time
+from service.diagnosis.upkeep_checks import jobs_in_time
 from service.records.database.server_facts import ServerFacts
 from service.records.database.transactions import Database
 from service.records.schema_revision import SchemaStanding

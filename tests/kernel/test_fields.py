@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 import pytest
 
-from service.administration.value_check import check_values
+from service.administration.change_log import check_values
 from service.authz.engine.policy import Policy
 from service.errors import PermissionDenied, RowFault, RowsRefused, ValidationFailed
 from service.kernel.codes import HeldCodes

@@ -13,14 +13,13 @@ import pytest
 from service.authz.engine.lines import Lines
 from service.authz.engine.rules import PolicyError, Rule
 from service.authz.invariants.reading import read_invariants
-from service.authz.lint.overlap import losing
+from service.authz.lint.coverage import losing
 from service.authz.publishing.derive import derive
 from service.authz.publishing.shipped import Shipped, read_shipped
 from service.authz.review import stored_findings
 from service.authz.review.findings import Finding, read_accepted
 from service.authz.review.impact import Roles, Standing
-from service.authz.review.stored_findings import StoredResource
-from service.authz.review.unmet_demands import unmet_demands
+from service.authz.review.stored_findings import StoredResource, unmet_demands
 from service.kernel.assurance import Acr
 from service.kernel.services import BoundResource, Service
 from service.laboratory import file_findings

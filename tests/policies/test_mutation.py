@@ -10,15 +10,13 @@ from service.authz.engine.rules import Rule
 from service.authz.lint.model import lint_model
 from service.authz.publishing.shipped import Shipped
 from service.kernel.codes import HeldCodes
-from service.laboratory.deciders import ENFORCERS
-from service.laboratory.judge import Judge
 from service.laboratory.matcher_rows import joined, matcher_of, name_of, shown
 from service.laboratory.mutants import Mutant, line_mutants, matcher_mutants
 from service.laboratory.mutation import Bench
-from service.laboratory.table_run import required_of
+from service.laboratory.table_run import ENFORCERS, required_of
 from service.laboratory.tables import Question, read_tables
 from service.laboratory.tested import own_tables, table_places
-from service.laboratory.witness import Universe, mutated
+from service.laboratory.witness import Judge, Universe, mutated
 from tests.policies.stock import POLICIES, SHIPPED
 
 CASES = POLICIES / "cases"

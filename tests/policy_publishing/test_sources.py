@@ -6,8 +6,7 @@ import pytest
 
 from service.audit.chain.revision_seals import RevisionSeals
 from service.authz.engine.rules import ASSURANCE, RESOURCE, PolicyError
-from service.authz.review.past import PastPolicies
-from service.authz.review.sources import read_policy, source_named, standing_of
+from service.authz.review.sources import PastPolicies, read_policy, source_named, standing_of
 from service.records.database.transactions import Database
 from tests.support.inside import Inside
 from tests.support.unstarted import SHIPPED

@@ -12,8 +12,7 @@ import httpx
 import pytest
 
 from service.embedded import EmbeddedStores
-from service.server.supervisor import TRIES
-from service.server.worker_place import FIRST_PAUSE
+from service.server.supervisor import FIRST_PAUSE, TRIES
 from tests.service.conftest import variables_for
 from tests.support.databases import database, session_store
 from tests.support.running import PATIENCE, ROOT, Running, running

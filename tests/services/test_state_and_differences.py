@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from service.administration.state import ButtonState, ResourceState, ServiceState, State, state_of
-from service.administration.state_standing import policy_of
+from service.administration.state_planning import policy_of
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import Rule
 from service.authz.proof.comparison import differing_requests

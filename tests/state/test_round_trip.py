@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from service.administration import resource_edits, role_edits
 from service.administration.changes import MENUS, OPENINGS, RESOURCES, ROLES, SERVICES, RecordEdits
-from service.administration.given_roles import Given
+from service.administration.role_edits import Given
 from service.administration.state import ButtonState, Kind, RoleState, state_of
 from service.administration.unit_of_work import UnitOfWork, unconditionally
 from service.errors import Refusal

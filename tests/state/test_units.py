@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from service.administration import menu_edits, resource_edits, role_edits
-from service.administration.given_roles import Given
+from service.administration.role_edits import Given
 from service.administration.unit_of_work import UnitOfWork
 from service.authn.revocations import Revocations
 from service.errors import Conflict, PermissionDenied, Unavailable

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from service.administration.accounts import PasswordReset
 from service.administration.delegation import Delegation
-from service.administration.password_reset import PasswordReset
 from service.authn.password_change import PasswordChange
 from service.authn.password_rules import PasswordRules
 from service.authn.revocations import Revocations

@@ -21,8 +21,7 @@ from service.records.backups import Standing
 from service.records.jobs import StoredJob
 from service.records.logs.chain import Verification
 from service.records.policy_workers import PolicyWorker
-from service.web.observability.exposition import exposition
-from service.web.observability.families import FAMILIES, OF_ALL
+from service.web.observability.families import FAMILIES, OF_ALL, exposition
 from service.web.observability.shared_metrics import FRESH, LONGEST, SharedMetrics
 from tests.support.inside import inside_published
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD

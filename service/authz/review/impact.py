@@ -1,4 +1,4 @@
-"""Who gains and who loses which endpoint by a change, as the enforcer decides before and after it."""
+"""What two policies differ in: lines, and who gains and who loses what, as the enforcer decides with each."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from itertools import chain
 from typing import TypeAlias
 
 from service.authz.engine.policy import Policy
+from service.authz.lint.model import parsed_model
 from service.authz.proof.batch_decider import EVERYBODY, BatchDecider, all_requests, deciding_lines
-from service.authz.proof.comparison import Alike, compared
+from service.authz.proof.comparison import Alike, Differing, DifferingRequest, compared
 from service.authz.proof.opening_codes import OpeningCodes
 from service.authz.review.equivalence_classes import Classes, EquivalenceClasses, Tally, credited, of_classes
 from service.kernel.codes import HeldCodes
@@ -156,3 +157,41 @@ def _moves(before: Mapping[Roles, int], after: Mapping[Roles, int]) -> Iterator[
     gone, come = list((old - new).elements()), list((new - old).elements())
     for place in range(max(len(gone), len(come))):
         yield gone[place] if place < len(gone) else (), come[place] if place < len(come) else (), 1
+
+
+@dataclass(frozen=True, slots=True)
+class AccessDiff:
+    """Who gains and loses what: by the roles of today, and for every possible caller.
+
+    ``callers`` are all requests and grants that the two decide differently for some caller, though no role of
+    today may notice. The members of all these lists are made when they are read.
+    """
+
+    by_role: Differences
+    callers: Sequence[DifferingRequest]
+
+
+@dataclass(frozen=True, slots=True)
+class LineDiff:
+    """The lines that only one of two policies has, each in its order, and whether the models differ."""
+
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+    model_changed: bool
+
+
+def line_diff(before: Policy, after: Policy) -> LineDiff:
+    """Compare models, without comments and layout, and lines."""
+    old, new = set(before.rules), set(after.rules)
+    return LineDiff(
+        tuple(str(rule) for rule in after.rules if rule not in old),
+        tuple(str(rule) for rule in before.rules if rule not in new),
+        parsed_model(before.model_text) != parsed_model(after.model_text),
+    )
+
+
+def access_diff(before: Policy, after: Standing) -> AccessDiff:
+    """Compare what ``before`` and the policy of ``after`` decide, for the roles and users of ``after``."""
+    old = Standing(before, after.codes, after.users)
+    asked = compared(before, after.policy)
+    return AccessDiff(differences_on_demand(old, after, asked), Differing(before, after.policy, asked))

@@ -1,21 +1,24 @@
-"""What would allow a denied request: codes, roles that give them, and disabled Buttons."""
+"""What would allow a denied request, and where held codes come from: roles, and Buttons."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import ASSURANCE, RESOURCE
 from service.authz.proof.batch_decider import BatchDecider
 from service.authz.review.explain import LayerExplained
+from service.authz.review.subjects import Subject
 from service.kernel.codes import HeldCodes
 from service.kernel.cooperative_yield import cooperatively
 from service.kernel.services import split_object
-from service.records import bindings, menus, roles
+from service.records import bindings, menus, role_holdings, roles
 from service.records.database.transactions import Connection
 from service.records.menus import Button
+from service.records.role_holdings import CodeOrigin
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,3 +68,24 @@ def _opening(
     if opens():  # a login is enough: no Button is needed
         return passing, ()
     return passing, tuple(button for button in cooperatively(enabled) if opens(button.auth_mark))
+
+
+Origins = Mapping[str, Sequence[CodeOrigin]]
+"""The roles and Buttons that give a held code, by the code."""
+
+
+async def origins_of(
+    connection: Connection | None, asking: Subject, layers: Iterable[LayerExplained]
+) -> Origins:
+    """Return the origins of all codes that fired in ``layers``.
+
+    Those of the user or the role, else all that are stored; without a connection none are known.
+    """
+    codes = {fired.code for layer in layers for fired in layer.fired}
+    origins: dict[str, list[CodeOrigin]] = defaultdict(list)
+    if connection is None or not codes:
+        return origins
+    for origin in await role_holdings.origins(connection, codes, user_id=asking.user_id):
+        if asking.role_code in (None, origin.role_code):
+            origins[origin.code].append(origin)
+    return origins

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from service.audit.chain.revision_seals import RevisionSeals
 from service.authz.engine.lines import Lines
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import ACCOUNT, ASSURANCE, ENDPOINT, PolicyError, Rule, as_csv, read_rules
@@ -27,10 +28,40 @@ from service.authz.publishing.shipped import (
     read_shipped,
 )
 from service.authz.review.impact import Standing
-from service.authz.review.past import PastPolicies
 from service.kernel.services import PORTCULLIS
 from service.records import policy_history, policy_revisions, role_holdings
 from service.records.database.transactions import Connection, Database
+from service.records.policy_history import Place
+
+
+class PastPolicies:
+    """Rebuilds policies of past revisions from their kept lines and this node's static policy.
+
+    The static policy is that of this moment: history keeps the stored policy alone.
+    """
+
+    def __init__(self, shipped: Shipped, seals: RevisionSeals) -> None:
+        """``seals`` say which revisions are as they were published."""
+        self.shipped: Final = shipped
+        self.seals: Final = seals
+        self._turn = asyncio.Lock()
+
+    async def of(self, connection: Connection, revision: int, place: Place | None = None) -> Policy:
+        """Return the policy of ``revision``: whole, or with the lines that could decide about ``place`` only.
+
+        Answers of the layers resource and endpoint about a request, or of the layers of codes about a code,
+        are those of the whole policy. One is built at a time, in a thread. The caller makes sure that the
+        lines of ``revision`` are kept; see ``history.is_kept``. Raises RevisionUntrusted unless all of them
+        are those that were published.
+        """
+        async with self._turn:
+            await self.seals.require(connection, revision)
+            lines = await policy_history.lines_at(connection, revision, place)
+            return await asyncio.to_thread(self._build, lines, revision)
+
+    def _build(self, lines: list[policy_history.PublishedLine], revision: int) -> Policy:
+        return self.shipped.policy(Lines(Rule(*line) for line in lines), {}, revision)
+
 
 LINES: Final = "policy.csv"
 

@@ -3,19 +3,86 @@
 from __future__ import annotations
 
 import asyncio
+import socket
+import struct
+from collections.abc import Callable
 from typing import Any, Final, cast
 from urllib.parse import unquote
 
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.server import ServerState
 
 from service.errors import BadRequest, HeadTooLarge, Refusal, RequestTimeout
 from service.server.http.cycle import Cycle
-from service.server.http.deadlines import Deadlines, Overdue, Phase
+from service.server.http.deadlines import Deadlines, Limits, Overdue, Phase
 from service.server.http.framing import MAX_HEAD, Head, check_head, head_size
-from service.server.http.lingering import LINGER, LINGER_BYTES, LingeringTransport, reset
-from service.server.http.state import WorkerState
 from service.web.requests.middleware import REFUSAL
+
+LINGER: Final = 2.0
+"""Seconds for which the bytes that a client still sends are read and discarded."""
+
+LINGER_BYTES: Final = 4_194_304
+"""The most bytes that are discarded."""
+
+_AT_ONCE: Final = struct.pack("ii", 1, 0)  # struct linger, socket(7)
+
+
+class LingeringTransport:
+    """The part of a transport that uvicorn's request cycle needs; ``close`` makes the protocol linger.
+
+    If a socket is closed with unread bytes, the kernel resets the connection, and the client may lose the
+    last answer. So the sending side is closed first, and incoming bytes are discarded for a while (RFC 9112
+    §9.6).
+    """
+
+    __slots__ = ("_linger", "is_closing", "write")
+
+    def __init__(self, transport: asyncio.Transport, linger: Callable[[], None]) -> None:
+        self._linger = linger
+        self.write = transport.write
+        self.is_closing = transport.is_closing
+
+    def close(self) -> None:
+        """Close the connection once the client has had time to read the answer."""
+        self._linger()
+
+
+def reset(transport: asyncio.Transport) -> None:
+    """Reset the connection of a client that does not read; the system discards unsent bytes."""
+    connection = transport.get_extra_info("socket")
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _AT_ONCE)
+    transport.abort()
+
+
+class _Counted(set[Any]):
+    """The connections of a worker; ``tell`` hears how many there are after each change."""
+
+    def __init__(self, tell: Callable[[int], None]) -> None:
+        super().__init__()
+        self._tell = tell
+
+    def add(self, element: Any) -> None:
+        super().add(element)
+        self._tell(len(self))
+
+    def discard(self, element: Any) -> None:
+        super().discard(element)
+        self._tell(len(self))
+
+
+class WorkerState(ServerState):
+    """uvicorn's state, the limits, and ``stopping``: while it is set, answers close their connections.
+
+    ``tell`` hears how many connections there are whenever one has come or gone.
+    """
+
+    def __init__(self, limits: Limits, tell: Callable[[int], None]) -> None:
+        super().__init__()
+        self.connections = _Counted(tell)
+        self.limits = limits
+        self.stopping = False
+
 
 FIRST_BYTE_AT_STOP: Final = 1.0
 """Seconds in which a connection that has sent nothing yet may begin a request when the worker stops."""

@@ -17,10 +17,9 @@ from service.kernel.strict_json import strict_json
 from service.kernel.text import unescape_formula
 from service.web.content.exports import JSON, JSON_LINES
 from service.web.messages.bodies import MAX_BODY, JsonBody
-from service.web.messages.faults import faults_of
+from service.web.messages.faults import check_text, faults_of
 from service.web.messages.request import Request
 from service.web.messages.schema import Schema
-from service.web.messages.violations import check_text
 
 CSV: Final = "text/csv"
 MAX_ROWS: Final = 1000

@@ -10,10 +10,9 @@ from msgspec import Struct
 
 from service.errors import BadRequest, UnsupportedMediaType, ValidationFailed
 from service.kernel.strict_json import DuplicateMember, strict_json
-from service.web.messages.faults import faults_of
+from service.web.messages.faults import check_text, faults_of, refusal_for
 from service.web.messages.partial_bodies import MERGE_PATCH, MergePatch
 from service.web.messages.request import Request
-from service.web.messages.violations import check_text, refusal_for
 
 MAX_BODY: Final = 1024 * 1024
 """The longest JSON body in bytes."""

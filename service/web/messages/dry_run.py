@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from service.administration.impact import Impact
+from service.administration.dry_runs import Impact
 from service.errors import ValidationFailed
 from service.kernel.identity import Caller
 from service.kernel.write import Write

@@ -15,8 +15,7 @@ from msgspec import Struct
 
 from service.errors import ValidationFailed
 from service.kernel.value_rules import MAX_ID
-from service.web.messages.faults import faults_of
-from service.web.messages.violations import check_text, refusal_for
+from service.web.messages.faults import check_text, faults_of, refusal_for
 
 MAX_PARAMETERS: Final = 100
 

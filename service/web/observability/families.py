@@ -1,8 +1,11 @@
-"""All metrics by name. Names and units follow https://prometheus.io/docs/practices/naming/."""
+"""All metrics by name, and the text format for Prometheus. Names and units follow its naming practices."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final, Literal, NamedTuple
+
+from service.kernel.metrics import Sample
 
 
 class Family(NamedTuple):
@@ -183,3 +186,38 @@ OF_ALL: Final = {
 """Metrics of the whole installation: every node shows the same, and no worker."""
 
 FAMILIES: Final = {**OF_WORKERS, **OF_ALL}
+
+
+MEDIA_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
+
+_PARTS: Final = ("_bucket", "_sum", "_count")
+
+
+def exposition(samples: Iterable[Sample]) -> bytes:
+    """Return the samples as text, grouped by metric as the format requires."""
+    families: dict[str, list[Sample]] = {name: [] for name in FAMILIES}
+    for sample in samples:
+        families[_family(sample.name)].append(sample)
+    lines = []
+    for name, family in FAMILIES.items():
+        if families[name]:
+            lines += [f"# HELP {name} {family.help}", f"# TYPE {name} {family.kind}"]
+            lines += map(_line, families[name])
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def _family(name: str) -> str:
+    if name in FAMILIES:
+        return name
+    return next(name.removesuffix(part) for part in _PARTS if name.endswith(part))
+
+
+def _line(sample: Sample) -> str:
+    labels = ",".join(f'{label}="{_escaped(value)}"' for label, value in sample.labels.items())
+    return (
+        f"{sample.name}{{{labels}}} {sample.value:.17g}" if labels else f"{sample.name} {sample.value:.17g}"
+    )
+
+
+def _escaped(value: str) -> str:
+    return value.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")

@@ -19,11 +19,9 @@ from service.web.messages.description import GROUPS, Operation
 from service.web.messages.dry_run import Preview
 from service.web.messages.original import PROXY_KEY
 from service.web.messages.schema import Document, is_protocol
-from service.web.openapi.headers import HEADERS, header_parameters, response_headers
 from service.web.openapi.names import envelope_of, with_names
-from service.web.openapi.problem_schemas import problem_schemas
-from service.web.openapi.problems import problem_examples, problem_responses, refusals_in
-from service.web.openapi.schemas import JSON, Schemas
+from service.web.openapi.problems import problem_examples, problem_responses, problem_schemas, refusals_in
+from service.web.openapi.schemas import HEADERS, JSON, Schemas, header_parameters, response_headers
 from service.web.requests.idempotency import KEY
 from service.web.requests.signature import OK
 

@@ -6,7 +6,7 @@ import re
 from typing import Any, Final, get_args
 
 from service.kernel.assurance import WORDS, Acr, Demand
-from service.web.openapi.problem_schemas import SCHEMAS
+from service.web.openapi.problems import SCHEMAS
 
 _PAGE: Final = re.compile(r"(?:Time)?Page_(\w+)_")
 

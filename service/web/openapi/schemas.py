@@ -1,4 +1,4 @@
-"""JSON schemas of the types of operations, and parameters made from them."""
+"""JSON schemas of the types of operations, and the parameters and headers made from them."""
 
 from __future__ import annotations
 
@@ -9,11 +9,17 @@ from typing import Any, Final
 import msgspec
 from msgspec import NODEFAULT, UNSET
 
+from service.errors import BadRequest, PreconditionFailed, RequestUnderWay
 from service.kernel.fields import camel
 from service.kernel.value_rules import MAX_ID
+from service.web.content.downloads import ANY_TYPE
 from service.web.messages.description import Operation
 from service.web.messages.dry_run import Preview
+from service.web.messages.original import IDENTITY
 from service.web.messages.schema import schema_of
+from service.web.requests.guard import MIN_REVISION
+from service.web.requests.idempotency import KEY, MOST, REPLAYED
+from service.web.requests.operation import IN_FORCE, NOT_MODIFIED
 
 JSON: Final = "application/json"
 
@@ -107,3 +113,137 @@ def _but_null(schema: Schema) -> Schema:
 def _fields(operation: Operation) -> tuple[msgspec.structs.FieldInfo, ...]:
     query = operation.signature.query
     return () if query is None else msgspec.structs.fields(query)
+
+
+_TAG: Final = r'(?:W/)?"[^"]*"'
+_AT_LEAST: Final = {
+    "name": MIN_REVISION,
+    "in": "header",
+    "description": "The oldest policy revision that may decide the request, such as the `policyRevision` "
+    "of a change. 409 `revision_unknown` if no node has published it, 503 if it is not in force here "
+    "within 2 s.",
+    "schema": {"type": "integer", "minimum": 0},
+}
+_IF_MATCH: Final = {
+    "name": "If-Match",
+    "in": "header",
+    "description": "The `ETag` of the record as it was read. 412 if the record has changed since. Without "
+    "the header, the last writer wins.",
+    "schema": {"type": "string", "pattern": rf"^(?:\*|{_TAG}(?: *, *{_TAG})*)$", "examples": ['"3"']},
+}
+_IF_NONE_MATCH: Final = {
+    "name": "If-None-Match",
+    "in": "header",
+    "description": "The `ETag` of the answer that the client has. 304 without content if it is the same; "
+    "anything else is no such tag, and the answer is sent.",
+    "schema": {"type": "string", "examples": ['"3"']},
+}
+
+_KEY: Final = {
+    "name": KEY,
+    "in": "header",
+    "description": "A name that the client chooses for this request, such as a UUID. Sent again within 24 "
+    "hours, with the same key and body, the request gets the same answer and creates nothing. 409 "
+    "`request_under_way` while the first is served, 422 `idempotency_key_reused` with another body. A dry "
+    "run ignores it.",
+    "schema": {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": MOST,
+        "pattern": "^[ -~]*$",
+        "examples": ["8e03978e-40d5-43dd-bc93-6894a57f9324"],
+    },
+}
+
+
+def _text(description: str, example: str, **more: str) -> dict[str, Any]:
+    return {"description": description, "schema": {"type": "string", "examples": [example], **more}}
+
+
+HEADERS: Final[dict[str, dict[str, Any]]] = {
+    "X-Request-Id": _text("The name of the request in the logs.", "8d5f0c39d1a2b4e7"),
+    "X-Policy-Revision": {
+        "description": "The revision of the policy that decided the request, where one did.",
+        "schema": {"type": "integer", "minimum": 0, "examples": [12]},
+    },
+    IN_FORCE: _text(
+        "How many workers of all nodes decide by the `policyRevision` of this answer or a newer one, and "
+        "how many there are. The answer waits for them up to 1 s. The others refuse or wait rather than "
+        "decide by an older revision.",
+        "4/4",
+        pattern="^[0-9]+/[0-9]+$",
+    ),
+    "ETag": _text("The version of the record, for `If-Match` and `If-None-Match`.", '"3"'),
+    "Location": _text("The path of the new record.", "/api/user/7", format="uri-reference"),
+    "FileLocation": _text(
+        "Where the object store sends the file, for a short time.",
+        "https://objects.example.com/files/8d5f0c39?X-Amz-Expires=60",
+        format="uri",
+    ),
+    REPLAYED: _text(
+        f"`true` if the `{KEY}` was used before: this is the answer that was kept, and nothing was done.",
+        "true",
+    ),
+    "Content-Disposition": _text("The name of the file.", 'attachment; filename="report.pdf"'),
+    "Content-Range": _text("Which bytes these are, and how many the file has.", "bytes 0-99/1234"),
+    "Retry-After": {
+        "description": "Seconds to wait before the request is repeated.",
+        "schema": {"type": "integer", "minimum": 1, "examples": [1]},
+    },
+    "X-Portcullis-User": _text("The name of the user, percent-encoded; empty for nobody.", "alice"),
+    "X-Portcullis-User-Id": _text("The id of the user; empty for nobody.", "7"),
+    "X-Portcullis-Roles": _text("The codes of the user's roles, percent-encoded, comma between.", "clerk"),
+    "X-Portcullis-Decision": _text(
+        "The decision; empty for a preflight request.", "r12-9be1a6f0-5f0c39d1a2b4"
+    ),
+    "X-Portcullis-Assertion": _text("The same, signed for the service; empty where assertions are off.", ""),
+    "WWW-Authenticate": _text("The challenge (RFC 6750 §3).", "Bearer"),
+}
+"""The headers of answers, by the names of their components: those of the headers, but for ``_COMPONENTS``."""
+
+_COMPONENTS: Final = {307: {"Location": "FileLocation"}}
+
+_OF_STATUS: Final = {
+    201: ("Location",),
+    206: ("Content-Range",),
+    307: ("Location",),
+    401: ("WWW-Authenticate",),
+    416: ("Content-Range",),
+    429: ("Retry-After",),
+    503: ("Retry-After",),
+}
+_SENT: Final = (200, 206)
+
+
+def response_headers(operation: Operation, status: int) -> dict[str, Any]:
+    """Return references to the headers of the answers of ``operation`` with ``status``, by name."""
+    names = ["X-Request-Id", *_OF_STATUS.get(status, ())]
+    if operation.in_group:
+        names.append("X-Policy-Revision")
+    if status == operation.status:
+        names += [IN_FORCE] if operation.metadata.publishes else []
+        names += ["ETag"] if operation.metadata.tagged else []
+        names += [REPLAYED] if operation.metadata.idempotent else []
+        names += IDENTITY if operation.metadata.subrequest else ()
+    if status == RequestUnderWay.status and operation.metadata.idempotent:
+        names.append("Retry-After")
+    if operation.metadata.media and status in _SENT:
+        names.append("Content-Disposition")
+    if (ANY_TYPE in operation.metadata.media and status < BadRequest.status) or status == NOT_MODIFIED:
+        names.append("ETag")
+    components = _COMPONENTS.get(status, {})
+    return {name: {"$ref": f"#/components/headers/{components.get(name, name)}"} for name in names}
+
+
+def header_parameters(operation: Operation) -> list[dict[str, Any]]:
+    """Return the header parameters of ``operation``, besides those of credentials and body."""
+    parameters = []
+    if PreconditionFailed in operation.metadata.refusals:
+        parameters.append(_IF_MATCH)
+    if operation.conditional:
+        parameters.append(_IF_NONE_MATCH)
+    if operation.metadata.idempotent:
+        parameters.append(_KEY)
+    if operation.in_group and not (operation.public or operation.metadata.subrequest):
+        parameters.append(_AT_LEAST)
+    return parameters

@@ -12,7 +12,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from service.administration.idempotent_writes import IdempotentWrites
-from service.web.content.ranges import is_known
+from service.web.content.downloads import is_known
 from service.web.content.streams import Sending, Stream
 from service.web.content.tables import Table, TableBody
 from service.web.messages.bodies import MAX_BODY, MAX_PUBLIC_BODY, JsonBody, ProtocolBody

@@ -22,8 +22,7 @@ from service.web.messages.schema import Document
 from service.web.openapi.document import BEARER, NO_TAGS, openapi
 from service.web.requests.problems import ERRORS_PAGE, refusals, type_of
 from service.web.requests.routes import Routes
-from service.web.sites.sites import CSS, HTML, SCRIPT
-from service.web.sites.static_content import Content
+from service.web.sites.sites import CSS, HTML, SCRIPT, Content
 
 # Swagger UI uses inline styles and icons in data: URLs. Scripts come from this service only.
 CONTENT_SECURITY_POLICY: Final = (

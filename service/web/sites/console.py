@@ -20,8 +20,7 @@ from service.errors import NotFound
 from service.web.messages.context import RequestContext
 from service.web.messages.schema import Document
 from service.web.requests.routes import Routes
-from service.web.sites.sites import HTML, Folder, add_site
-from service.web.sites.static_content import Content
+from service.web.sites.sites import HTML, Content, Folder, add_site
 
 CONSOLE: Final = "/console"
 FILES: Final = Path(service.__file__).parent / "console"
