@@ -18,13 +18,14 @@ class StepUpMethods:
     async def satisfying(self, caller: Caller, challenge: Challenge) -> tuple[str, ...]:
         """Return those of the caller's methods that meet ``challenge``; none: the caller has to enrol first.
 
-        A user with a second factor steps up with one, and not by the password. A session with an initial
+        A user with a second factor steps up with one, and not by the password; in a session that rests on a
+        passkey, by a passkey while there is one. A session with an initial
         password gets no further before that is changed. Raises ``Unavailable``.
         """
         if caller.authentication is None or caller.authentication.initial:
             return ()
         factors = self._factors
         if factors is not None and await factors.has_factor(caller.user_id):
-            methods = await factors.methods(caller.user_id)
+            methods = await factors.methods(caller.user_id, caller.authentication.acr)
             return tuple(method for method in methods if ACR[method] in challenge.acr_values)
         return ("password",) if "pwd" in challenge.acr_values else ()

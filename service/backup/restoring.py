@@ -16,6 +16,7 @@ from service.audit.chain.form import Chain, append
 from service.audit.chain.revision_seals import RESTORED, seals_of
 from service.audit.chain.seals import sealed
 from service.authn.denials import Denials
+from service.authn.factors import totp
 from service.authz.publishing.publisher import publish_if_changed
 from service.authz.publishing.shipped import configured
 from service.backup.archive import ArchiveReader
@@ -55,6 +56,7 @@ class Choices:
 
     api_keys: bool
     links: bool
+    recovery_codes: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,8 +190,12 @@ class _Restore:
         await recovery_points.raise_versions(connection, seconds)
         await recovery_points.retire_unknown_positions(connection)
         ended = await recovery_points.end_secrets(
-            connection, api_keys=not self.choices.api_keys, links=not self.choices.links
+            connection,
+            api_keys=not self.choices.api_keys,
+            links=not self.choices.links,
+            recovery_codes=not self.choices.recovery_codes,
         )
+        await recovery_points.spend_app_codes(connection, int(begun.begin_time.timestamp()) // totp.PERIOD)
         await recovery_points.begin_objects(connection, self.prefix, moved=manifest.files.included)
         policy = await publish_if_changed(
             connection,
@@ -260,6 +266,7 @@ async def _enter(
             "sequences": moved,
             "apiKeysEnded": restored.secrets.api_keys,
             "linksEnded": restored.secrets.links,
+            "recoveryCodesEnded": restored.secrets.recovery_codes,
             "files": restored.files,
         },
         status=200,

@@ -34,11 +34,16 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--keep-links", action="store_true", help="leave public links in force, also those revoked since"
     )
+    parser.add_argument(
+        "--keep-recovery-codes",
+        action="store_true",
+        help="leave recovery codes in force, also used ones",
+    )
 
 
 def run(options: Namespace, environ: Mapping[str, str]) -> None:
     """Restore, and say what was done; raises what ``restore``, ``origin_of`` and ``ArchiveReader`` raise."""
-    choices = Choices(api_keys=options.keep_api_keys, links=options.keep_links)
+    choices = Choices(options.keep_api_keys, options.keep_links, options.keep_recovery_codes)
     given = table.load(environ)
     with ArchiveReader(options.file) as archive:
         origin = UNCHECKED if options.unauthenticated else origin_of(archive, given.oplog.chain_key)
@@ -65,6 +70,7 @@ def _report(done: Restored, manifest: Manifest) -> list[str]:
         ("files", counted(done.files, "file")),
         ("ended", counted(done.secrets.api_keys, "API key")),
         ("", counted(done.secrets.links, "public link")),
+        ("", counted(done.secrets.recovery_codes, "recovery code")),
         ("", ended if done.sessions is None else counted(done.sessions, "session")),
     ]
     return [*aligned(rows), "All tokens from before are refused. Start the service, or restart it."]

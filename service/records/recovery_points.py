@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
-from sqlalchemy import BigInteger, func, literal, or_, text, update
+from sqlalchemy import BigInteger, delete, func, literal, or_, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.records import bit_positions
-from service.records.schema import api_key, file, menu, object_space, resource, role, service, user
+from service.records.schema import (
+    api_key,
+    file,
+    menu,
+    object_space,
+    recovery_code,
+    resource,
+    role,
+    service,
+    user,
+    user_factor,
+)
 
 LEAST_MARGIN: Final = 1_000_000
 """Ids of each table that a restore leaves out at least."""
@@ -52,10 +63,11 @@ WHERE class.relkind IN ('r', 'p', 'v', 'm', 'f') AND place.nspname <> 'informati
 
 @dataclass(frozen=True, slots=True)
 class Secrets:
-    """How many API keys and public links were ended."""
+    """How many API keys, public links and recovery codes were ended."""
 
-    api_keys: int
-    links: int
+    api_keys: int = 0
+    links: int = 0
+    recovery_codes: int = 0
 
 
 async def count_tables(connection: AsyncConnection) -> int:
@@ -103,18 +115,30 @@ async def retire_unknown_positions(connection: AsyncConnection) -> None:
     await bit_positions.retire(connection, await bit_positions.unused(connection), None, count=POSITIONS)
 
 
-async def end_secrets(connection: AsyncConnection, *, api_keys: bool, links: bool) -> Secrets:
-    """End all API keys, and all public links: some may have been revoked after the backup."""
-    ended = Secrets(0, 0)
+async def end_secrets(
+    connection: AsyncConnection, *, api_keys: bool, links: bool, recovery_codes: bool
+) -> Secrets:
+    """End all API keys, public links and recovery codes: some may have been revoked or used since."""
+    ended = Secrets()
     if api_keys:
         live = or_(api_key.c.expire_time.is_(None), api_key.c.expire_time > func.now())
         rows = await connection.execute(update(api_key).where(live).values(expire_time=func.now()))
-        ended = Secrets(rows.rowcount, 0)
+        ended = replace(ended, api_keys=rows.rowcount)
     if links:
         gone = {"token_hash": None, "token_expire_time": None}
         rows = await connection.execute(update(file).where(file.c.token_hash.is_not(None)).values(gone))
-        ended = Secrets(ended.api_keys, rows.rowcount)
+        ended = replace(ended, links=rows.rowcount)
+    if recovery_codes:
+        rows = await connection.execute(delete(recovery_code))
+        await connection.execute(delete(user_factor).where(user_factor.c.kind == "recovery_codes"))
+        ended = replace(ended, recovery_codes=rows.rowcount)
     return ended
+
+
+async def spend_app_codes(connection: AsyncConnection, step: int) -> None:
+    """Refuse the codes of all apps up to a time step: some may have been used after the backup."""
+    apps = update(user_factor).where(user_factor.c.kind == "totp")
+    await connection.execute(apps.values(last_step=func.greatest(user_factor.c.last_step, step)))
 
 
 async def begin_objects(connection: AsyncConnection, prefix: str, *, moved: bool) -> None:

@@ -15,6 +15,7 @@ import msgspec
 import pytest
 from sqlalchemy import text
 
+from service.authn.factors import totp
 from service.backup.archive import ArchiveReader
 from service.backup.manifest import Manifest
 from service.backup.restoring import RestoreError, require_place
@@ -24,6 +25,8 @@ from service.files.orphan_cleanup import OrphanCleanup
 from service.records.database.transactions import Database, engine
 from service.settings import Objstore
 from tests.backup.conftest import CHAIN_KEY, SECRET
+from tests.factors.conftest import PASSWORD as PERSONS_PASSWORD
+from tests.factors.conftest import SETTINGS, Person
 from tests.files.forms import download, uploaded
 from tests.support.databases import database, session_store
 from tests.support.inside import Inside, inside, inside_published
@@ -51,6 +54,7 @@ class Made:
     tokens: dict[str, Any]
     api_key: str
     link: str
+    person: Person
     files: dict[bytes, int]
     objects: set[str]
     folder: Path
@@ -101,6 +105,7 @@ async def made(
         "PORTCULLIS_SERVER__DATA": str(folder / "data"),
         "PORTCULLIS_OPLOG__CHAIN_KEY": CHAIN_KEY,
         "JWT_SECRET": SECRET,
+        **SETTINGS,
     }
     shared = own | {"REDIS_URL": module_redis_url, "PORTCULLIS_CONFIG": ""}
     archive = folder / "backup.tar"
@@ -116,6 +121,10 @@ async def made(
                 "POST", "/api/user", {"userName": "robot", "nickName": "R", "kind": "service"}
             )
             key = (await old.data("POST", f"/api/user/{account['id']}/keys", {"name": "one"}))["key"]
+            body = {"userName": "careful", "nickName": "C", "password": PERSONS_PASSWORD}
+            person = Person(old, (await old.data("POST", "/api/user", body))["id"], "careful")
+            await person.log_in()
+            await person.enrol_app()
             spared, banned = await user(old, "spared"), await user(old, "banned")
             await old.data("POST", f"/api/online/{banned}/ban", {"reason": "before"})
 
@@ -130,6 +139,9 @@ async def made(
             until.set()
             await writing
 
+            challenge = (await person.challenged())["challenge"]
+            used = await person.second_step(challenge, "recovery_code", code=person.codes[0])
+            assert used.status == 200
             await old.data("POST", f"/api/online/{spared}/ban", {"reason": "after"})
             files[AFTER] = (await uploaded(old, "after.txt", AFTER))["id"]
             await old.data(
@@ -159,6 +171,7 @@ async def made(
                 tokens,
                 key,
                 link,
+                person,
                 files,
                 objects,
                 folder,
@@ -228,6 +241,23 @@ async def test_api_keys_and_public_links_of_before_are_refused(made: Made) -> No
     refused = await made.new.ask("GET", "/api/role/list", token=made.api_key)
     assert (refused.status, refused.json["code"]) == (401, "token_expired")
     assert (await made.new.as_anonymous("GET", f"/api/public/file/{made.link}")).status == 404
+
+
+async def test_recovery_codes_and_shown_codes_of_apps_of_before_are_refused(made: Made) -> None:
+    old = made.person
+    person = Person(made.new, old.id, old.name, secret=old.secret)
+    [begun] = query(made, "SELECT extract(epoch FROM max(begin_time))::bigint FROM sys.timeline")
+    [step] = query(made, "SELECT last_step FROM sys.user_factor WHERE kind = 'totp'")
+    assert step == begun // totp.PERIOD
+    refusal = await person.challenged()
+    assert refusal["methods"] == ["totp"]
+    for code in old.codes[:2]:  # one that was used after the backup, and one that was not
+        refused = await person.second_step(refusal["challenge"], "recovery_code", code=code)
+        assert (refused.status, refused.json["code"]) == (401, "login_failed")
+    await person.log_in_by_app()
+    made_anew = await person.data("POST", "/api/user/profile/factors/recovery-codes")
+    assert len(made_anew["recoveryCodes"]) == 10
+    assert re.search(r"^ +10 recovery codes$", made.output.output, re.MULTILINE)
 
 
 async def test_bans_are_those_of_the_backup(made: Made) -> None:
@@ -338,13 +368,17 @@ async def test_a_second_restore_of_the_same_backup_accounts_for_the_first_and_ke
         async def command(*arguments: str) -> Ended:
             return await asyncio.to_thread(portcullis, made.folder, *arguments, **variables)
 
-        done = await command("restore", archive, "--keep-api-keys", "--keep-links")
+        kept = ("--keep-api-keys", "--keep-links", "--keep-recovery-codes")
+        done = await command("restore", archive, *kept)
         assert done.status == 0, done.errors
         with engine(third).connect() as connection:
-            kept = "SELECT count(*) FROM sys.api_key WHERE expire_time IS NULL"
-            assert connection.execute(text(kept)).scalar_one() == 1
-            kept = "SELECT count(*) FROM sys.file WHERE token_hash IS NOT NULL"
-            assert connection.execute(text(kept)).scalar_one() == 1
+            for table, number in (
+                ("api_key WHERE expire_time IS NULL", 1),
+                ("file WHERE token_hash IS NOT NULL", 1),
+                ("recovery_code", 10),
+            ):
+                counted = text(f"SELECT count(*) FROM sys.{table}")
+                assert connection.execute(counted).scalar_one() == number, table
             [names] = connection.execute(text("SELECT ended FROM sys.timeline WHERE number = 2")).scalars()
         assert names == query(made, "SELECT name FROM sys.timeline WHERE number = 2")
         verified = await command("audit", "verify")

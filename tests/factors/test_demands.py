@@ -220,6 +220,96 @@ async def test_the_last_administrator_with_a_factor_keeps_it(administrators: tup
     assert (await second.ask("DELETE", "/api/user/1/factors")).status == 200
 
 
+SESSIONS, MENUS = "/api/auth/sessions", "/api/menu/mine"
+STEP_UP = "/api/auth/step-up"
+
+
+async def demanding(site: Inside, redis_url: str) -> tuple[Person, dict[str, Any]]:
+    """Return the administrator with app and passkey, and the tokens of a step-up by app 16 minutes ago.
+
+    The own sessions demand two factors in the last 15 minutes, and the own menus a passkey.
+    """
+    person = await admin(site)
+    await person.enrol_app()
+    await person.step_up()
+    for code, path, word in (
+        ("own", SESSIONS, "two-factors-within-15m"),
+        ("menus", MENUS, "phishing-resistant"),
+    ):
+        resource = {"resourceName": code, "resourceCode": code, "method": "GET", "path": path}
+        await person.data("POST", "/api/resource", resource | {"assurance": word})
+    await person.enrol_passkey()
+    tokens = await stepped_up(person)
+    await age(redis_url, 16 * 60)
+    return person, await renewed(person, tokens)
+
+
+async def refused(person: Person, target: str) -> Any:
+    """Return the methods that a refusal names, which demands a stronger or newer proof."""
+    answer = await person.ask("GET", target)
+    assert (answer.status, answer.json["code"]) == (401, "insufficient_user_authentication"), answer.body
+    return answer.json["methods"]
+
+
+async def by_passkey(person: Person) -> Any:
+    """Step up by passkey, and return the tokens."""
+    options = await person.data("POST", f"{STEP_UP}/options")
+    credential = person.passkey.sign_in(options["publicKey"])
+    tokens = await person.data("POST", STEP_UP, {"method": "passkey", "credential": credential})
+    person.token = tokens["accessToken"]
+    return tokens
+
+
+async def test_a_step_up_meets_the_demand_that_asked_for_it_and_a_stronger_one_asks_for_a_passkey(
+    administrators: tuple[Inside, str],
+) -> None:
+    person, _ = await demanding(*administrators)
+
+    assert await refused(person, SESSIONS) == ["passkey", "totp", "recovery_code"]
+    await person.step_up()
+    assert (await person.ask("GET", SESSIONS)).status == 200
+    assert await refused(person, MENUS) == ["passkey"]
+    await by_passkey(person)
+    assert [(await person.ask("GET", target)).status for target in (SESSIONS, MENUS)] == [200, 200]
+
+
+async def test_a_session_by_passkey_is_renewed_by_no_weaker_factor(
+    administrators: tuple[Inside, str],
+) -> None:
+    person, _ = await demanding(*administrators)
+    tokens = await by_passkey(person)
+    await age(administrators[1], 16 * 60)
+    tokens = await renewed(person, tokens)
+
+    assert await refused(person, SESSIONS) == ["passkey"]
+    for method, code in (("totp", person.code()), ("recovery_code", person.codes[0])):
+        answer = await person.ask("POST", STEP_UP, {"method": method, "code": code})
+        assert (answer.status, answer.json["code"]) == (401, "second_factor_required")
+        assert answer.json["methods"] == ["passkey"]
+    assert (await person.data("POST", f"{STEP_UP}/options"))["methods"] == ["passkey"]
+    await renewed(person, tokens)
+    assert (await person.ask("GET", MENUS)).status == 200
+    await by_passkey(person)
+    assert [(await person.ask("GET", target)).status for target in (SESSIONS, MENUS)] == [200, 200]
+
+
+async def test_without_the_passkey_of_the_session_another_factor_renews_it(
+    administrators: tuple[Inside, str],
+) -> None:
+    person, _ = await demanding(*administrators)
+    tokens = await by_passkey(person)
+    listed = (await person.data("GET", "/api/user/profile/factors"))["items"]
+    (passkey,) = (factor["id"] for factor in listed if factor["kind"] == "passkey")
+    assert (await person.ask("DELETE", f"/api/user/profile/factors/{passkey}")).status == 200
+    await age(administrators[1], 16 * 60)
+    await renewed(person, tokens)
+
+    assert await refused(person, SESSIONS) == ["totp", "recovery_code"]
+    await person.step_up()
+    assert (await person.ask("GET", SESSIONS)).status == 200
+    assert await refused(person, MENUS) == []
+
+
 async def age(redis_url: str, seconds: int) -> None:
     """Let the proof of the administrator's session be that much older."""
     async with Client.from_url(redis_url) as client:

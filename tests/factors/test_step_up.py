@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from service.authn.factors import ACR, Method, is_weaker
+from service.kernel.assurance import STRENGTHS, Acr, Authentication, words_at
 from tests.factors.conftest import PASSWORD, Person, public
 from tests.factors.test_second_step import claims_of, is_login_failed
 from tests.support.inside import Inside
@@ -60,6 +62,17 @@ async def test_a_factor_raises_the_session(person: Person, method: str, acr: str
     refreshed = await public(person.site, "/api/auth/refresh", {"refreshToken": pair["refreshToken"]})
     after = claims_of(refreshed.json["data"]["accessToken"])
     assert (after["acr"], after["auth_time"]) == (acr, claims["auth_time"])
+
+
+@pytest.mark.parametrize("rests_on", STRENGTHS)
+@pytest.mark.parametrize("method", ACR)
+def test_a_proof_that_is_not_weaker_takes_no_word_away(rests_on: Acr, method: Method) -> None:
+    now = 1_800_000_000.0
+    after = words_at(Authentication(ACR[method], auth_time=now), now)
+    earlier = [words_at(Authentication(rests_on, auth_time=now - age), now) for age in (0, 901, 43_201)]
+    keeps = [after.codes >= before.codes for before in earlier]
+    assert is_weaker(method, rests_on) or all(keeps)
+    assert not (is_weaker(method, rests_on) and any(keeps))
 
 
 async def test_wrong_proofs_are_login_failed_and_raise_nothing(site: Inside, person: Person) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
-from service.kernel.assurance import Acr
+from service.kernel.assurance import STRENGTHS, Acr
 
 Method: TypeAlias = Literal["totp", "recovery_code", "passkey"]
 """How somebody answers a challenge: with a code of an app, with a recovery code, or with a passkey."""
@@ -24,6 +24,11 @@ AMR: Final[Mapping[Method, tuple[str, ...]]] = {
     "passkey": ("pop", "user"),
 }
 """The names of the methods (RFC 8176 §2). Nobody attests whether the key of a passkey is in hardware."""
+
+
+def is_weaker(method: Method, acr: Acr) -> bool:
+    """Tell whether a proof by the method is weaker than an authentication with that ``acr``."""
+    return STRENGTHS.index(ACR[method]) < STRENGTHS.index(acr)
 
 
 def amr_of(method: Method, *, password: bool) -> tuple[str, ...]:

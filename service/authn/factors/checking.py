@@ -7,10 +7,11 @@ from typing import Any, Final
 
 import structlog
 
-from service.authn.factors import Answer, Method, recovery_codes, totp
+from service.authn.factors import Answer, Method, is_weaker, recovery_codes, totp
 from service.authn.factors.passkeys import PasskeyRefusedError, RelyingParty, id_of
 from service.authn.factors.sealing import FactorKeys
 from service.errors import LoginFailed
+from service.kernel.assurance import Acr
 from service.records import factors
 from service.records.database.transactions import Database
 from service.records.factors import FactorKind, Passkey
@@ -48,11 +49,15 @@ class FactorCheck:
         """Return whether a user has a second factor; recovery codes alone are none."""
         return not await factors.kinds(self._database, user_id) <= {"recovery_codes"}
 
-    async def methods(self, user_id: int) -> list[Method]:
-        """Return how a user can answer now, the strongest first; recovery codes while some are left."""
+    async def methods(self, user_id: int, least: Acr = "pwd") -> list[Method]:
+        """Return how a user can answer now, the strongest first; recovery codes while some are left.
+
+        Only methods as strong as ``least``, unless the user has none of them.
+        """
         kinds = await factors.kinds(self._database, user_id)
         usable = kinds if self._party else kinds - {"passkey"}
-        return [method for kind, method in _OFFERED.items() if kind in usable]
+        methods = [method for kind, method in _OFFERED.items() if kind in usable]
+        return [method for method in methods if not is_weaker(method, least)] or methods
 
     async def options(self, issued: bytes, user_id: int) -> dict[str, Any] | None:
         """Return the options for an assertion by one of the passkeys of a user; None without any."""

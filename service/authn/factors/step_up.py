@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from service.authn.factors import ACR, Answer, amr_of
+from service.authn.factors import ACR, Answer, amr_of, is_weaker
 from service.authn.factors.challenges import LIFE, Challenge, Challenges
 from service.authn.factors.checking import FactorCheck
 from service.authn.factors.passkeys import challenge_of
@@ -24,6 +24,9 @@ from service.records.database.transactions import Database
 
 class StepUp:
     """Renews the tokens of a session with a new proof. Who has a second factor proves that.
+
+    A proof is not weaker than the one that the session rests on, unless the user has none so strong any more:
+    else the session would satisfy fewer words of the policy than before.
 
     All raise ``Conflict`` for an API key, ``RefreshRequired`` for a user who is gone, and ``Unavailable``.
     """
@@ -52,7 +55,7 @@ class StepUp:
         stored = await self._known(caller)
         if not stored.second_factor:
             return {"methods": ["password"], "expires_in": LIFE, "public_key": None}
-        methods = await self._check.methods(caller.user_id)
+        methods = await self._check.methods(caller.user_id, _rests_on(caller))
         public_key = None
         if "passkey" in methods:
             challenge = Challenge("step-up", caller.user_id, caller.user_name, caller.device)
@@ -69,7 +72,7 @@ class StepUp:
         async def prove() -> None:
             stored = await self._known(caller)
             if stored.second_factor:
-                methods = await self._check.methods(caller.user_id)
+                methods = await self._check.methods(caller.user_id, _rests_on(caller))
                 raise SecondFactorRequired("Prove your second factor", methods=methods)
             attempt = await self._throttle.login(caller.user_name, address, user_agent)
             if not await self._passwords.verify(stored.password_hash, password, favoured=attempt.favoured):
@@ -83,6 +86,9 @@ class StepUp:
 
         async def prove() -> None:
             await self._known(caller)
+            methods = await self._check.methods(caller.user_id, _rests_on(caller))
+            if is_weaker(answer.method, _rests_on(caller)) and answer.method not in methods:
+                raise SecondFactorRequired("This session rests on a stronger proof", methods=methods)
             await self._throttle.from_address(address)
             who = (caller.user_name, address, user_agent)
             attempt = await self._throttle.second_factor(*who, guessed=answer.method != "passkey")
@@ -121,3 +127,7 @@ class StepUp:
         if stored is None:  # deleted while the token was valid
             raise RefreshRequired
         return stored
+
+
+def _rests_on(caller: Caller) -> Acr:
+    return caller.authentication.acr if caller.authentication else "pwd"

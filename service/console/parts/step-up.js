@@ -82,7 +82,7 @@ function proofForm(method, { done, cancel, others, choose }) {
   const field = FIELDS[method];
   return form({
     fields: field ? [field] : [],
-    before: !field && h("p", null, T.passkeyText),
+    before: !field && h("p", null, T.passkeyText, !others.length && T.passkeyOnly),
     after:
       others.length > 0 &&
       h(

@@ -46,6 +46,7 @@ export const STEP_UP = {
   submit: "Confirm",
   passkey: "Use the passkey",
   passkeyText: "Your browser asks for the passkey.",
+  passkeyOnly: " Is it not at hand? Sign out, and sign in by another factor.",
   others: /** @type {Record<string, string>} */ ({
     password: "Use the password",
     totp: "Use a code of the app",
