@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
 
 from service.kernel.assurance import Challenge, step_up
-from service.kernel.delegated import Needed
 from service.kernel.identity import Caller
+from service.kernel.origin import Needed
 
 
 class Decided(Protocol):

@@ -24,8 +24,7 @@ from service.authn.revocations import Revocations
 from service.errors import ValidationFailed
 from service.kernel.account_acts import Act
 from service.kernel.change_record import field_changes
-from service.kernel.identity import Caller
-from service.kernel.target import Target
+from service.kernel.identity import Caller, Target
 from service.kernel.write import Write
 from service.records import accounts, user_list
 from service.records.database.transactions import Connection

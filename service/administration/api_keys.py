@@ -14,9 +14,8 @@ from service.errors import Conflict, NotFound, ValidationFailed
 from service.kernel.account_acts import Act
 from service.kernel.change_record import field_changes
 from service.kernel.clock import rfc3339
-from service.kernel.identity import Caller
+from service.kernel.identity import Caller, Target
 from service.kernel.names import text_fault
-from service.kernel.target import Target
 from service.kernel.value_rules import code_fault
 from service.records import api_keys, user_list
 from service.records.api_keys import StoredKey

@@ -15,8 +15,7 @@ from service.authn.revocations import Revocations
 from service.authn.sessions import Sessions
 from service.errors import NotFound, ValidationFailed
 from service.kernel.clock import rfc3339
-from service.kernel.identity import Caller
-from service.kernel.target import Target
+from service.kernel.identity import Caller, Target
 from service.kernel.value_rules import BAN_REASON
 from service.records import accounts, bans
 from service.records.database.transactions import Database

@@ -14,7 +14,7 @@ from service.administration.user_edits import MAX_ROLES
 from service.authn.revocations import Revocations
 from service.errors import NotFound, ValidationFailed
 from service.kernel.account_acts import Act
-from service.kernel.target import Target
+from service.kernel.identity import Target
 from service.kernel.write import Write
 from service.keyspace import SessionStore
 from service.records import accounts, user_list

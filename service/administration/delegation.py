@@ -38,10 +38,8 @@ from service.errors import (
 )
 from service.kernel.account_acts import CLOSED_TO_ALL, DEMANDED, Act, Whom, refusal_of
 from service.kernel.codes import HeldCodes
-from service.kernel.delegated import Delegated, EditRequest, GrantQuestion, Needed, ObjectQuestion
-from service.kernel.identity import Caller, codes_asked
-from service.kernel.origin import ORIGIN
-from service.kernel.target import NewAccount, Target
+from service.kernel.identity import Caller, NewAccount, Target, codes_asked
+from service.kernel.origin import ORIGIN, Delegated, EditRequest, GrantQuestion, Needed, ObjectQuestion
 from service.kernel.tracing import traced
 from service.kernel.write import DryRun
 from service.records import accounts, policy_revisions, role_rights

@@ -12,8 +12,8 @@ from typing import Final
 from service.authz.engine.policy import Policy
 from service.authz.engine.request_classes import registered
 from service.authz.engine.rules import ASSURANCE, ENDPOINT, GRANT, RESOURCE, assured
-from service.authz.publishing.discovery import unrouted
 from service.authz.publishing.live import LivePolicy
+from service.authz.publishing.sync import unrouted
 from service.authz.review.concurrency import ConcurrencyLimit
 from service.authz.review.impact import Difference, Move, Roles, Standing, differences, passing
 from service.errors import Unavailable

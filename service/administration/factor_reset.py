@@ -7,8 +7,7 @@ from service.administration.delegation import Delegation
 from service.authn.login_log import LoginLog
 from service.authn.revocations import Revocations
 from service.kernel.change_record import field_changes
-from service.kernel.identity import Caller
-from service.kernel.target import Target
+from service.kernel.identity import Caller, Target
 from service.records import factors, user_list
 from service.records.database.transactions import Connection, Database
 from service.records.factors import Factor

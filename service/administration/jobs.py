@@ -23,8 +23,7 @@ from service.jobs.housekeeping import (
     forget_keys,
     remind_of_keys,
 )
-from service.jobs.job import Job
-from service.jobs.runner import JobRunner
+from service.jobs.runner import Job, JobRunner
 from service.keyspace import SessionStore
 from service.records import restore_epochs
 from service.records.database.transactions import Database

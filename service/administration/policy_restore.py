@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from service.administration.restore_plan import Obstacle, plan
 from service.administration.steps import Ids, Step
 from service.administration.unit_of_work import UnitOfWork, UnitsOfWork
-from service.audit.chain.revision_seals import RevisionSeals
+from service.audit.chain.seals import RevisionSeals
 from service.authz.engine.lines import Lines, changes
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import ASSURANCE, PERMISSION, Rule

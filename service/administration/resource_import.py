@@ -18,7 +18,7 @@ from service.kernel.codes import MAX_CODE_LENGTH
 from service.kernel.identity import Caller
 from service.kernel.operator_error import OperatorError
 from service.kernel.services import Service, object_of
-from service.kernel.unseen import seen
+from service.kernel.text import seen
 from service.kernel.write import Write
 from service.records import resources
 from service.records.database.transactions import Connection

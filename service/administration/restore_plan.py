@@ -24,7 +24,7 @@ from service.authz.engine.rules import (
 )
 from service.errors import Conflict
 from service.kernel.services import PORTCULLIS, split_object
-from service.kernel.unseen import seen
+from service.kernel.text import seen
 from service.records import bindings, menus, openings, policy_history, policy_row_history, resources
 from service.records.database.transactions import Connection
 from service.records.menus import Menu, MenuValues

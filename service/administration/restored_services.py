@@ -5,7 +5,7 @@ from __future__ import annotations
 from service.administration.restore_steps import create_service, delete_service, update_service
 from service.administration.steps import Step
 from service.authz.engine.rules import ALLOW_PREFLIGHT, IGNORE_CASE, IGNORE_TRAILING_SLASH, NOBODY, SERVICE
-from service.kernel.unseen import seen
+from service.kernel.text import seen
 from service.records import policy_row_history, services
 from service.records.database.transactions import Connection
 from service.records.policy_history import Difference, PublishedLine

@@ -14,8 +14,7 @@ from service.administration.delegation import DelegationCheck
 from service.administration.unit_of_work import UnitOfWork
 from service.errors import ValidationFailed
 from service.kernel.account_acts import Act
-from service.kernel.identity import Kind
-from service.kernel.target import Target
+from service.kernel.identity import Kind, Target
 from service.records import accounts, user_list
 from service.records.database.transactions import Connection
 from service.records.user_list import User

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Final, get_args
 
 from service.errors import Unavailable
-from service.jobs.job import Job
+from service.jobs.runner import Job
 from service.kernel.metrics import Sample, counted
 from service.keyspace import LogQueue, SessionStore
 from service.records import backups, jobs, policy_revisions, policy_workers

@@ -9,11 +9,11 @@ from typing import Any
 
 from service.app.readiness import node_facts
 from service.app.stores import Stores
-from service.audit.chain.revision_seals import seals_of
-from service.authz.publishing.acknowledged import Acknowledgements
+from service.audit.chain.seals import seals_of
 from service.authz.publishing.announced import AnnouncedRevision
 from service.authz.publishing.changes import PolicyChanges
 from service.authz.publishing.live import LivePolicy
+from service.authz.publishing.revisions import Acknowledgements
 from service.authz.publishing.shipped import Shipped, configured
 from service.authz.publishing.watch import PolicyWatch
 from service.authz.review.concurrency import ConcurrencyLimit
@@ -21,7 +21,7 @@ from service.authz.review.sources import PastPolicies
 from service.records import policy_lines
 from service.records.database.servers import announcements
 from service.settings import Settings
-from service.settings.shared import shared_digests
+from service.settings.sections import shared_digests
 
 Troubles = Callable[[], Mapping[str, Mapping[str, Any]]]
 """Returns the parts of the worker that are not up."""

@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import asdict, replace
 
-from service.audit.changes import MOST_CHANGES
+from service.audit.redaction import MOST_CHANGES
 from service.records.logs.events import LoginEvent, OperationEvent
 
 Event = OperationEvent | LoginEvent

@@ -17,8 +17,8 @@ import structlog
 from msgspec.structs import replace
 
 from service.audit.chain.writer import Writing
-from service.audit.changes import kept_changes
 from service.audit.entries import encode
+from service.audit.redaction import kept_changes
 from service.errors import Unavailable
 from service.kernel.change_record import ChangeRecord
 from service.kernel.origin import ORIGIN, Origin

@@ -19,7 +19,6 @@ from service.audit.chain.writer import Writing
 from service.audit.collector import Collector
 from service.audit.intents import OVERDUE, Recovery
 from service.audit.refused_reads import RefusedReads
-from service.audit.sender import Sender
 from service.audit.stream_consumer import CLAIM_AFTER, Writer
 from service.errors import Unavailable
 from service.kernel.metrics import Health
@@ -27,6 +26,73 @@ from service.keyspace import Batch, LogCounts, LogStream, SessionStore
 from service.records.database.transactions import Database
 from service.records.logs.events import OperationEvent
 from service.settings import Oplog, Settings
+
+FLUSH_EVERY: Final = 0.05
+"""Seconds that entries wait, to be sent together with others."""
+RETRY_EVERY: Final = 0.25
+"""Seconds between two attempts while the stream takes no entries."""
+
+
+class Sender:
+    """Sends the bundles of ``collector`` under the name ``worker``.
+
+    A bundle is sent until the stream confirms it; the stream stores it once. While the session store is
+    unavailable or the stream is full, entries wait in the collector. ``sent`` is set whenever the stream has
+    taken a bundle.
+    """
+
+    def __init__(self, collector: Collector, stream: LogStream, worker: str, most_bytes: int) -> None:
+        self._collector = collector
+        self._stream = stream
+        self._worker = worker
+        self._most_bytes = most_bytes
+        self.sent = asyncio.Event()
+        self._dropped_sent = 0
+        self.held_up = False
+        """True if entries wait because the last attempt failed."""
+
+    async def run(self) -> None:
+        """Send until cancelled; raises nothing else."""
+        while True:
+            await self._collector.filled.wait()
+            await asyncio.sleep(FLUSH_EVERY)
+            if not await self.send_all():
+                await asyncio.sleep(RETRY_EVERY)
+
+    async def send_all(self) -> bool:
+        """Send all waiting entries; False if the stream did not take them."""
+        try:
+            while bundle := self._collector.bundle():
+                dropped = self._collector.counts.dropped
+                taken = await self._stream.add(
+                    self._worker,
+                    bundle.number,
+                    bundle.content,
+                    count=bundle.count,
+                    dropped=dropped - self._dropped_sent,
+                    most_bytes=self._most_bytes,
+                )
+                if not taken:
+                    return self._say("the stream is full: the database does not keep up")
+                self.sent.set()
+                self._dropped_sent = dropped
+                self._collector.handed_on()
+        except Unavailable:
+            return self._say("the session store is out of reach")
+        except Exception:  # noqa: BLE001 - an unexpected error must not lose entries
+            _log.exception("entries of the logs can't be sent")
+            return False
+        if self.held_up:
+            _log.info("entries of the logs are sent again", **self._collector.tally())
+        self.held_up = False
+        return True
+
+    def _say(self, reason: str) -> bool:
+        if not self.held_up:
+            _log.warning("entries of the logs wait in memory", reason=reason, **self._collector.tally())
+        self.held_up = True
+        return False
+
 
 LOG_CONNECTIONS: Final = 2
 """Connections of each worker to the database, for the logs."""

@@ -17,7 +17,7 @@ from service.authn.tokens import Tokens
 from service.authn.verified import Authenticated, VerifiedToken, VerifiedTokens
 from service.errors import RefreshRequired, TokenInvalid
 from service.kernel.assurance import Authentication
-from service.kernel.permission_map import PermissionMap
+from service.kernel.codes import PermissionMap
 from service.keyspace import BANNED, SessionStore, revision_in
 from service.settings import Auth
 

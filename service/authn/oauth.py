@@ -26,9 +26,8 @@ from service.authn.authenticate import Authenticator
 from service.authn.tokens import Tokens
 from service.authn.verified import Authenticated
 from service.errors import AccountBanned, Conflict, RefreshRequired, TokenExpired, TokenInvalid
-from service.kernel.codes import intersection, is_code
+from service.kernel.codes import PermissionMap, intersection, is_code
 from service.kernel.identity import Caller
-from service.kernel.permission_map import PermissionMap
 from service.settings import Auth
 
 # Authlib logs new tokens at this level.

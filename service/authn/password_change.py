@@ -10,8 +10,7 @@ from service.authn.passwords import Passwords
 from service.authn.revocations import Revocations
 from service.authn.throttle import Throttle
 from service.errors import Conflict, NotFound, RefreshRequired, ValidationFailed
-from service.kernel.identity import Caller
-from service.kernel.target import Target, oneself
+from service.kernel.identity import Caller, Target, oneself
 from service.keyspace import SessionStore
 from service.records import accounts
 from service.records.accounts import Credentials

@@ -20,7 +20,7 @@ from argon2.low_level import ARGON2_VERSION
 
 from service.errors import Overloaded
 from service.kernel.clock import AtMostEvery
-from service.kernel.span import Span
+from service.kernel.origin import Span
 from service.kernel.tracing import traced
 from service.settings import Password
 

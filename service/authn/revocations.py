@@ -11,7 +11,7 @@ import structlog
 from service.authn.denials import Denials
 from service.authn.login_log import UNRECORDED, LoginLog
 from service.errors import Unavailable
-from service.kernel.target import Target
+from service.kernel.identity import Target
 from service.keyspace import SessionStore
 from service.records.bans import DISABLED
 from service.records.database.transactions import Database

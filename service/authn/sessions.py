@@ -11,8 +11,7 @@ from service.authn.login_log import UNRECORDED, LoginLog
 from service.errors import Conflict, NotFound, ValidationFailed
 from service.kernel.clock import from_seconds
 from service.kernel.device import is_device
-from service.kernel.identity import Caller
-from service.kernel.target import Target
+from service.kernel.identity import Caller, Target
 from service.keyspace import DeviceSession, OnlineSession, SessionStore
 from service.records.logs.events import SessionEvent
 

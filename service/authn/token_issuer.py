@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from service.authn.password_rules import InitialPasswords
 from service.authn.tokens import Tokens
 from service.kernel.assurance import Authentication
-from service.kernel.permission_map import PermissionMap
+from service.kernel.codes import PermissionMap
 from service.keyspace import Lease
 from service.records.accounts import Entitled
 from service.records.user_list import UserNames

@@ -24,7 +24,7 @@ from service.authn.claims import AccessClaims, ClientClaims, RefreshClaims
 from service.authn.signing_keys import VerifyingKey, signing_keys
 from service.errors import Conflict, RefreshRejected, RefreshRequired, TokenExpired, TokenInvalid, Unavailable
 from service.kernel.assurance import Authentication
-from service.kernel.permission_map import PermissionMap
+from service.kernel.codes import PermissionMap
 from service.kernel.restore_epoch import FIRST, CurrentRestoreEpoch
 from service.kernel.strict_json import strict_object
 from service.settings import Auth

@@ -18,9 +18,8 @@ from service.authn.tokens import MAX_LENGTH, Tokens, Verified
 from service.errors import TokenExpired, TokenInvalid
 from service.kernel.assurance import Authentication
 from service.kernel.cache_sizes import cache_size
-from service.kernel.codes import HeldCodes
+from service.kernel.codes import HeldCodes, PermissionMap
 from service.kernel.identity import Caller
-from service.kernel.permission_map import PermissionMap
 from service.keyspace import Answer, session_keys
 
 MOST_TOKENS: Final = cache_size("tokens", 4096)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from service.embedded import EmbeddedError
-from service.embedded.binaries import postgres_program
+from service.embedded.program import postgres_program
 from service.operator.errors import LaunchError
 from service.records.database.connection import access_to
 from service.settings import Settings

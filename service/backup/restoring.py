@@ -13,16 +13,14 @@ from service.audit import entries
 from service.audit.chain import rows
 from service.audit.chain.checkpoints import stored_checkpoints
 from service.audit.chain.form import Chain, append
-from service.audit.chain.revision_seals import RESTORED, seals_of
-from service.audit.chain.seals import sealed
+from service.audit.chain.seals import RESTORED, sealed, seals_of
 from service.authn.denials import Denials
 from service.authn.factors import totp
 from service.authz.publishing.publisher import publish_if_changed
 from service.authz.publishing.shipped import configured
-from service.backup.archive import ArchiveReader
+from service.backup.archive import ArchiveReader, Origin
 from service.backup.making import WITHIN
 from service.backup.manifest import DATABASE, FILES, Manifest
-from service.backup.origin import Origin
 from service.backup.programs import feed, program_for
 from service.errors import Unavailable
 from service.files.object_store import ObjectStore, object_store

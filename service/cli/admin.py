@@ -6,15 +6,15 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from service.audit.chain.revision_seals import seals_of
+from service.audit.chain.seals import seals_of
 from service.authn.password_rules import PasswordRules
 from service.authn.passwords import Passwords
 from service.authz.publishing.invariant_guard import InvariantGuard
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.shipped import configured
 from service.errors import ValidationFailed
+from service.kernel.identity import NewAccount
 from service.kernel.names import name_fault
-from service.kernel.target import NewAccount
 from service.operator.errors import NameFormatError, PasswordError, UnpreparedError
 from service.operator.who import asked_password, tell_security
 from service.records import accounts, role_rights, user_list

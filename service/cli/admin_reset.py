@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
 from functools import partial
 
-from service.audit.chain.revision_seals import seals_of
+from service.audit.chain.seals import seals_of
 from service.audit.journal import Journal
 from service.authn.login_log import LoginLog
 from service.authn.password_rules import PasswordRules

@@ -11,7 +11,7 @@ from pathlib import Path
 from service.audit.chain.checkpoints import AnchoredCheckpoint, checkpoints_in, stored_checkpoints
 from service.audit.chain.form import Chain
 from service.audit.chain.revision_audit import RevisionAudit, anchored_revisions, audit_revisions
-from service.audit.chain.revision_seals import RevisionSeals
+from service.audit.chain.seals import RevisionSeals
 from service.audit.chain.verify import Audit, Day
 from service.errors import Unavailable
 from service.keyspace import SessionStore

@@ -13,10 +13,9 @@ import msgspec
 
 from service import settings as table
 from service.audit.journal import enter
-from service.backup.archive import ArchiveReader
+from service.backup.archive import ArchiveReader, origin_of
 from service.backup.making import make
 from service.backup.manifest import KEYS, Manifest
-from service.backup.origin import origin_of
 from service.backup.sealed_keys import KeysError, asked_passphrase, unseal, write_keys
 from service.cli.lazy_commands import add_data, add_json
 from service.cli.output import aligned, say, say_text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 
-from service.audit.export.batches import Failed
+from service.audit.export.entry import Failed
 from service.audit.export.resending import Resent, resend
 from service.cli.lazy_commands import add_data
 from service.cli.output import say

@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from service.administration.jobs import all_jobs, runner_of
 from service.cli.lazy_commands import add_data
 from service.cli.output import say
-from service.jobs.job import Job
-from service.jobs.runner import Busy, Ended
+from service.jobs.runner import Busy, Ended, Job
 from service.operator.database import with_database
 from service.operator.errors import LaunchError
 from service.operator.stores import reachable

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from service import settings as table
-from service.audit.chain.revision_seals import seals_of
+from service.audit.chain.seals import seals_of
 from service.cli.lazy_commands import add_data, add_json
 from service.cli.output import show
 from service.endpoints.policy_revisions import RevisionChanges

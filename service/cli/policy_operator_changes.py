@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from service.audit.chain.revision_seals import RevisionSeals
+from service.audit.chain.seals import RevisionSeals
 from service.authz.engine.rules import PolicyError
 from service.authz.publishing.announced import leave_to_workers
 from service.authz.publishing.changes import PolicyChanges

@@ -10,8 +10,7 @@ from pathlib import Path
 import msgspec
 
 from service import settings as table
-from service.audit.decision_event import Event
-from service.audit.decision_search import denial_in, latest_denial
+from service.audit.decision_event import Event, denial_in, latest_denial
 from service.authz.engine.policy import Policy
 from service.authz.review.sources import READ_WITHIN, Source
 from service.cli.lazy_commands import add_data, add_json

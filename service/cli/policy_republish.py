@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from time import perf_counter
 
 from service import settings as table
-from service.audit.chain.revision_seals import seals_of
+from service.audit.chain.seals import seals_of
 from service.audit.journal import enter
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import PolicyError

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, Any, TypeVar
 
 from service import settings as table
-from service.audit.chain.revision_seals import seals_of
+from service.audit.chain.seals import seals_of
 from service.authz.engine.policy import Policy
 from service.authz.lint.model import require_grammar
 from service.authz.publishing.shipped import configured

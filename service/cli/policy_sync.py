@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 
 from service import settings as table
-from service.audit.chain.revision_seals import seals_of
+from service.audit.chain.seals import seals_of
 from service.authz.publishing.shipped import configured
 from service.authz.publishing.sync import Differences, differences, register
 from service.cli.lazy_commands import add_data

@@ -10,7 +10,7 @@ from time import perf_counter
 from typing import Final
 
 from service import settings as table
-from service.audit.chain.revision_seals import seals_of
+from service.audit.chain.seals import seals_of
 from service.audit.journal import enter
 from service.authz.engine.paths import shape
 from service.authz.engine.rules import UNREGISTERED

@@ -8,9 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from service import settings as table
-from service.backup.archive import ArchiveReader
+from service.backup.archive import UNCHECKED, ArchiveReader, origin_of
 from service.backup.manifest import Manifest
-from service.backup.origin import UNCHECKED, origin_of
 from service.backup.restoring import Choices, Restored, restore
 from service.cli.lazy_commands import add_data
 from service.cli.output import aligned, say

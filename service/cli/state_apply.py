@@ -15,8 +15,8 @@ from service import settings as table
 from service.administration.state import State
 from service.administration.state_applying import Applied, StateChanges
 from service.administration.state_refusals import EditRefusedError, in_words
-from service.audit.changes import kept_changes
 from service.audit.journal import enter
+from service.audit.redaction import kept_changes
 from service.authz.publishing.shipped import configured
 from service.cli.lazy_commands import add_data, add_json
 from service.cli.output import show

@@ -14,7 +14,7 @@ from service.kernel.text import counted, printable
 from service.records import policy_workers
 from service.records.policy_workers import NodeFacts, PolicyWorker
 from service.settings import SettingsError
-from service.settings.shared import shared_digests
+from service.settings.sections import shared_digests
 
 _NAMED: Final = 3  # of many, in one line
 _FAULTY: Final = ("down", "read_only")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from service.audit.chain.revision_seals import seals_of
+from service.audit.chain.seals import seals_of
 from service.authz.engine.rules import PolicyError
 from service.authz.publishing.derive import covered_by
 from service.authz.publishing.invariant_guard import broken_invariants

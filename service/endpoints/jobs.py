@@ -8,7 +8,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from service.errors import NotFound
-from service.jobs.job import Job
+from service.jobs.runner import Job
 from service.jobs.scheduler import Scheduler
 from service.records import jobs
 from service.records.database.transactions import Connection, Database

@@ -8,8 +8,8 @@ from msgspec import Meta
 
 from service.authz.engine.policy import Policy, is_registered
 from service.authz.engine.rules import ANYONE, LOGIN, RESOURCE
-from service.authz.publishing.discovery import guard_of, unrouted
 from service.authz.publishing.live import LivePolicy
+from service.authz.publishing.sync import guard_of, unrouted
 from service.authz.review.concurrency import ConcurrencyLimit
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import named, needs

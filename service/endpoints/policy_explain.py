@@ -9,8 +9,7 @@ from typing import Annotated, Final
 
 from msgspec import Meta
 
-from service.audit.decision_event import Event
-from service.audit.decision_search import denial_in
+from service.audit.decision_event import Event, denial_in
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import ASSURANCE, GRANT, PERMISSION, LayerName, object_fault
 from service.authz.publishing.live import LivePolicy

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Meta, field
 
 from service.administration.policy_restore import PolicyRestore
-from service.audit.chain.revision_seals import Authenticity, Judgement, RevisionSeals
+from service.audit.chain.seals import Authenticity, Judgement, RevisionSeals
 from service.authz.engine.policy import Policy
 from service.authz.review.concurrency import ConcurrencyLimit
 from service.authz.review.impact import Standing

@@ -10,8 +10,8 @@ from msgspec import Meta
 from service.administration.accounts import Accounts
 from service.authn.password_change import PasswordChange
 from service.authz.engine.policy import Policy
-from service.authz.publishing.discovery import any_request
 from service.authz.publishing.live import LivePolicy
+from service.authz.publishing.sync import any_request
 from service.errors import Conflict, PreconditionFailed, RateLimited, RefreshRequired
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller

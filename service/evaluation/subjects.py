@@ -10,10 +10,10 @@ from service.authn.authenticate import Authenticator
 from service.authn.current_rights import CurrentRights, Who
 from service.errors import AccountBanned, RefreshRequired, TokenExpired, TokenInvalid
 from service.evaluation.questions import IDENTITY, TOKEN, USER, Subject
+from service.kernel.codes import PermissionMap
 from service.kernel.cooperative_yield import CooperativeYield
 from service.kernel.identity import Caller
 from service.kernel.names import name_key
-from service.kernel.permission_map import PermissionMap
 
 SUBJECT_TYPES: Final = (USER, IDENTITY, TOKEN)
 """The types of subjects that are known."""

@@ -24,7 +24,7 @@ from service.errors import (
 )
 from service.files.object_store import ObjectStore
 from service.kernel.media_types import HEAD, KIND_OF, extension_of, kinds_of
-from service.kernel.unseen import first_unseen
+from service.kernel.text import first_unseen
 from service.records import files
 from service.records.database.transactions import Database
 from service.records.files import LEASE, Quota, Reservation

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from time import monotonic
@@ -12,11 +12,43 @@ from typing import Final, TypeAlias
 import structlog
 
 from service.errors import Refusal, Unavailable
-from service.jobs.job import Job
 from service.kernel.operator_error import OperatorError
 from service.records import jobs
-from service.records.database.transactions import Database
+from service.records.database.transactions import Connection, Database
 from service.records.jobs import JobRun
+
+Work: TypeAlias = Callable[[Database], Awaitable[str]]
+"""Does the work with a database of its own, and returns what was done, in a few words.
+
+Raises OperatorError with what somebody must look at, in words without a secret.
+"""
+Pending: TypeAlias = Callable[[Connection], Awaitable[bool]]
+"""Tells in one short query whether a job has work."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Work that comes back every ``interval`` seconds; None: only when somebody asks for it.
+
+    A run that takes longer than ``within`` seconds is stopped, and has failed. After a failure the job is due
+    again in ``retry`` seconds, or after its interval, if that is shorter. Where ``pending`` finds no work, a
+    run by schedule is left out, and neither recorded nor logged: so a job may look every few seconds.
+    """
+
+    name: str
+    title: str
+    work: Work
+    interval: float | None
+    within: float = 600.0
+    retry: float = 300.0
+    pending: Pending | None = None
+
+    def again_in(self, *, failed: bool) -> float | None:
+        """Return the seconds from the end of a run to the next one; None without a schedule."""
+        if self.interval is None or not failed:
+            return self.interval
+        return min(self.interval, self.retry)
+
 
 OpenDatabase: TypeAlias = Callable[[], Database]
 """Opens a database of its own for a run, with room for three connections."""

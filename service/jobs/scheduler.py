@@ -11,8 +11,7 @@ from typing import Final
 import structlog
 
 from service.errors import Unavailable
-from service.jobs.job import Job
-from service.jobs.runner import Busy, JobRunner
+from service.jobs.runner import Busy, Job, JobRunner
 from service.kernel.metrics import Health
 from service.records import jobs
 from service.records.database.transactions import Connection, Database

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from unicodedata import category, name, normalize
 
-from service.kernel.unseen import SHAPING, unseen_fault
+from service.kernel.text import SHAPING, unseen_fault
 
 MAX_NAME_LENGTH = 64
 

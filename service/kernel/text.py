@@ -1,9 +1,15 @@
-"""Text for people: untrusted text, made safe for one line or a spreadsheet, and numbers with their nouns."""
+"""Text for people: untrusted text made safe to show, characters that can't be seen, numbers with nouns.
+
+Some characters make different texts look alike, some turn the text around them, so that ``user`` and what
+follows read like something else (Unicode TR 36 §2, UAX #9). One rule for all texts, whatever way they come.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Final
+from unicodedata import category, name
 
 # C0 and C1 controls, DEL, surrogates, and Unicode's line separators and direction marks.
 _CONTROLS: Final = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -42,3 +48,82 @@ def escape_formula(text: str) -> str:
 def unescape_formula(cell: str) -> str:
     """Return the text from which ``escape_formula`` made ``cell``; any other cell is returned unchanged."""
     return cell[1:] if cell.startswith("'") and _COMPUTED.match(cell) else cell
+
+
+SHAPING: Final = "\u200c\u200d\ufe0e\ufe0f"
+"""The joiners, and the selectors of text or emoji: seen by what they do to the characters beside them."""
+
+# Control and format characters, surrogates, and separators of lines (Unicode §4.5). Those that change the
+# direction are format characters.
+_UNSEEN: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+
+_JOINER: Final = "\u200d"
+_SELECTORS: Final = "\ufe0e\ufe0f"
+# Letters and marks that are not drawn (Default_Ignorable_Code_Point, Unicode §5.21), and the Braille blank.
+_NOT_DRAWN: Final = frozenset(
+    {0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, *range(0x180B, 0x1810), 0x2800, 0x3164}
+    | {*range(0xFE00, 0xFE10), 0xFFA0, *range(0xE0100, 0xE01F0)}
+)
+# Scripts whose words are spelt with joiners (UAX #31 §2.3), by the first word of a letter's Unicode name.
+_JOINING: Final = frozenset(
+    {"ARABIC", "SYRIAC", "MANDAIC", "NKO", "MONGOLIAN", "DEVANAGARI", "BENGALI", "GURMUKHI", "GUJARATI"}
+    | {"ORIYA", "TAMIL", "TELUGU", "KANNADA", "MALAYALAM", "SINHALA", "KHMER", "MYANMAR", "TIBETAN"}
+)
+_LINES: Final = "\t\n\r"
+
+
+def unseen_fault(text: str, *, lines: bool = False) -> str | None:
+    """Return why ``text`` can't be shown to people, as half a sentence ("must …"); None if it can.
+
+    ``lines``: it may have several lines, and tabs.
+    """
+    character = first_unseen(text, lines=lines)
+    return None if character is None else f"must not hold U+{ord(character):04X}, which can't be seen"
+
+
+def first_unseen(text: str, *, lines: bool = False) -> str | None:
+    """Return the first character of ``text`` that can't be seen; None if there is none."""
+    if text.isascii() and text.isprintable():
+        return None
+    return next(
+        (character for place, character in enumerate(text) if _is_unseen(text, place, lines=lines)), None
+    )
+
+
+def replaced(text: str, by: Callable[[str], str], *, lines: bool = False) -> str:
+    """Return ``text`` with what ``by`` makes of each character that can't be seen."""
+    return "".join(
+        by(character) if _is_unseen(text, place, lines=lines) else character
+        for place, character in enumerate(text)
+    )
+
+
+def seen(text: str, *, lines: bool = False) -> str:
+    """Return ``text`` with spaces for characters that can't be seen, and without spaces at its ends."""
+    return replaced(text, lambda _: " ", lines=lines).strip()
+
+
+def _is_unseen(text: str, place: int, *, lines: bool) -> bool:
+    character = text[place]
+    if category(character) not in _UNSEEN and ord(character) not in _NOT_DRAWN:
+        return False
+    return not ((lines and character in _LINES) or (character in SHAPING and _is_needed(text, place)))
+
+
+def _is_needed(text: str, place: int) -> bool:
+    """True if the character of ``SHAPING`` at ``place`` stands where it shapes what is beside it."""
+    character = text[place]
+    before = text[place - 1 : place]
+    after = text[place + 1 : place + 2]
+    if character in _SELECTORS:
+        return bool(before) and category(before)[0] in "SPN"  # an emoji, or what becomes one: 1, #, ©
+    if not before or not after:
+        return False
+    if character == _JOINER and category(after) == "So":
+        return category(before) in {"So", "Sk"} or before in _SELECTORS  # one emoji of several
+    spelt = category(before)[0] in "LMN" and category(after)[0] in "LMN"
+    return spelt and not _JOINING.isdisjoint({_script(before), _script(after)})
+
+
+def _script(letter: str) -> str:
+    return name(letter, "").partition(" ")[0]

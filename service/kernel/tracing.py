@@ -7,8 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from types import TracebackType
 from typing import Final
 
-from service.kernel.origin import ORIGIN
-from service.kernel.span import Kind, Span, Value
+from service.kernel.origin import ORIGIN, Kind, Span, Value
 
 _SERVER_FAULTS: Final = 500
 _NOTHING: Final = nullcontext[Span | None](None)

@@ -17,8 +17,7 @@ from hiredis import ReplyError
 from service.errors import Unavailable
 from service.kernel.tracing import current_span
 from service.keyspace import keys
-from service.keyspace.pipeline import Command, Pipeline
-from service.keyspace.spans import begin_command, end_with
+from service.keyspace.pipeline import Command, Pipeline, begin_command, end_with
 
 
 class Answer(NamedTuple):

@@ -17,8 +17,7 @@ from redis.asyncio import BlockingConnectionPool, Redis
 from redis.exceptions import NoScriptError
 
 from service.errors import Unavailable
-from service.keyspace.pipeline import Command, Pipeline
-from service.keyspace.spans import traced_command
+from service.keyspace.pipeline import Command, Pipeline, traced_command
 
 
 class PipelinedClient(Redis):

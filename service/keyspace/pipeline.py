@@ -10,12 +10,15 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Collection
+from contextlib import AbstractContextManager
 from time import perf_counter
-from typing import Any
+from typing import Any, Final
 
 from hiredis import Reader as ReplyReader
 
 from service.kernel.metrics import Durations
+from service.kernel.origin import Span
+from service.kernel.tracing import traced
 
 Connect = Callable[[asyncio.Protocol], Awaitable[asyncio.StreamWriter]]
 """Opens a connection whose replies the given protocol reads; raises RedisError or OSError."""
@@ -214,3 +217,31 @@ class _Replies(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
         self._lost(self)
+
+
+_SYSTEM: Final = {"db.system.name": "redis"}
+
+
+def begin_command(span: Span, name: str) -> Span:
+    """Begin the span of the command ``name``, below ``span``."""
+    return span.child(name, {**_SYSTEM, "db.operation.name": name}, kind="client")
+
+
+def end_with(span: Span, future: asyncio.Future[Any]) -> None:
+    """End the span of a command whose answer is ``future``, which is done."""
+    if future.cancelled():
+        span.end(asyncio.CancelledError.__name__)
+    else:
+        error = future.exception()
+        span.end(None if error is None else type(error).__name__)
+
+
+def traced_command(name: str) -> AbstractContextManager[Span | None]:
+    """Return a block that is the span of the command ``name``, such as ``SET`` or ``SCRIPT LOAD``."""
+    return traced(name, {**_SYSTEM, "db.operation.name": name}, kind="client")
+
+
+def traced_script(name: str) -> AbstractContextManager[Span | None]:
+    """Return a block that is the span of one of our scripts."""
+    attributes = {**_SYSTEM, "db.operation.name": "EVALSHA", "db.stored_procedure.name": name}
+    return traced(f"EVALSHA {name}", attributes, kind="client")

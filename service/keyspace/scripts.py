@@ -13,7 +13,7 @@ from redis.exceptions import NoScriptError
 from service.errors import Unavailable
 from service.keyspace.client import PipelinedClient
 from service.keyspace.connection import within
-from service.keyspace.spans import traced_script
+from service.keyspace.pipeline import traced_script
 
 Name = Literal[
     "look",

@@ -22,7 +22,7 @@ from redis.backoff import NoBackoff
 from redis.exceptions import ConnectionError as Disconnected
 from redis.exceptions import ReadOnlyError, RedisError
 
-from service.settings.hosts import sentinel_url
+from service.settings.checks import sentinel_url
 
 EVERY: Final = 1.0
 """Seconds between two questions whether another server is the primary."""

@@ -7,21 +7,21 @@ import time
 from collections.abc import Iterable
 from functools import partial
 from itertools import islice
+from typing import Final
 
 import msgspec
 
 from service.kernel.assurance import Authentication
 from service.keyspace import keys
-from service.keyspace.challenges import Challenges
 from service.keyspace.checks import Answer, Checks, KeyPair, key_pair
 from service.keyspace.client import PipelinedClient
 from service.keyspace.connection import connect, open_pool, primary_of
 from service.keyspace.counters import Counters
 from service.keyspace.deliveries import Deliveries
+from service.keyspace.inspection import Probe
 from service.keyspace.log_stream import LogStream
 from service.keyspace.online import Online
 from service.keyspace.pipeline import Pipeline
-from service.keyspace.probe import Probe
 from service.keyspace.restored import FormerSessions
 from service.keyspace.revision_key import RevisionKey
 from service.keyspace.scripts import Scripts
@@ -38,6 +38,37 @@ from service.keyspace.values import (
 )
 from service.settings import Auth
 from service.settings import Redis as RedisSettings
+
+MOST_ANSWERS: Final = 5
+"""How often a challenge may be answered."""
+
+
+class Challenges:
+    """Keeps challenges by their names, which callers must have made hard to guess.
+
+    All raise ``Unavailable``.
+    """
+
+    def __init__(self, client: PipelinedClient, scripts: Scripts) -> None:
+        self._client = client
+        self._scripts = scripts
+
+    async def keep(self, name: str, facts: bytes, life: int) -> None:
+        """Keep a challenge for ``life`` seconds."""
+        await self._scripts.run("challenge_set", keys.challenge(name), facts, 1000 * life)
+
+    async def answered(self, name: str) -> bytes | None:
+        """Count an answer, and return the facts of the challenge; None for one that is unknown or has ended.
+
+        It ends when it is answered more than ``MOST_ANSWERS`` times, at once or one after the other.
+        """
+        facts: bytes | None = await self._scripts.run("challenge_try", keys.challenge(name), MOST_ANSWERS)
+        return facts
+
+    async def spend(self, name: str) -> bool:
+        """End a challenge after a right answer; False if it has ended: then another answer was first."""
+        return bool(await self._client.delete(keys.challenge(name)))
+
 
 MARK_BATCH = 500
 SHORT_MARK = 60_000

@@ -13,7 +13,7 @@ from service.authz.engine.policy import Decision, Policy
 from service.authz.engine.rules import ASSURANCE, ENDPOINT, GRANT, NO_SESSION, RESOURCE, UNREGISTERED
 from service.kernel.assurance import WORDS, Satisfied
 from service.kernel.codes import HeldCodes
-from service.kernel.delegated import EditRequest, Needed
+from service.kernel.origin import EditRequest, Needed
 
 
 class DifferingDecisions(msgspec.Struct, frozen=True, rename="camel"):

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 from service.administration.delegation import Delegation, DelegationCheck
 from service.administration.unit_of_work import UnitsOfWork
-from service.audit.chain.revision_seals import seals_of
+from service.audit.chain.seals import seals_of
 from service.authn.revocations import Revocations
 from service.authz.engine.policy import Policy
 from service.authz.publishing.changes import Change, PolicyChanges

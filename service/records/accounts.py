@@ -19,9 +19,8 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import Conflict
-from service.kernel.identity import Kind
+from service.kernel.identity import Kind, NewAccount, Target
 from service.kernel.names import name_key
-from service.kernel.target import NewAccount, Target
 from service.records import bans, factors, role_rights
 from service.records.database.prepared import PreparedSelect, Source
 from service.records.database.row_mapper import RowMapper, RowWriter

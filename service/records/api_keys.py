@@ -11,7 +11,7 @@ from typing import Final
 from sqlalchemy import BigInteger, Interval, bindparam, delete, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from service.kernel.target import Target
+from service.kernel.identity import Target
 from service.records import bans, role_rights
 from service.records.database.prepared import PreparedSelect, Source
 from service.records.database.row_mapper import RowMapper

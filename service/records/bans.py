@@ -14,7 +14,7 @@ from sqlalchemy import ColumnElement, Interval, Join, bindparam, case, delete, f
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from service.kernel.target import Target
+from service.kernel.identity import Target
 from service.records.schema import user, user_ban
 from service.records.schema.base import past
 

@@ -20,17 +20,21 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from service.errors import Conflict, ValidationFailed
 from service.kernel.codes import MAX_CODE_LENGTH
 from service.kernel.fields import ITS_EDIT, ITS_TYPE, Field, declared
-from service.kernel.free_object import KEY, MOST_BYTES, MOST_KEYS, MOST_LEVELS, free_object_fault
 from service.kernel.value_rules import (
     BADGE,
     COMPONENT,
     ID,
+    KEY,
     LINK,
     MENU_PATH,
+    MOST_BYTES,
+    MOST_KEYS,
+    MOST_LEVELS,
     OWN_PATH,
     SHORT_LINE,
     SORT,
     code_fault,
+    free_object_fault,
 )
 from service.records import bit_positions
 from service.records.database.filters import contains, equals, one_of

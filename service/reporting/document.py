@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from service.kernel.unseen import replaced
+from service.kernel.text import replaced
 
 Tone = Literal["", "good", "attention", "muted"]
 """Whether something is in order. The words of a cell say it too: paper and readers may lack colours."""

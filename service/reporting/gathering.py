@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from service.audit.chain.revision_seals import RevisionSeals, seals_of
+from service.audit.chain.seals import RevisionSeals, seals_of
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import PolicyError
 from service.authz.invariants.checking import Violation, check

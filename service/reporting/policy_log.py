@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Any, Final
 
-from service.audit.chain.revision_seals import RevisionSeals
+from service.audit.chain.seals import RevisionSeals
 from service.authz.review.sources import READ_WITHIN
 from service.endpoints.policy_revisions import RevisionChanges, changes_answer
 from service.records import policy_revisions

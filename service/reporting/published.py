@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from service.audit.chain.revision_seals import seals_of
+from service.audit.chain.seals import seals_of
 from service.authz.engine.rules import PolicyError
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.shipped import configured

@@ -21,12 +21,6 @@ from service.settings.loading import (
     secret_files,
     written_secrets,
 )
-from service.settings.local_rotation import (
-    local_previous,
-    local_previous_factor_key,
-    rotate_local_factor_key,
-    rotate_local_secret,
-)
 from service.settings.log import Log
 from service.settings.mail import Mail
 from service.settings.markdown import markdown
@@ -35,7 +29,15 @@ from service.settings.oplog import Oplog
 from service.settings.password import Password
 from service.settings.policy import Policy
 from service.settings.redis import Redis
-from service.settings.secrecy import check_secret, local_factor_key, local_secret
+from service.settings.secrecy import (
+    check_secret,
+    local_factor_key,
+    local_previous,
+    local_previous_factor_key,
+    local_secret,
+    rotate_local_factor_key,
+    rotate_local_secret,
+)
 from service.settings.sections import Settings
 from service.settings.server import Server
 from service.settings.table import Fault, Row, SettingsError, setting, table_of

@@ -3,19 +3,69 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, get_type_hints
 
 from service.kernel.cache_sizes import VARIABLE as TEST_CACHES
-from service.settings import file as configuration
 from service.settings.destinations import SECRET_MEMBERS
 from service.settings.rules import broken_rules
 from service.settings.secrecy import platform_text
 from service.settings.sections import Settings
 from service.settings.table import FILE_SUFFIX, PREFIX, Fault, Row, SettingsError, table_of
 from service.settings.values import Substituted, from_toml
+
+# "$${" stands for a literal "${"; a "${" that is no well-formed reference is a fault.
+_REFERENCE = re.compile(r"\$(\$\{)|\$\{(?:([A-Za-z_][A-Za-z0-9_]*)(?::([^}]*))?\})?")
+
+
+def read_file(path: Path) -> tuple[dict[str, Any], list[Fault]]:
+    """Return the tables of the file at ``path``, and faults: one if the file can't be read."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8")), []
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+    except UnicodeDecodeError:
+        reason = "it is not UTF-8"
+    except ValueError as error:  # TOMLDecodeError, or a number of thousands of digits
+        reason = f"it is not TOML: {error}"
+    except RecursionError:
+        reason = "it is nested too deep"
+    return {}, [Fault(str(path), f"can't be read: {reason}")]
+
+
+def substitute(value: object, environ: Mapping[str, str]) -> Any:
+    """Return ``value`` with the references in its strings replaced from ``environ``.
+
+    ``${NAME}`` must be set; ``${NAME:fallback}`` need not be. A variable that is set but empty counts
+    as set. Values are not searched for further references. ValueError names a variable that is not set.
+    """
+    if isinstance(value, list):
+        return [substitute(part, environ) for part in value]
+    if isinstance(value, dict):
+        return {name: substitute(part, environ) for name, part in value.items()}
+    if not isinstance(value, str) or "${" not in value:
+        return value
+
+    def replaced(match: re.Match[str]) -> str:
+        literal, name, fallback = match.groups()
+        if literal:
+            return "${"
+        if name is None:
+            raise ValueError(
+                "has a ${ that is not part of ${NAME} or ${NAME:fallback}; write $${ for the characters ${"
+            )
+        setting = environ.get(name, fallback)
+        if setting is None:
+            raise ValueError(
+                f"needs the environment variable {name}, which is not set; ${{{name}:…}} gives a fallback"
+            )
+        return setting
+
+    return Substituted(_REFERENCE.sub(replaced, value))
+
 
 CONFIG = "PORTCULLIS_CONFIG"
 FIRST_PASSWORD = "PORTCULLIS_ADMIN_PASSWORD"  # noqa: S105 - the name of a variable, not a password
@@ -45,7 +95,7 @@ def load(environ: Mapping[str, str], *, file: Path | None = None) -> Settings:
     its variable. Raises SettingsError with every fault found; no message holds the value of a secret.
     """
     path = file or configured_file(environ)
-    tables, unreadable = configuration.read(path) if path else ({}, [])
+    tables, unreadable = read_file(path) if path else ({}, [])
     rows = table_of(Settings)
     faults = [*unreadable, *_unknown_in_file(tables, rows), *_unknown_variables(environ, rows)]
     values: dict[str, dict[str, Any]] = {row.section: {} for row in rows}
@@ -93,7 +143,7 @@ def written_secrets(path: Path) -> tuple[str, ...]:
 
     Returns none for a file that can't be read.
     """
-    tables, _ = configuration.read(path)
+    tables, _ = read_file(path)
     return tuple(
         row.title
         for row in table_of(Settings)
@@ -120,7 +170,7 @@ def _value(row: Row, environ: Mapping[str, str], tables: Mapping[str, Any]) -> A
     section = tables.get(row.section)
     if not isinstance(section, dict) or row.name not in section:
         return row.derive(environ)
-    value = configuration.substitute(section[row.name], environ)
+    value = substitute(section[row.name], environ)
     # A substituted value may come from a secret variable, so it is not echoed.
     return _checked(row, value, "from the file", echo=value == section[row.name])
 

@@ -14,9 +14,9 @@ from sqlalchemy import select
 from service.audit.chain.form import Chain
 from service.audit.chain.verify import Audit
 from service.audit.chain.writer import Writing
-from service.audit.changes import MOST_VALUES, kept_changes
 from service.audit.collector import Counts
 from service.audit.entries import encode
+from service.audit.redaction import MOST_VALUES, kept_changes
 from service.audit.stream_consumer import Writer
 from service.errors import Unavailable
 from service.kernel.change_record import MOST_TARGETS, ChangeRecord, values_change

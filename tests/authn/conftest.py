@@ -24,7 +24,7 @@ from service.authn.throttle import Throttle
 from service.authn.token_issuer import TokenIssuer
 from service.authn.tokens import Tokens
 from service.embedded import EmbeddedStores
-from service.kernel.permission_map import PermissionMap
+from service.kernel.codes import PermissionMap
 from service.keyspace import SessionStore
 from service.records.database.transactions import Database
 from service.settings import Auth, Password, Redis

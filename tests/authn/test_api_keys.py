@@ -12,7 +12,7 @@ from service.authn.api_key_form import ApiKey, new_secret
 from service.authn.api_keys import ApiKeyCallers
 from service.authn.throttle import Throttle
 from service.errors import RateLimited, TokenInvalid, Unavailable
-from service.kernel.target import NewAccount, Target
+from service.kernel.identity import NewAccount, Target
 from service.keyspace import SessionStore
 from service.records import accounts, api_keys, user_list
 from service.settings import Redis

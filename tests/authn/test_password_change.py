@@ -18,8 +18,8 @@ from service.errors import (
     RefreshRequired,
     ValidationFailed,
 )
+from service.kernel.codes import PermissionMap
 from service.kernel.identity import Caller
-from service.kernel.permission_map import PermissionMap
 from service.settings import Password
 from service.settings import Throttle as Limits
 from tests.authn.conftest import Container

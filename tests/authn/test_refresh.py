@@ -20,7 +20,7 @@ from service.errors import (
     TokenInvalid,
     Unavailable,
 )
-from service.kernel.permission_map import PermissionMap
+from service.kernel.codes import PermissionMap
 from service.keyspace import SessionStore
 from service.records.database.transactions import Database
 from service.settings import Redis

@@ -10,12 +10,12 @@ from typing import cast
 import pytest
 from sqlalchemy import text
 
-from service.audit.chain.revision_seals import RevisionSeals
-from service.authz.publishing.acknowledged import Acknowledgements
+from service.audit.chain.seals import RevisionSeals
 from service.authz.publishing.announced import AnnouncedRevision
 from service.authz.publishing.changes import PolicyChanges
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.publisher import publish_if_changed
+from service.authz.publishing.revisions import Acknowledgements
 from service.authz.publishing.shipped import read_shipped
 from service.authz.publishing.watch import PolicyWatch
 from service.errors import Unavailable
@@ -208,12 +208,12 @@ async def test_workers_that_are_late_are_waited_for() -> None:
 async def test_workers_that_can_not_load_the_revision_are_not_waited_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("service.authz.publishing.acknowledged.PATIENCE", 3600)
+    monkeypatch.setattr("service.authz.publishing.revisions.PATIENCE", 3600)
     reports = Reports((8, None), (7, "it can't be loaded"))
     async with asyncio.timeout(60):
         assert await counted(reports).by(8) == (1, 2)
 
 
 async def test_the_wait_ends_though_a_worker_stays_late(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("service.authz.publishing.acknowledged.PATIENCE", 0.05)
+    monkeypatch.setattr("service.authz.publishing.revisions.PATIENCE", 0.05)
     assert await counted(Reports((8, None), (7, None))).by(8) == (1, 2)

@@ -5,7 +5,7 @@ import pytest
 from service.authz.engine.policy import Policy
 from service.authz.engine.resource_index import ResourceIndex
 from service.authz.engine.rules import Rule
-from service.authz.publishing.discovery import RouteGuard, any_request, guard_of, unregistered, unrouted
+from service.authz.publishing.sync import RouteGuard, any_request, guard_of, unregistered, unrouted
 from tests.policies.stock import MODEL
 
 ROUTES = ["GET /api/user/{id}", "GET /api/user/list", "POST /api/user", "GET /api/{area}/summary"]

@@ -13,7 +13,7 @@ from sqlalchemy import text
 from structlog.testing import capture_logs
 
 from service.audit.chain.revision_audit import audit_revisions
-from service.audit.chain.revision_seals import RevisionSeals
+from service.audit.chain.seals import RevisionSeals
 from service.authz.engine.lines import Lines
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import Rule

@@ -13,9 +13,8 @@ from typing import Final
 import msgspec
 import pytest
 
-from service.backup.archive import ArchiveError, ArchiveReader, ArchiveWriter
+from service.backup.archive import ArchiveError, ArchiveReader, ArchiveWriter, origin_of
 from service.backup.manifest import FORMAT, Files, Manifest
-from service.backup.origin import origin_of
 
 KEY: Final = "Wm3-Rt8yUi0_PaSd5FgHj7KlZx2CvBn6Mq9WeRtYuIo"
 OBJECT: Final = f"files/{'a1' * 16}/{'b2' * 16}"

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 from service.authn.api_key_form import HINT, ApiKey, new_secret
 from service.embedded import EmbeddedStores
-from service.kernel.target import NewAccount, Target
+from service.kernel.identity import NewAccount, Target
 from service.records import accounts, api_keys, user_list
 from service.records.database.transactions import Database
 from service.server.prepare import check, prepare

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from service.audit import decision_search
-from service.audit.decision_event import DecisionEvent, EvaluationEvent, Outcome, encoded
-from service.audit.decision_search import denial_in
+from service.audit import decision_event
+from service.audit.decision_event import DecisionEvent, EvaluationEvent, Outcome, denial_in, encoded
 
 WANTED = "r12-9be1a6f0-5f0c39d1a2b4"
 OTHER = "r12-9be1a6f0-000000000000"
@@ -66,7 +65,7 @@ def denied_request(path: Path) -> str | None:
 def test_the_latest_denial_is_found_wherever_blocks_begin(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int
 ) -> None:
-    monkeypatch.setattr(decision_search, "_BLOCK", block)
+    monkeypatch.setattr(decision_event, "_BLOCK", block)
     many = [event(OTHER, f"other-{n}") for n in range(20)]
     path = written(tmp_path, event(WANTED, "first"), *many, question(WANTED, "second"), *many)
     assert denied_request(path) == "second"
@@ -88,7 +87,7 @@ def test_only_the_last_bytes_of_a_long_file_are_searched(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     line = event(OTHER, "other")
-    monkeypatch.setattr(decision_search, "MOST", 3 * len(line))
+    monkeypatch.setattr(decision_event, "MOST", 3 * len(line))
     assert denied_request(written(tmp_path, event(WANTED, "first"), *[line] * 3)) is None
     assert denied_request(written(tmp_path, event(WANTED, "first"), line)) == "first"
 

@@ -13,11 +13,10 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from service.audit import decision_writer
-from service.audit.chain.revision_seals import RevisionSeals
+from service.audit import decision_log as module
+from service.audit.chain.seals import RevisionSeals
 from service.audit.decision_event import DecisionEvent, decoded, encoded
-from service.audit.decision_log import decision_log
-from service.audit.decision_writer import MOST_WAITING, DecisionWriter, output_named
+from service.audit.decision_log import MOST_WAITING, DecisionWriter, decision_log, output_named
 from service.audit.export.appended_file import AppendedFile
 from service.authz.publishing.shipped import read_shipped
 from service.authz.review.sources import PastPolicies, read_policy, source_named
@@ -98,7 +97,7 @@ async def test_all_events_are_in_the_file_in_order_when_the_writer_has_ended(tmp
 
 
 async def test_events_wait_while_the_output_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(decision_writer, "RETRY_EVERY", 0.01)
+    monkeypatch.setattr(module, "RETRY_EVERY", 0.01)
     output = Broken()
     writer = DecisionWriter(output)
     with capture_logs() as lines:

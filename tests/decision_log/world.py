@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from functools import cache
 
 from service.administration.delegation import DelegationCheck
-from service.audit.chain.revision_seals import RevisionSeals
+from service.audit.chain.seals import RevisionSeals
 from service.audit.decision_event import DecisionEvent, Event
-from service.audit.decision_log import DecisionLog
-from service.audit.decision_writer import DecisionWriter
+from service.audit.decision_log import DecisionLog, DecisionWriter
 from service.authn.authenticate import Authenticator
 from service.authn.verified import Authenticated
 from service.authz.engine.policy import Policy
@@ -19,9 +18,8 @@ from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.revisions import PublishedRevisions
 from service.authz.publishing.shipped import read_shipped
 from service.errors import PermissionDenied, RowFault, RowsRefused, TokenInvalid
-from service.kernel.codes import HeldCodes
+from service.kernel.codes import HeldCodes, PermissionMap
 from service.kernel.identity import Caller
-from service.kernel.permission_map import PermissionMap
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import logged, login, needs, public
 from service.web.observability.decision_events import DecisionEvents

@@ -28,7 +28,7 @@ from service.diagnosis.machine_checks import Disk
 from service.installation import changed_files
 from service.records.database.server_facts import Replication, Standby
 from service.settings import Settings, load, local_secret
-from service.settings.shared import shared_digests
+from service.settings.sections import shared_digests
 from tests.doctor.conftest import execute, no_routes, variables_of
 from tests.doctor.test_stores import GOOD
 from tests.support.tls import TlsServer, write_certificate

@@ -25,8 +25,7 @@ from typing import Any
 import pytest
 import structlog
 
-from service.audit.export.batches import Failed, Refused
-from service.audit.export.entry import Entry
+from service.audit.export.entry import Entry, Failed, Refused
 from service.audit.export.receivers import receiver_of
 from service.audit.export.syslog import host_name
 from service.audit.export.webhook import seconds_of

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from service.audit.chain.revision_seals import RevisionSeals
+from service.audit.chain.seals import RevisionSeals
 from service.audit.decision_event import EvaluationEvent
 from service.authn.assertions import Assertions
 from service.authn.authenticate import Authenticator
@@ -22,9 +22,8 @@ from service.endpoints.access_forward import ForwardCaddy, ForwardEnvoy, Forward
 from service.errors import TokenInvalid, Unavailable
 from service.evaluation.answers import Answers
 from service.kernel.assurance import NAMED
-from service.kernel.codes import HeldCodes
+from service.kernel.codes import HeldCodes, PermissionMap
 from service.kernel.identity import Caller, Kind
-from service.kernel.permission_map import PermissionMap
 from service.settings import Auth
 from service.web.messages.cookies import Cookies
 from service.web.messages.original import PROXY_KEY as HEADER

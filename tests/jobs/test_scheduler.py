@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from service.jobs.job import Job
-from service.jobs.runner import Busy, JobRunner
+from service.jobs.runner import Busy, Job, JobRunner
 from service.jobs.scheduler import LOOK_EVERY, Scheduler
 from service.kernel.operator_error import OperatorError
 from service.records import jobs
@@ -134,7 +133,7 @@ async def test_a_job_of_a_killed_process_is_taken_over_and_its_run_is_abandoned(
     program = textwrap.dedent(
         """
         import asyncio, sys
-        from service.jobs.job import Job
+        from service.jobs.runner import Job
         from service.jobs.runner import JobRunner
         from service.records.database.transactions import Database
 

@@ -8,8 +8,7 @@ from uuid import RFC_4122
 import pytest
 
 from service.kernel import clock
-from service.kernel.clock import AtMostEvery
-from service.kernel.event_ids import new_event_id
+from service.kernel.clock import AtMostEvery, new_event_id
 
 
 def test_it_is_due_at_once_and_again_when_the_time_has_passed(monkeypatch: pytest.MonkeyPatch) -> None:

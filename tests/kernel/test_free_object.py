@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from service.kernel.free_object import MOST_BYTES, MOST_KEYS, MOST_LEVELS, free_object_fault
+from service.kernel.value_rules import MOST_BYTES, MOST_KEYS, MOST_LEVELS, free_object_fault
 
 
 def nested(levels: int) -> dict[str, Any]:

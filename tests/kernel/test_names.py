@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.kernel.names import MAX_NAME_LENGTH, name_fault, name_key, text_fault
-from service.kernel.unseen import first_unseen, seen, unseen_fault
+from service.kernel.text import first_unseen, seen, unseen_fault
 from service.kernel.value_rules import BAN_REASON, COMPONENT, DESCRIPTION, EMAIL, MENU_PATH, SHORT_LINE
 
 

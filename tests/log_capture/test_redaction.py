@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.audit import redaction
-from service.audit.changes import kept_changes
 from service.audit.redaction import (
     MOST,
     MOST_QUERY,
     REDACTED,
     is_sensitive,
+    kept_changes,
     redacted_query,
     redacted_text,
 )

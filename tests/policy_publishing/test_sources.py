@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.audit.chain.revision_seals import RevisionSeals
+from service.audit.chain.seals import RevisionSeals
 from service.authz.engine.rules import ASSURANCE, RESOURCE, PolicyError
 from service.authz.review.sources import PastPolicies, read_policy, source_named, standing_of
 from service.records.database.transactions import Database

@@ -12,8 +12,7 @@ from service.authz.engine.policy import Policy
 from service.authz.engine.resource_index import ResourceIndex
 from service.authz.engine.rules import ENDPOINT, GRANT, OF_CODES, RESOURCE, Rule
 from service.authz.proof.comparison import VISITOR, DifferingRequest, PossibleCaller
-from service.authz.proof.conditions import Condition, condition_of, escaping_both
-from service.authz.proof.line_answers import line_answers
+from service.authz.proof.conditions import Condition, condition_of, escaping_both, line_answers
 from service.kernel.codes import HeldCodes
 from tests.policies.stock import MODEL
 

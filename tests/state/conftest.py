@@ -15,7 +15,7 @@ from service.administration.state import State
 from service.administration.state_applying import Applied, StateChanges
 from service.administration.state_planning import Plan, plan
 from service.administration.unit_of_work import UnitsOfWork
-from service.audit.chain.revision_seals import RevisionSeals
+from service.audit.chain.seals import RevisionSeals
 from service.authn.revocations import Revocations
 from service.authz.publishing.announced import leave_to_workers
 from service.authz.publishing.changes import PolicyChanges

@@ -21,7 +21,7 @@ from service.administration.state_refusals import EditRefusedError, in_words, re
 from service.authz.invariants.statements import Invariants, OnlyRoles
 from service.cli.state_report import as_lines, as_markdown
 from service.errors import Conflict
-from service.kernel.target import NewAccount
+from service.kernel.identity import NewAccount
 from service.records import accounts, user_list
 from service.state_files.reading import read_state
 from service.state_files.writing import as_yaml

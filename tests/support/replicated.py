@@ -12,10 +12,9 @@ from typing import Self
 import psycopg
 
 from service.embedded import EmbeddedStores, processes
-from service.embedded.binaries import postgres_program
 from service.embedded.postgres import ADMINISTRATOR, NAME, postgres
 from service.embedded.privilege import own_directory
-from service.embedded.program import guarded, server_environment
+from service.embedded.program import guarded, postgres_program, server_environment
 from service.embedded.server import Server
 from tests.support.waiting import eventually
 

@@ -16,7 +16,7 @@ from argon2 import PasswordHasher
 from service.audit.chain.form import Chain
 from service.audit.chain.maintenance import Upkeep
 from service.embedded import EmbeddedStores
-from service.kernel.target import NewAccount
+from service.kernel.identity import NewAccount
 from service.records import accounts, user_list
 from service.records.database.transactions import Connection, Database
 from service.records.migrate import prepare

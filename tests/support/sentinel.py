@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 import redis
 
-from service.embedded.binaries import valkey_program
+from service.embedded.program import valkey_program
 from tests.support.ports import free_port
 from tests.support.waiting import eventually
 

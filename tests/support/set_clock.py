@@ -15,7 +15,7 @@ import pytest
 import redis
 
 from service.embedded import EmbeddedStores, program
-from service.embedded.binaries import valkey_program
+from service.embedded.program import valkey_program
 from tests.support.ports import free_port
 from tests.support.waiting import eventually
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from service.administration.delegation import Delegation
-from service.audit.chain.revision_seals import RevisionSeals
+from service.audit.chain.seals import RevisionSeals
 from service.authz.publishing.live import LivePolicy
 from tests.authn.conftest import Container, auth, own_database, parts, permission_map, shared_database_url
 from tests.support.unstarted import SHIPPED

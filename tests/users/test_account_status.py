@@ -23,9 +23,8 @@ from service.errors import (
     RefreshRequired,
     Unavailable,
 )
-from service.kernel.codes import HeldCodes
+from service.kernel.codes import HeldCodes, PermissionMap
 from service.kernel.identity import Caller
-from service.kernel.permission_map import PermissionMap
 from service.kernel.write import Write
 from service.keyspace import SessionStore
 from service.records import accounts as users

@@ -66,7 +66,7 @@ def name_of(called: ast.AST) -> str:
 
 def test_only_the_delegation_check_says_on_whom_a_caller_may_act() -> None:
     assert called("Target", "oneself") == {
-        "Target": {"administration/delegation", "kernel/target"},
+        "Target": {"administration/delegation", "kernel/identity"},
         "oneself": {"administration/own_factors", "authn/password_change"},
     }
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from service.audit.chain.revision_seals import RevisionSeals
+from service.audit.chain.seals import RevisionSeals
 from service.authn.authenticate import Authenticator
 from service.authn.tokens import Tokens
 from service.authz.engine.policy import Policy
@@ -18,7 +18,7 @@ from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.revisions import PublishedRevisions
 from service.authz.publishing.shipped import read_shipped
 from service.kernel.assurance import Authentication
-from service.kernel.permission_map import PermissionMap
+from service.kernel.codes import PermissionMap
 from service.keyspace import Answer as Checked
 from service.keyspace import SessionStore
 from service.keyspace.checks import KeyPair

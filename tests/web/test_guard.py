@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import pytest
 from structlog.testing import capture_logs
 
-from service.audit.chain.revision_seals import RevisionSeals
+from service.audit.chain.seals import RevisionSeals
 from service.authn.authenticate import Authenticator
 from service.authn.verified import Authenticated
 from service.authz.engine.policy import Policy
@@ -17,10 +17,9 @@ from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.revisions import PublishedRevisions
 from service.authz.publishing.shipped import read_shipped
 from service.errors import PermissionDenied, RefreshRequired, TokenInvalid, Unavailable
-from service.kernel.codes import HeldCodes
+from service.kernel.codes import HeldCodes, PermissionMap
 from service.kernel.identity import Caller
 from service.kernel.metrics import Sample
-from service.kernel.permission_map import PermissionMap
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import public
 from service.web.observability.traffic import Traffic

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 
-from service.audit.chain.revision_seals import RESTORED, REVISION_EVENT, Judgement, RevisionSeals, hash_of
+from service.audit.chain.seals import RESTORED, REVISION_EVENT, Judgement, RevisionSeals, hash_of
 from service.audit.chain.verify import WITHIN
 from service.audit.chain.walk import MOST_FAULTS
 from service.records import policy_history, policy_revisions

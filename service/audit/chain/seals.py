@@ -1,13 +1,22 @@
-"""Seals over the records of restores: without the key of the chains nobody can claim one."""
+"""Seals of policy revisions and restores: who writes to the database and lacks the key can't make one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
+import hashlib
+import json
+from collections.abc import AsyncIterator, Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC
+from typing import Final, Literal
 
 from service.audit.chain.form import Chain
+from service.errors import RevisionUntrusted
+from service.records import policy_history, policy_revisions
+from service.records.database.transactions import Connection
+from service.records.policy_revisions import PolicyRevision
+from service.records.policy_workers import PolicyWorker
 from service.records.restore_epochs import RestoreEpoch
+from service.settings import Oplog
 
 
 def sealed(chain: Chain, restore_epoch: RestoreEpoch) -> RestoreEpoch:
@@ -36,3 +45,168 @@ def _seal(chain: Chain, restore_epoch: RestoreEpoch) -> bytes:
         restore_epoch.ended,
     )
     return chain.seal(f"timeline {(*facts, *moments, heads)}")
+
+
+Authenticity = Literal["sealed", "unsealed", "forged", "unknown_key"]
+"""What a seal says of a revision; ``unsealed`` is one from before each revision had to have a seal."""
+
+RESTORED: Final = "restored from the backup"
+"""The beginning of the cause of a revision that a restore has published; the id of the backup follows."""
+REVISION_EVENT: Final = "head of the policy"
+"""The event of a line on standard output that tells a revision which is in force, and its hash."""
+
+_FACTS: Final = (
+    "revision",
+    "digest",
+    "lines_digest",
+    "line_count",
+    "cause",
+    "user_name",
+    "request_id",
+    "added",
+    "removed",
+    "tampered",
+    "prior_revision",
+    "prior_hash",
+    "sealed_from",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """Whether a revision is one that was published, and what speaks against it."""
+
+    authenticity: Authenticity
+    reason: str = ""
+
+    @property
+    def is_trusted(self) -> bool:
+        """True if nothing speaks against it."""
+        return self.authenticity in ("sealed", "unsealed")
+
+
+SEALED: Final = Judgement("sealed")
+UNSEALED: Final = Judgement("unsealed")
+
+
+def _facts_of(revision: PolicyRevision) -> str:
+    # A column that a later version adds needs a seal of its own: two versions must agree on this text.
+    moment = revision.create_time.astimezone(UTC).isoformat(timespec="microseconds")
+    return json.dumps([moment, *(getattr(revision, name) for name in _FACTS)])
+
+
+def hash_of(revision: PolicyRevision) -> str:
+    """Return the SHA-256, in hexadecimal, of all that a seal covers; anybody can compute it."""
+    return hashlib.sha256(_facts_of(revision).encode()).hexdigest()
+
+
+class RevisionSeals:
+    """Makes and checks the seals of one installation: HMAC-SHA-256 by the key of the log chains.
+
+    ``keys`` are the present key and those that are still accepted; a revision gets a seal by each of them, so
+    that nodes with one of them in common trust one another. Without a key no seal is made, and none is asked
+    for, except where the newest revision says that it must have one.
+
+    A process has one: it remembers from which revision on each must have a seal. That begins when all workers
+    can make one, so that nodes without a key, or of a version without seals, can publish until then.
+    """
+
+    def __init__(self, *keys: str) -> None:
+        self._chains: Final = tuple(map(Chain, filter(None, keys)))
+        self.key_ids: Final = tuple(chain.key_id for chain in self._chains)
+        """The ids of the keys, the present one first; empty without a key."""
+        self._noted = 0
+        self._learned = False
+        self.sealed_from: int | None = None
+        """The first revision of those that must have a seal, by the newest one that has; None: none must."""
+
+    def made_for(self, revision: PolicyRevision) -> dict[str, str]:
+        """Return the seals of ``revision``, in hexadecimal, by the ids of their keys."""
+        facts = f"revision {_facts_of(revision)}"
+        return {chain.key_id: chain.seal(facts).hex() for chain in self._chains}
+
+    def judge(self, revision: PolicyRevision) -> Judgement:
+        """Judge ``revision`` by its seal; ``learn`` first."""
+        stored = revision.seals if isinstance(revision.seals, Mapping) else {}
+        if known := [key for key in self.key_ids if key in stored]:
+            right = self.made_for(revision)
+            if any(stored[key] != right[key] for key in known):
+                return Judgement("forged", "its seal is not that of its content")
+            self._note(revision)
+            return SEALED
+        since = revision.sealed_from if self.sealed_from is None else self.sealed_from
+        if since is None or revision.revision < since:
+            return UNSEALED
+        if stored or not self.key_ids:
+            return Judgement("unknown_key", "it must be sealed, by a key that is not set here")
+        return Judgement("forged", f"it has no seal, and each revision since {since} has one")
+
+    async def judged(self, connection: Connection, revision: PolicyRevision) -> Judgement:
+        """Learn, and judge."""
+        await self.learn(connection)
+        return self.judge(revision)
+
+    async def judged_with_lines(self, connection: Connection, revision: PolicyRevision) -> Judgement:
+        """Judge ``revision`` and the lines that history keeps of it; it reads all of them.
+
+        Lines of a revision from before their digest was recorded are not judged.
+        """
+        judgement = await self.judged(connection, revision)
+        if not judgement.is_trusted or revision.lines_digest is None:
+            return judgement
+        if await policy_history.lines_digest(connection, revision.revision) != revision.lines_digest:
+            return Judgement("forged", "the lines that history keeps of it are not those that were published")
+        return judgement
+
+    async def require(self, connection: Connection, *numbers: int) -> None:
+        """Return if these revisions, and the lines that are kept of them, are as they were published.
+
+        Raises RevisionUntrusted. Numbers without a revision are left to the caller.
+        """
+        for number in numbers:
+            revision = await policy_revisions.read(connection, number)
+            if revision is not None:
+                judgement = await self.judged_with_lines(connection, revision)
+                if not judgement.is_trusted:
+                    raise RevisionUntrusted(
+                        f"Revision {number} is not as it was published: {judgement.reason}"
+                    )
+
+    async def learn(self, connection: Connection) -> None:
+        """Read from which revision on each must have a seal; it costs one statement for a process."""
+        if self._learned or not self.key_ids:
+            return
+        async for revision in self._with_seals(connection):
+            if self.judge(revision) is SEALED:
+                break
+        self._learned = True
+
+    def can_all_seal(self, workers: Iterable[PolicyWorker]) -> bool:
+        """Return whether this process has a key, and each of ``workers`` has one of its keys."""
+        mine = set(self.key_ids)
+        return bool(mine) and all(not mine.isdisjoint(worker.seal_keys) for worker in workers)
+
+    async def renew(self, connection: Connection) -> int:
+        """Seal by all keys the revisions that are rightly sealed by some; return how many there were.
+
+        So a former key need not be kept once every node has the present one.
+        """
+        made = {}
+        if len(self.key_ids) > 1:
+            async for revision in self._with_seals(connection):
+                if self.judge(revision) is SEALED and not revision.seals.keys() >= set(self.key_ids):
+                    made[revision.revision] = revision.seals | self.made_for(revision)
+            await policy_revisions.seal(connection, made)
+        return len(made)
+
+    def _with_seals(self, connection: Connection) -> AsyncIterator[PolicyRevision]:
+        return policy_revisions.older(connection, sealed_by=self.key_ids)
+
+    def _note(self, revision: PolicyRevision) -> None:
+        if revision.revision > self._noted:
+            self._noted, self.sealed_from = revision.revision, revision.sealed_from
+
+
+def seals_of(settings: Oplog) -> RevisionSeals:
+    """Return the seals of an installation."""
+    return RevisionSeals(settings.chain_key, settings.chain_previous_key)

@@ -12,7 +12,7 @@ import structlog
 from service.audit.chain.checkpoints import AnchoredCheckpoint
 from service.audit.chain.form import Chain
 from service.audit.chain.revision_audit import RevisionAudit, audit_revisions
-from service.audit.chain.revision_seals import seals_of
+from service.audit.chain.seals import seals_of
 from service.audit.chain.verify import Audit
 from service.kernel.operator_error import OperatorError
 from service.records.database.transactions import Database

@@ -12,8 +12,7 @@ from uuid import UUID
 
 import structlog
 
-from service.audit.export.batches import Failed, Refused
-from service.audit.export.entry import Waiting, encoded, entry_of
+from service.audit.export.entry import Failed, Refused, Waiting, encoded, entry_of
 from service.audit.export.receivers import Receiver, receiver_of
 from service.errors import Unavailable
 from service.kernel.cooperative_yield import CooperativeYield

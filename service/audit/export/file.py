@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from service.audit.export.appended_file import AppendedFile
-from service.audit.export.batches import Encoding, Failed, encoded_all
-from service.audit.export.entry import Entry
+from service.audit.export.entry import Encoding, Entry, Failed, encoded_all
 
 
 class ExportFile:

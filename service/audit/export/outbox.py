@@ -12,8 +12,7 @@ from uuid import UUID
 import structlog
 
 from service.errors import Unavailable
-from service.kernel.clock import AtMostEvery
-from service.kernel.event_ids import new_event_id
+from service.kernel.clock import AtMostEvery, new_event_id
 from service.records import export_entries
 from service.records.database.transactions import Database
 

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, Protocol
 
-from service.audit.export.batches import Encoding
-from service.audit.export.entry import Entry, encoded
+from service.audit.export.entry import Encoding, Entry, encoded
 from service.audit.export.ocsf import ocsf_event
 from service.settings import Destination
 

@@ -8,8 +8,7 @@ from typing import Final
 
 import msgspec
 
-from service.audit.export.batches import Refused
-from service.audit.export.entry import Entry, decoded
+from service.audit.export.entry import Entry, Refused, decoded
 from service.audit.export.receivers import Receiver, receiver_of
 from service.records import export_entries
 from service.records.database.transactions import Database

@@ -28,11 +28,10 @@ from service.authz.engine.rules import (
 from service.errors import Decided
 from service.kernel.assurance import Satisfied
 from service.kernel.cache_sizes import cache_size
-from service.kernel.codes import HeldCodes
+from service.kernel.codes import HeldCodes, PermissionMap
 from service.kernel.identity import Caller, codes_asked
-from service.kernel.permission_map import PermissionMap
+from service.kernel.origin import Span
 from service.kernel.services import OWN, PORTCULLIS, RESERVED, Service
-from service.kernel.span import Span
 
 MAX_REMEMBERED: Final = cache_size("decisions", 10_000)
 """The most decisions that a policy caches; at the limit the cache is cleared."""

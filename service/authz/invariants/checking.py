@@ -27,8 +27,7 @@ from service.authz.invariants.statements import (
     Statement,
 )
 from service.authz.proof.batch_decider import BatchDecider
-from service.authz.proof.conditions import Condition, condition_of, escaping
-from service.authz.proof.line_answers import line_answers
+from service.authz.proof.conditions import Condition, condition_of, escaping, line_answers
 from service.kernel.codes import HeldCodes
 
 Roles = tuple[str, ...]

@@ -10,8 +10,7 @@ from service.authz.engine.policy import Policy
 from service.authz.engine.request_classes import RequestClass, registered, request_classes
 from service.authz.engine.resource_index import ResourceIndex
 from service.authz.engine.rules import ANYONE, ENDPOINT
-from service.authz.proof.conditions import Clauses, clauses_of, lets_visitors_pass
-from service.authz.proof.line_answers import line_answers
+from service.authz.proof.conditions import Clauses, clauses_of, lets_visitors_pass, line_answers
 from service.kernel.codes import HeldCodes
 
 DecidingLines = tuple[tuple[str, ...], tuple[str, ...]]

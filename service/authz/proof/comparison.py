@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, product
 from operator import attrgetter
-from typing import Final
+from typing import Final, Generic, TypeVar, overload
 
 from service.authz.engine.external_classes import every_compared_class
 from service.authz.engine.lines import Lines
@@ -21,12 +21,40 @@ from service.authz.engine.rules import (
     SERVICE,
     assured,
 )
-from service.authz.proof.conditions import Clauses, Condition, clauses_of, escaping_both, lets_visitors_pass
+from service.authz.proof.conditions import (
+    Clauses,
+    Condition,
+    clauses_of,
+    escaping_both,
+    lets_visitors_pass,
+    line_answers,
+)
 from service.authz.proof.demands import Callers, Demands, demands_on, meeting, weakest
-from service.authz.proof.line_answers import line_answers
 from service.kernel.account_acts import DEMANDED
 from service.kernel.codes import HeldCodes
-from service.kernel.on_demand import OnDemand
+
+S = TypeVar("S")
+T_co = TypeVar("T_co", covariant=True)
+
+
+class OnDemand(Sequence[T_co], Generic[S, T_co]):
+    """Members for which less is kept than they are: each is made anew when it is read."""
+
+    def __init__(self, kept: Sequence[S], make: Callable[[S], T_co]) -> None:
+        """``make`` makes a member of what is kept for it."""
+        self._kept, self._make = kept, make
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    @overload
+    def __getitem__(self, index: int) -> T_co: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[T_co]: ...
+    def __getitem__(self, index: int | slice) -> T_co | Sequence[T_co]:
+        if isinstance(index, slice):
+            return [self._make(kept) for kept in self._kept[index]]
+        return self._make(self._kept[index])
 
 
 @dataclass(frozen=True, slots=True)

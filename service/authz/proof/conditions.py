@@ -4,17 +4,103 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import reduce
-from itertools import combinations, product
+from functools import lru_cache, reduce
+from itertools import combinations, compress, product
 from operator import or_
 from typing import Final
 
 from service.authz.engine.policy import Policy
+from service.authz.engine.predicates import HOLDING
 from service.authz.engine.request_classes import RequestClass
-from service.authz.engine.rules import ENDPOINT, NO_SESSION, RESOURCE
-from service.authz.proof.canonical_samples import canonical_samples
-from service.authz.proof.line_answers import KINDS, LineAnswers, kinds_of, line_answers
+from service.authz.engine.rules import (
+    ANYONE,
+    ENDPOINT,
+    LOGIN,
+    NO_SESSION,
+    NOBODY,
+    RESOURCE,
+    PolicyError,
+    Rule,
+)
+from service.authz.lint.model import require_grammar
 from service.kernel.codes import HeldCodes
+
+KINDS: Final = tuple(1 << place for place in range(len(HOLDING)))
+"""One bit for each predicate about held codes: the ways in which a caller can hold the code of a line."""
+
+_BY_KIND: Final = tuple(zip(KINDS, HOLDING.values(), strict=True))
+_CODE: Final = "a:b:c"
+# For each predicate a held code of which it is true, and no other one is.
+_FIRING: Final = {
+    "holdsExactly": _CODE,
+    "holdsEverything": "*",
+    "holdsSubtree": "a:*",
+    "holdsPattern": "*:b:c",
+}
+_ALONE: Final = tuple(_FIRING[name] for name in HOLDING)
+
+
+def kinds_of(code: str, held: HeldCodes) -> int:
+    """Return the ways in which a caller who holds ``held`` holds ``code``: the sum of some of ``KINDS``."""
+    kinds = 0
+    for kind, holds in _BY_KIND:
+        if holds(held, code):
+            kinds |= kind
+    return kinds
+
+
+class LineAnswers:
+    """Whether a line opens, by its code and the caller.
+
+    The closed grammar of the matcher lets the answer of a line depend on nothing but these: its word, where
+    its code is one; whether the caller is logged in; and what each predicate says of the caller and the code.
+    Those are few combinations. The enforcer is asked once for each, with a caller of whom exactly these
+    predicates are true, and its answer is that of every other line and caller of the same combination.
+    """
+
+    def __init__(self, model_text: str) -> None:
+        """Ask an enforcer of ``model_text``; PolicyError for a model outside the closed grammar."""
+        require_grammar(model_text)
+        objects = {code: f"GET /{place}" for place, code in enumerate((ANYONE, LOGIN, NOBODY, _CODE))}
+        asked = Policy(model_text, [Rule(RESOURCE, name, code) for code, name in objects.items()])
+        self._answers: dict[tuple[str, int | None], bool] = {}
+        for code, name in objects.items():
+            word = _word(code)
+            self._answers[word, None] = asked.judge(RESOURCE, name, None).allowed
+            for chosen in [()] if word else product((False, True), repeat=len(KINDS)):
+                held = HeldCodes(compress(_ALONE, chosen))
+                self._answers[word, kinds_of(code, held)] = asked.judge(RESOURCE, name, held).allowed
+
+    def opens(self, code: str, held: HeldCodes | None) -> bool:
+        """Tell whether a line with ``code`` opens to a holder of ``held``; None is not logged in."""
+        return self._answers[_word(code), None if held is None else kinds_of(code, held)]
+
+    def opened(self, code: str, kinds: int) -> bool:
+        """Tell whether ``code`` opens to somebody logged in who holds it in the ways ``kinds``."""
+        return self._answers[_word(code), kinds]
+
+    def ways(self, code: str) -> tuple[int, ...]:
+        """Return the smallest combinations of ``KINDS`` by which ``code`` opens to somebody logged in."""
+        word = _word(code)
+        opening = sorted(
+            kinds
+            for (of, kinds), opens in self._answers.items()
+            if of == word and kinds is not None and opens
+        )
+        return tuple(
+            way for way in opening if not any(less != way and less & way == less for less in opening)
+        )
+
+
+@lru_cache(maxsize=8)
+def line_answers(model_text: str) -> LineAnswers:
+    """Return the answers of a model; remembered, since few models are asked about."""
+    return LineAnswers(model_text)
+
+
+def _word(code: str) -> str:
+    return code if code.startswith("@") else ""
+
 
 Held = frozenset[str]
 """Held codes of a caller who is logged in."""
@@ -183,3 +269,88 @@ def _minimal(sets: Iterable[Held]) -> list[Held]:
         if not any(frozenset(part) in kept for size in range(len(held)) for part in combinations(held, size)):
             kept[held] = None
     return list(kept)
+
+
+MOST: Final = 20_000
+"""The most held codes that one question may take."""
+
+_STAR: Final = "*"
+
+Segments = tuple[str, ...]
+
+
+def canonical_samples(codes: Iterable[str]) -> set[str]:
+    """Return held codes such that each possible held code is to ``codes`` what one of them is.
+
+    That is, every predicate of the model says the same of both and of each of ``codes``, the codes of lines;
+    words among these are left out, since no held code matches a word. Held codes that hold none of ``codes``
+    are to them as no code at all, and have no canonical sample.
+
+    Why these do: ``*`` and the codes themselves stand for themselves. For ``a:b:*`` that holds one of
+    ``codes``, ``a:b`` is the beginning of one. A pattern that holds some of ``codes`` and no others may keep
+    its ``*`` only where those differ: with a segment that all of them share it holds the same ones. If no
+    ``*`` is left before the last segment, or if that code is one of ``codes`` itself, one ``*`` of the
+    pattern stays. Raises PolicyError when that gives more than ``MOST``.
+    """
+    split = {tuple(code.split(":")) for code in codes if not code.startswith("@")}
+    held_codes = {_STAR, *map(":".join, split)} if split else set()
+    for length in range(1, max(map(len, split), default=0) + 1):
+        whole = {segments for segments in split if len(segments) == length}
+        heads = {segments[:length] for segments in split if len(segments) > length}
+        held_codes.update(map(":".join, _patterns(whole)))
+        held_codes.update(":".join((*pattern, _STAR)) for pattern in _patterns(heads))
+        if len(held_codes) > MOST:
+            raise PolicyError(f"these permission codes have more than {MOST} wildcards that differ")
+    return held_codes
+
+
+def wildcards_of(code: str) -> list[str]:
+    """Return every held code with a ``*`` that holds the permission code ``code``, the narrowest ones first.
+
+    Of a code of three segments there are ten, and each further segment doubles them: PolicyError for more
+    than ``MOST``.
+    """
+    segments = tuple(code.split(":"))
+    if 1 << len(segments) > MOST:
+        raise PolicyError(f"{code} has more than {MOST} wildcards")
+    starts = (segments[:length] for length in range(len(segments)))
+    wildcards = {":".join((*pattern, _STAR)) for start in starts for pattern in _starred(start)}
+    wildcards.update(
+        ":".join((*pattern, segments[-1])) for pattern in _starred(segments[:-1]) if _STAR in pattern
+    )
+    return sorted(wildcards - {code}, key=_narrow_first)
+
+
+def _narrow_first(held: str) -> tuple[int, int, str]:
+    segments = held.split(":")
+    return segments.count(_STAR) - len(segments), -len(segments), held
+
+
+def _starred(segments: Segments) -> Iterator[Segments]:
+    """Yield ``segments`` with none, some and all of them replaced by ``*``."""
+    return product(*((segment, _STAR) for segment in segments))
+
+
+def _patterns(codes: set[Segments]) -> Iterator[Segments]:
+    """Yield what some of ``codes``, of one length, share, and the same with one more ``*``."""
+    for pattern in _shared(codes):
+        yield pattern
+        for place, segment in enumerate(pattern):
+            if segment != _STAR:
+                yield (*pattern[:place], _STAR, *pattern[place + 1 :])
+
+
+def _shared(codes: set[Segments]) -> set[Segments]:
+    """Return for each choice of ``codes`` the segments that they share, with ``*`` where they differ."""
+    shared = set(codes)
+    waiting = list(codes)
+    while waiting:
+        pattern = waiting.pop()
+        for other in codes:
+            both = tuple(a if a == b else _STAR for a, b in zip(pattern, other, strict=True))
+            if both not in shared:
+                shared.add(both)
+                waiting.append(both)
+        if len(shared) > MOST:
+            raise PolicyError(f"these permission codes have more than {MOST} wildcards that differ")
+    return shared

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, TypeAlias
 
-from service.authz.proof.conditions import Condition, Held
-from service.authz.proof.line_answers import line_answers
+from service.authz.proof.conditions import Condition, Held, line_answers
 from service.kernel.codes import HeldCodes
 
 _STAR: Final = "*"

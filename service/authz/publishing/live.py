@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Final
 
-from service.audit.chain.revision_seals import UNSEALED, Judgement, RevisionSeals
+from service.audit.chain.seals import UNSEALED, Judgement, RevisionSeals
 from service.authz.engine.lines import Lines, changes
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import PolicyError

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import structlog
 
-from service.audit.chain.revision_seals import UNSEALED, RevisionSeals, hash_of
+from service.audit.chain.seals import UNSEALED, RevisionSeals, hash_of
 from service.authz.engine.lines import Lines, changes
 from service.authz.engine.policy import Policy
 from service.authz.publishing.derive import derive, digest_of, lines_digest_of

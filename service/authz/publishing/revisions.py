@@ -1,4 +1,4 @@
-"""The wait of a request for a policy revision: one that it names, or one that has been announced."""
+"""Waits for a policy revision: until it is in force here, or until the workers of all nodes have it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Final
 
 from service.authz.engine.policy import Policy
 from service.authz.publishing.live import LivePolicy
+from service.authz.publishing.watch import PolicyWatch
 from service.errors import RevisionUnknown, Unavailable
 from service.records import policy_revisions
 from service.records.database.transactions import Database
@@ -92,3 +93,33 @@ def reader_of(database: Database) -> Callable[[], Awaitable[int]]:
         return 0 if latest is None else latest.revision
 
     return read
+
+
+ACKNOWLEDGED_WITHIN: Final = 1.0
+"""Seconds that the answer to a publishing write waits for other workers."""
+
+_FIRST_PAUSE: Final = 0.01
+_LONGEST_PAUSE: Final = 0.1
+
+
+class Acknowledgements:
+    """Counts the workers of all nodes that have reported a revision."""
+
+    def __init__(self, watch: PolicyWatch) -> None:
+        self._watch = watch
+
+    async def by(self, revision: int) -> tuple[int, int]:
+        """Return how many workers decide by ``revision`` or a newer one, and how many there are.
+
+        Waits up to ``ACKNOWLEDGED_WITHIN`` seconds until all do that can. When the database can't be asked,
+        this worker is the only one that is known.
+        """
+        deadline = monotonic() + ACKNOWLEDGED_WITHIN
+        pause = _FIRST_PAUSE
+        while True:
+            workers = await self._watch.workers()
+            late = [worker for worker in workers if worker.revision < revision]
+            if not any(worker.fault is None for worker in late) or monotonic() + pause > deadline:
+                return len(workers) - len(late), len(workers)
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)

@@ -12,12 +12,11 @@ from typing import Final
 
 import structlog
 
-from service.audit.chain.revision_seals import REVISION_EVENT
+from service.audit.chain.seals import REVISION_EVENT
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import PolicyError
-from service.authz.publishing.announced import AnnouncedRevision
+from service.authz.publishing.announced import AnnouncedRevision, Newest
 from service.authz.publishing.live import LivePolicy, UntrustedRevisionError
-from service.authz.publishing.newest import Newest
 from service.authz.publishing.static_policies import StaticPolicies
 from service.errors import Unavailable
 from service.kernel.metrics import Health, State

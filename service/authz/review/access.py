@@ -13,10 +13,11 @@ from service.authz.engine.request_classes import RequestClass, registered, reque
 from service.authz.engine.resource_index import ResourceIndex
 from service.authz.engine.rules import ASSURANCE, ENDPOINT, GRANT, PREFLIGHT, RESOURCE, UNREGISTERED
 from service.authz.proof.batch_decider import BatchDecider, all_requests, deciding_lines
+from service.authz.proof.comparison import OnDemand
 from service.authz.proof.conditions import clauses_of
 from service.authz.proof.demands import least_words
 from service.authz.proof.opening_codes import OpeningCodes
-from service.authz.publishing.discovery import any_request
+from service.authz.publishing.sync import any_request
 from service.authz.review.equivalence_classes import EquivalenceClasses
 from service.authz.review.explain import (
     Explanation,
@@ -29,7 +30,6 @@ from service.authz.review.explain import (
 )
 from service.authz.review.impact import Roles, Standing
 from service.kernel.codes import HeldCodes
-from service.kernel.on_demand import OnDemand
 from service.kernel.services import PORTCULLIS, object_of, split_object
 
 NO_CODES = HeldCodes()

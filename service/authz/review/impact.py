@@ -11,11 +11,10 @@ from typing import TypeAlias
 from service.authz.engine.policy import Policy
 from service.authz.lint.model import parsed_model
 from service.authz.proof.batch_decider import EVERYBODY, BatchDecider, all_requests, deciding_lines
-from service.authz.proof.comparison import Alike, Differing, DifferingRequest, compared
+from service.authz.proof.comparison import Alike, Differing, DifferingRequest, OnDemand, compared
 from service.authz.proof.opening_codes import OpeningCodes
 from service.authz.review.equivalence_classes import Classes, EquivalenceClasses, Tally, credited, of_classes
 from service.kernel.codes import HeldCodes
-from service.kernel.on_demand import OnDemand
 
 Roles = tuple[str, ...]
 """The codes of the roles of a user, sorted."""

@@ -13,8 +13,7 @@ from service.authz.engine.request_classes import RequestClass
 from service.authz.engine.resource_index import ResourceIndex
 from service.authz.engine.rules import ENDPOINT, RESOURCE
 from service.authz.proof.batch_decider import all_requests
-from service.authz.proof.canonical_samples import wildcards_of
-from service.authz.proof.conditions import Condition, condition_of
+from service.authz.proof.conditions import Condition, condition_of, wildcards_of
 from service.authz.proof.demands import demands_on, least_words
 from service.authz.review.access import Needs, request_path
 

@@ -18,7 +18,7 @@ from service.authz.lint.coverage import losing
 from service.authz.proof.batch_decider import BatchDecider, DecidingLines, all_requests
 from service.authz.proof.demands import demands_on, meeting, weakest
 from service.authz.proof.opening_codes import OpeningCodes
-from service.authz.publishing.discovery import unregistered, unrouted
+from service.authz.publishing.sync import unregistered, unrouted
 from service.authz.review.equivalence_classes import Classes, EquivalenceClasses, bits_of
 from service.authz.review.findings import Finding
 from service.authz.review.impact import Roles, Standing

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from sqlalchemy import Connection, Engine, event
 
-from service.kernel.span import Span, Value
+from service.kernel.origin import Span, Value
 from service.kernel.tracing import traced
 
 _VERB: Final = re.compile(r"\s*([A-Za-z]+)")

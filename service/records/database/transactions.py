@@ -20,7 +20,7 @@ from sqlalchemy.pool import NullPool, QueuePool
 from service.errors import Overloaded, Unavailable
 from service.kernel import tracing
 from service.kernel.metrics import Durations
-from service.kernel.span import Span
+from service.kernel.origin import Span
 from service.kernel.write import DryRun, OvertakenError, Write
 from service.records.database.connection import PoolState, PromptConnection, Usage, has_ended
 from service.records.database.failures import (

@@ -8,8 +8,7 @@ from uuid import UUID
 
 from msgspec import Struct, field
 
-from service.kernel.clock import now
-from service.kernel.event_ids import new_event_id
+from service.kernel.clock import new_event_id, now
 
 DeclaredKind = Literal[
     "INSERT",

@@ -14,9 +14,8 @@ from service.authz.engine.policy import Decision, Policy
 from service.errors import Decided, Refusal, Unauthenticated, Unavailable
 from service.kernel.assurance import Satisfied
 from service.kernel.change_record import ChangeRecord
-from service.kernel.delegated import Delegated, ObjectQuestion
 from service.kernel.identity import Caller
-from service.kernel.span import Span
+from service.kernel.origin import Delegated, ObjectQuestion, Span
 from service.kernel.write import DryRun, IdempotentWrite, Write
 from service.records.logs.events import OperationEvent
 from service.web.messages.description import ACCESS, Operation

@@ -15,8 +15,8 @@ from service.errors import Decided, InsufficientAuthentication, PermissionDenied
 from service.evaluation.answers import Answer
 from service.evaluation.questions import Asked
 from service.evaluation.subjects import SUBJECT_TYPES
-from service.kernel.delegated import Delegated, ObjectQuestion
 from service.kernel.identity import Caller, codes_asked
+from service.kernel.origin import Delegated, ObjectQuestion
 from service.web.messages.context import RequestContext
 from service.web.messages.dry_run import is_dry_run
 from service.web.observability.log_format import clock

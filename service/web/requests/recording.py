@@ -15,12 +15,10 @@ from typing import Any, Final, NamedTuple, cast
 
 import msgspec
 
-from service.audit.changes import kept_changes
-from service.audit.redaction import is_sensitive, kept, redacted_query
+from service.audit.redaction import is_sensitive, kept, kept_changes, redacted_query
 from service.audit.refused_reads import RefusedReads
 from service.errors import ValidationFailed
-from service.kernel.clock import now
-from service.kernel.event_ids import new_event_id
+from service.kernel.clock import new_event_id, now
 from service.kernel.text import printable
 from service.records.logs.events import REFUSED_READ, DeclaredKind, OperationEvent
 from service.web.content.streams import Stream

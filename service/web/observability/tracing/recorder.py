@@ -24,7 +24,7 @@ from opentelemetry.trace import Span as OpenTelemetrySpan
 
 from service import __version__
 from service.kernel.about import NAME
-from service.kernel.span import Kind, Span, Value
+from service.kernel.origin import Kind, Span, Value
 from service.web.observability.tracing.traceparent import TraceParent
 
 MOST_SPANS: Final = 200
@@ -102,7 +102,7 @@ class _Left:
 
 
 class RecordedSpan:
-    """A span that is recorded: see ``service.kernel.span.Span``."""
+    """A span that is recorded: see ``service.kernel.origin.Span``."""
 
     __slots__ = ("_context", "_left", "_span", "_tracer")
 
