@@ -109,7 +109,7 @@ class LoginService:
             await self._throttle.from_address(address)
             known = await self._second_step.begun(challenge)
             who = (known.user_name, address, user_agent)
-            attempt = await self._throttle.second_factor(*who, guessed=answer.method != "passkey")
+            attempt = await self._throttle.second_factor(*who, guessed=answer.method == "totp")
             proof = await self._second_step.proof(challenge, known, answer)
             pair = await self._opening.open(proof, Origin.of(known.device, address, user_agent))
         except Exception as error:

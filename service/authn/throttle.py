@@ -95,7 +95,7 @@ class Throttle:
             await self._hit(*limit, address=address)
 
     async def second_factor(self, user_name: str, address: str, user_agent: str, *, guessed: bool) -> Attempt:
-        """Count a second factor that is tried for an account, if it can be ``guessed``, as a code can.
+        """Count a second factor that is tried for an account, if it can be ``guessed``, as six digits can.
 
         The address was counted before. Raises ``RateLimited`` or ``Unavailable``.
         """

@@ -30,7 +30,7 @@ class Throttle:
         20,
         unit="attempts",
         check=between(1, _MOST),
-        help="Second factors tried for one account within a day, with shares of devices as for "
+        help="Codes of authenticator apps tried for one account within a day, with shares of devices as for "
         "`login_account`. A login or step-up that succeeds restarts the count.",
     )
     login_address: int = setting(

@@ -91,7 +91,7 @@ class StepUp:
                 raise SecondFactorRequired("This session rests on a stronger proof", methods=methods)
             await self._throttle.from_address(address)
             who = (caller.user_name, address, user_agent)
-            attempt = await self._throttle.second_factor(*who, guessed=answer.method != "passkey")
+            attempt = await self._throttle.second_factor(*who, guessed=answer.method == "totp")
             issued = None
             if answer.method == "passkey":
                 issued = challenge_of(answer.credential)
