@@ -148,6 +148,12 @@ class AccountDisabled(Refusal):
     status, code, title = 403, "account_disabled", "The account is disabled"
 
 
+class LinkInvalid(Refusal):
+    """The token of a link to an account is unknown, expired, used or overtaken: one answer for all."""
+
+    status, code, title = 403, "link_invalid", "The link is not valid, or not any more"
+
+
 class InitialPasswordExpired(Refusal):
     """The password is right, but somebody else has set it, and it was not changed in time."""
 
@@ -280,8 +286,10 @@ class RequestTimeout(Refusal):
 
 ConflictRule: TypeAlias = Literal[
     "changed_meanwhile",
+    "confirmed_address",
     "consistent",
     "fixed",
+    "has_password",
     "history",
     "in_use",
     "invariant",
@@ -322,6 +330,12 @@ class ActOnOneself(Conflict):
     def __init__(self, detail: str, decision: Decided, *, field: str | None = None) -> None:
         super().__init__(detail, **_denial(decision, None, "any", field))
         self.decision = decision
+
+
+class MailNotConfigured(Refusal):
+    """What was asked for needs mail, and the installation sends none."""
+
+    status, code, title = 409, "mail_not_configured", "This installation sends no mail"
 
 
 class RevisionUnknown(Refusal):

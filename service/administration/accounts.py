@@ -46,13 +46,14 @@ class Accounts:
         self._rules = rules
 
     async def create(self, write: Write, given: Mapping[str, Any]) -> Saved[User]:
-        """Create a user of the given values, ``password`` and ``role_ids``.
+        """Create a user of the given values, ``password`` or ``invite``, and ``role_ids``.
 
         Raises ``ValidationFailed`` also for the password.
         """
         values = dict(given)
         password, role_ids = values.pop("password", None), values.pop("role_ids", None)
-        new = NewUser(user_edits.created_by(write.caller.service, values), password, role_ids or ())
+        invited = values.pop("invite", False)
+        new = NewUser(user_edits.created_by(write.caller.service, values), password, role_ids or (), invited)
         password_hash = await self._hash_of(new)
         async with self._units.of_rights(write) as unit:
             made = await user_edits.add(unit, new, password_hash)
@@ -139,7 +140,7 @@ class Accounts:
         return after
 
     async def _hash_of(self, new: NewUser) -> str | None:
-        """Return the hash of the password of ``new``, None for a service account.
+        """Return the hash of the password of ``new``, None for a service account and for who is invited.
 
         Raises ``ValidationFailed`` for the password or another value.
         """
@@ -148,8 +149,13 @@ class Accounts:
         kind = values.get("kind", "person")
         account_rules.require_kind(kind, values)
         if kind == "service":
+            for name, given in (("password", new.password is not None), ("invite", new.invited)):
+                if given:
+                    raise ValidationFailed((name, "is not for service accounts, which have API keys"))
+            return None
+        if new.invited:
             if new.password is not None:
-                raise ValidationFailed(("password", "is not for service accounts, which have API keys"))
+                raise ValidationFailed(("password", "is set by the person who is invited"))
             return None
         if new.password is None:
             raise ValidationFailed(("password", "The field is required"))

@@ -21,6 +21,7 @@ from service.jobs.housekeeping import (
     forget_bans,
     forget_dead_letters,
     forget_keys,
+    forget_links,
     remind_of_keys,
 )
 from service.jobs.runner import Job, JobRunner
@@ -91,6 +92,9 @@ def jobs_of(settings: Settings, objects: ObjectStore) -> tuple[Job, ...]:
         ),
         Job("expired-answers", "Delete kept answers to requests with a key", forget_answers, _HOUR),
         Job("expired-keys", "Delete API keys that expired 30 days ago", forget_keys, _DAY),
+        Job(
+            "expired-links", "Delete links that accounts were sent and that have expired", forget_links, _HOUR
+        ),
         Job("expired-bans", "Delete bans that have ended", forget_bans, _DAY),
         Job(
             "expired-dead-letters",

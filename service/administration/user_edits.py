@@ -45,12 +45,13 @@ _ACTS: Final[Mapping[str, Act]] = {
 class NewUser:
     """A user to create: ``values`` with both names, the password, and the ids of the roles to give.
 
-    A service account has no password.
+    A service account has no password, and neither has a person who is ``invited``.
     """
 
     values: AccountValues
     password: str | None = field(repr=False)
     role_ids: Collection[int] = ()
+    invited: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from service.administration.account_links import AccountLinks
 from service.administration.accounts import Accounts, PasswordReset
 from service.administration.api_keys import ApiKeys
 from service.administration.bans import Bans, Kicks
@@ -12,6 +13,7 @@ from service.administration.changes import MENUS, OPENINGS, RESOURCES, ROLES, SE
 from service.administration.delegation import Delegation
 from service.administration.factor_reset import FactorReset
 from service.administration.idempotent_writes import Fingerprints, IdempotentWrites
+from service.administration.invitations import Invitations
 from service.administration.own_factors import OwnFactors
 from service.administration.policy_restore import PolicyRestore
 from service.administration.role_import import RoleImport
@@ -21,6 +23,7 @@ from service.app.audit_trail import Trail
 from service.app.policy import PolicyParts
 from service.app.sign_in import SignIn
 from service.app.stores import Stores
+from service.mail.outbox import Outbox
 from service.settings import Settings
 
 
@@ -32,6 +35,7 @@ class Administration:
     api_keys: ApiKeys
     bans: Bans
     bulk_acts: BulkActs
+    invitations: Invitations
     kicks: Kicks
     own_factors: OwnFactors
     factor_reset: FactorReset
@@ -48,7 +52,7 @@ class Administration:
 
 
 def make(
-    settings: Settings, stores: Stores, policy: PolicyParts, trail: Trail, sign_in: SignIn
+    settings: Settings, stores: Stores, policy: PolicyParts, trail: Trail, sign_in: SignIn, *, outbox: Outbox
 ) -> Administration:
     """Return what makes the changes that callers of the worker ask for."""
     database = stores.database
@@ -58,12 +62,20 @@ def make(
     passwords, rules = sign_in.passwords, sign_in.password_rules
     units = UnitsOfWork(database, policy.changes, delegation, revocations)
     fingerprints = Fingerprints(settings.auth, passwords, stores.sessions.synchronized.now)
+    links = AccountLinks(outbox, settings.auth.link_timeout)
     accounts = Accounts(units, revocations, passwords, rules)
     return Administration(
         accounts=accounts,
         api_keys=ApiKeys(database, delegation, revocations),
         bans=Bans(database, delegation, revocations, trail.logins),
         bulk_acts=BulkActs(units, accounts, revocations, stores.sessions),
+        invitations=Invitations(
+            database=database,
+            delegation=delegation,
+            links=links,
+            passwords=sign_in.password_change,
+            throttle=sign_in.throttle,
+        ),
         kicks=Kicks(database, delegation, sign_in.sessions),
         own_factors=OwnFactors(
             database=database,

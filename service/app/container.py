@@ -50,7 +50,7 @@ class Container:
         self.outbox = Outbox(settings, FactorKeys.of(settings.auth))
         self.sign_in = sign_in.make(settings, self.stores, self.policy, self.trail)
         self.administration = administration.make(
-            settings, self.stores, self.policy, self.trail, self.sign_in
+            settings, self.stores, self.policy, self.trail, self.sign_in, outbox=self.outbox
         )
         self.files = files.make(settings, self.stores)
         self.node = node.make(settings, self.stores, self.policy, self.trail, worker=worker, slot=slot)

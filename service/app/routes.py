@@ -20,6 +20,7 @@ from service.endpoints import (
     access_evaluation,
     access_forward,
     access_search,
+    account_links,
     account_state,
     api_keys,
     bindings,
@@ -276,6 +277,8 @@ def _add_users(routes: Routes, container: Container) -> None:
     routes.add("/api/user/bulk/end-sessions", account_state.SessionsOfUsers(changes.bulk_acts))
     routes.add("/api/user/{id}", users.OneUser(*user))
     routes.add("/api/user/{id}/password", account_state.UserPassword(changes.password_reset))
+    routes.add("/api/user/{id}/invitation", account_links.UserInvitation(changes.invitations))
+    routes.add("/api/auth/invitation", account_links.OwnInvitation(changes.invitations))
     routes.add("/api/user/{id}/status", account_state.UserStatus(*user))
     routes.add("/api/user/{id}/factors", factors.FactorsOfUser(changes.factor_reset))
     routes.add("/api/user/{id}/keys", api_keys.UserKeys(changes.api_keys))

@@ -1,4 +1,4 @@
-"""Setting passwords: your own, which needs the current one, and those of users you may administer."""
+"""Setting passwords: your own, by the current one or by a link, and those of users you may administer."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ from service.records.user_list import UserValues
 
 Authorize = Callable[[Connection], Awaitable[Target]]
 """Returns the user to act on; raises if the caller may not, as seen in that connection's transaction."""
+Prove = Callable[[Credentials], Awaitable[None]]
+"""Returns when the owner of an account has proved what it takes beside a link; raises else."""
 
 
 class PasswordChange:
@@ -83,7 +85,7 @@ class PasswordChange:
         async def authorize(_connection: Connection) -> Target:
             return oneself(caller)
 
-        await self._set(owner, new, authorize, known=known, keep=caller)
+        await self._set(owner, new, authorize, known=known, keep=caller, initial=None)
 
     async def reset(self, new: str, authorize: Authorize) -> str:
         """Set the password of the user that ``authorize`` returns, and end all sessions of that user.
@@ -92,6 +94,30 @@ class PasswordChange:
         transaction that saves. Raises what it raises, ``NotFound``, ``ValidationFailed``, ``Conflict`` and
         ``Unavailable``.
         """
+        known, owner = await self._found(authorize)
+        await self._set(owner, new, authorize, known=known, keep=None, initial=accounts.GIVEN)
+        self._entries.by_other("password_reset", known.user_id, owner.user_name)
+        return owner.user_name
+
+    async def by_link(self, new: str, find: Authorize, spend: Authorize, prove: Prove, reason: str) -> None:
+        """Set the password of the owner of a link, and end all sessions of that user; none is opened.
+
+        ``find`` and ``spend`` return the owner; ``spend`` is awaited at the start of the transaction that
+        saves. ``prove`` is awaited after ``password`` has been found good, so that its refusal costs no code.
+        ``reason`` is for the login log. Raises what these raise, and what ``reset`` does.
+        """
+        known, owner = await self._found(find)
+        user = (known.user_id, owner.user_name, None)
+        try:
+            await self._set(
+                owner, new, spend, known=known, keep=None, initial=None, field="password", prove=prove
+            )
+        except Exception as error:
+            self._entries.own("password_reset", *user, reason=reason_of(error), outcome="failure")
+            raise
+        self._entries.own("password_reset", *user, reason=reason)
+
+    async def _found(self, authorize: Authorize) -> tuple[Credentials, UserValues]:
         async with self._database.transaction() as connection:
             target = await authorize(connection)
             known = await accounts.credentials_of(connection, target.user_id)
@@ -100,17 +126,25 @@ class PasswordChange:
             raise NotFound("There is no such user")
         if known is None:
             raise Conflict(NO_PASSWORD, rule="kind_of_account")
-        await self._set(owner, new, authorize, known=known, keep=None)
-        self._entries.by_other("password_reset", target.user_id, owner.user_name)
-        return owner.user_name
+        return known, owner
 
     async def _set(
-        self, owner: UserValues, new: str, authorize: Authorize, *, known: Credentials, keep: Caller | None
+        self,
+        owner: UserValues,
+        new: str,
+        authorize: Authorize,
+        *,
+        known: Credentials,
+        keep: Caller | None,
+        initial: accounts.Initial | None,
+        field: str = "newPassword",
+        prove: Prove | None = None,
     ) -> None:
-        await self._rules.require("newPassword", new, owner, has_factor=known.second_factor)
+        await self._rules.require(field, new, owner, has_factor=known.second_factor)
         password_hash = await self._passwords.hash(new)
+        if prove is not None:
+            await prove(known)
         device, opened_by = (keep.device, keep.issued_at) if keep else ("", 0.0)
-        initial = None if keep else accounts.GIVEN
         async with self._database.transaction() as connection:
             target = await authorize(connection)
             saved = await accounts.change_password(

@@ -95,6 +95,7 @@ class PasswordProof:
         One that is known from a leak becomes initial.
         """
         renewed = stored.password_hash
+        assert renewed is not None  # noqa: S101 - the password matches it
         if self._passwords.needs_rehash(renewed):
             renewed = await self._passwords.hash(self._password)
         mark = self._initial.mark(stored, self._password)

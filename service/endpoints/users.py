@@ -37,6 +37,15 @@ class BanOfUser(Schema):
     create_time: Moment
 
 
+RecoveryEmail = Annotated[
+    str | None,
+    Meta(
+        examples=["heron@example.org"],
+        description="The last address that the user has confirmed: links for a forgotten password go there.",
+    ),
+]
+
+
 @answer_of(user_list.UserValues, before="service")
 class User(Schema):
     """A user account. Each edit increments `version`, which is its `ETag`."""
@@ -52,6 +61,11 @@ class User(Schema):
     last_login_time: Annotated[
         Moment | None, Meta(description="The last login with success; null for none. No edit of the user.")
     ]
+    invited: Annotated[
+        bool, Meta(description="A person who has no password yet, and sets one by an invitation.")
+    ]
+    email_verified: Annotated[bool, Meta(description="The user has confirmed `email`.")]
+    recovery_email: RecoveryEmail
     version: Annotated[int, Meta(ge=1, examples=[3])]
     create_time: Moment
     update_time: Moment
@@ -67,14 +81,15 @@ NewPassword = Annotated[str, Meta(min_length=1, max_length=1024, examples=["four
 class UserBody(Schema):
     """A new user; a person, and enabled, by default.
 
-    A person needs a `password`. A service account (`kind` is `service`) has none; it may be bound to a
-    `service`.
+    A person needs a `password`, or `invite`: then the person sets one, by an invitation. A service account
+    (`kind` is `service`) has none; it may be bound to a `service`.
     """
 
     user_name: Name
     nick_name: Name
     kind: Kind | UnsetType = UNSET
     password: NewPassword | UnsetType = UNSET
+    invite: bool = False
     role_ids: RoleIds | None = None
 
 

@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 import structlog
 
 from service.kernel.clock import rfc3339
-from service.records import api_keys, bans, export_entries, idempotent_answers
+from service.records import account_tokens, api_keys, bans, export_entries, idempotent_answers
 from service.records.database.transactions import Connection, Database
 
 KEYS_KEPT: Final = timedelta(days=30)
@@ -26,6 +26,11 @@ _log = structlog.get_logger()
 async def forget_answers(database: Database) -> str:
     """Delete expired answers to requests with an idempotency key. Raises Unavailable."""
     return f"{await _forget(database, idempotent_answers.forget_expired)} answers deleted"
+
+
+async def forget_links(database: Database) -> str:
+    """Delete links of accounts that have expired. Raises Unavailable."""
+    return f"{await _forget(database, account_tokens.forget_expired)} links deleted"
 
 
 async def forget_bans(database: Database) -> str:

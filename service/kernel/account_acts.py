@@ -14,6 +14,7 @@ Act: TypeAlias = Literal[
     "disable",
     "delete",
     "set-password",
+    "invite",
     "create-key",
     "delete-key",
     "end-sessions",
@@ -24,8 +25,8 @@ Act: TypeAlias = Literal[
     "reset-factors",
 ]
 """What is done with an account. ``set-contact``: its email address or phone number; ``set-service``: the
-service that it is bound to; ``change-factors``: adds or removes second factors beside the first one;
-``reset-factors``: sees and removes all of them."""
+service that it is bound to; ``invite``: has its owner set the first password; ``change-factors``: adds or
+removes second factors beside the first one; ``reset-factors``: sees and removes all of them."""
 
 Whom: TypeAlias = Literal["self", "others", "same-service", "other-service"]
 """Whose account it is, to the caller: the own one; another one; or, for a caller who is bound to a service,
@@ -76,6 +77,7 @@ _REFUSED: Final = {
     "delete self": "You can't delete your own account",
     "ban self": "You can't ban yourself",
     "reset-factors self": "Change your own second factors in your profile",
+    "invite self": "You have a password already",
     "set-password self": "Change your own password in your profile, with the current one",
     "create other-service": (
         "An account that is bound to a service creates service accounts of the same service only"
@@ -86,7 +88,8 @@ _REFUSED: Final = {
 
 
 CLOSED_TO_ALL: Final = frozenset(
-    {"set-roles self", "disable self", "delete self", "ban self", "set-password self", "reset-factors self"}
+    {"set-roles self", "disable self", "delete self", "ban self"}
+    | {"set-password self", "invite self", "reset-factors self"}
 )
 """What nobody does to the own account, whatever they hold: no permission would help."""
 

@@ -72,8 +72,9 @@ def words_asked(caller: Caller | None, now: float) -> Satisfied | None:
 class Target:
     """A user on whom a caller may act; functions that change, ban or log out a user take one.
 
-    Only ``service/administration/delegation.py``, after asking the policy, and ``oneself`` make one: so no
-    function can act on another user without that check. ``whom`` says whose account it is, to the caller.
+    Only ``service/administration/delegation.py``, after asking the policy, ``oneself`` and ``owner`` make
+    one: so no function can act on another user without that check. ``whom`` says whose account it is, to the
+    caller.
     """
 
     user_id: int
@@ -94,6 +95,11 @@ class NewAccount:
     """
 
     values: Mapping[str, Any]
+
+
+def owner(user_id: int) -> Target:
+    """Return the owner of an account, who has shown the token of a link that was sent to them alone."""
+    return Target(user_id, "self")
 
 
 def oneself(caller: Caller) -> Target:

@@ -55,7 +55,13 @@ CATALOGUE: Final = (
         "user",
         ("list", "List users", "GET /api/user/list"),
         ("detail", "Read a user", "GET /api/user/{id}"),
-        ("create", "Create users", "POST /api/user", "GET /api/role/list"),
+        (
+            "create",
+            "Create users",
+            "POST /api/user",
+            "POST /api/user/{id}/invitation",
+            "GET /api/role/list",
+        ),
         (
             "update",
             "Edit users",

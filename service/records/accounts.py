@@ -49,11 +49,12 @@ class Standing(UserNames):
 class Credentials(Standing):
     """The facts about a person that a login needs; a service account has no credentials.
 
-    ``password_initial`` is None for a password that its owner need not change. ``password_age`` is the time
-    since the password was set, in whole seconds.
+    ``password_hash`` is None for a person who is invited, and has no password yet. ``password_initial`` is
+    None for a password that its owner need not change. ``password_age`` is the time since the password was
+    set, in whole seconds.
     """
 
-    password_hash: str = field(repr=False)
+    password_hash: str | None = field(repr=False)
     second_factor: bool
     password_initial: Initial | None
     password_age: int
@@ -158,7 +159,7 @@ async def renew_password(
     user_id: int,
     password_hash: str,
     *,
-    expected_hash: str,
+    expected_hash: str | None,
     initial: Initial | None,
 ) -> bool:
     """Replace the stored hash and the mark if the hash is still ``expected_hash``; returns whether it was.
@@ -179,7 +180,7 @@ async def change_password(
     user_id: int,
     password_hash: str,
     *,
-    expected_hash: str,
+    expected_hash: str | None,
     initial: Initial | None,
 ) -> bool:
     """Store the hash of a new password if the old one is still ``expected_hash``; returns whether it was.
@@ -196,6 +197,16 @@ async def change_password(
             version=user.c.version + 1,
             update_time=func.now(),
         )
+    )
+    return (await connection.execute(statement)).rowcount == 1
+
+
+async def confirm_address(connection: AsyncConnection, user_id: int, email: str) -> bool:
+    """Make ``email`` the address for recovery, if it is still the user's; returns whether it is."""
+    statement = (
+        change(user)
+        .where(user.c.id == user_id, user.c.email == email)
+        .values(recovery_email=email, version=user.c.version + 1, update_time=func.now())
     )
     return (await connection.execute(statement)).rowcount == 1
 
@@ -230,7 +241,8 @@ WRITER: Final = RowWriter(UserValues, user)
 class NewRow:
     """A user to be written: the account, and the ids of existing roles.
 
-    ``password_hash`` is None for a service account, and only then. The password of a new user is initial.
+    ``password_hash`` is None for a service account, and for a person who is invited. The password of a new
+    user is initial.
     """
 
     account: NewAccount
@@ -288,10 +300,12 @@ async def update(connection: AsyncConnection, target: Target, values: Mapping[st
 
     Conflict if the name belongs to another user; the transaction can continue then.
     """
+    # Whose address is taken away is not to be recovered by it.
+    gone = {"recovery_email": None} if values.get("email", "") is None else {}
     try:
         async with connection.begin_nested():
             written = change(user).where(user.c.id == target.user_id)
-            await connection.execute(written.values(WRITER.edited(values)))
+            await connection.execute(written.values(WRITER.edited(values) | gone))
     except IntegrityError as error:
         if getattr(getattr(error.orig, "diag", None), "constraint_name", "") != "user_user_name_key_key":
             raise

@@ -8,7 +8,7 @@ from typing import Final
 from sqlalchemy import BigInteger, delete, func, literal, or_, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from service.records import bit_positions
+from service.records import account_tokens, bit_positions
 from service.records.schema import (
     api_key,
     file,
@@ -118,7 +118,11 @@ async def retire_unknown_positions(connection: AsyncConnection) -> None:
 async def end_secrets(
     connection: AsyncConnection, *, api_keys: bool, links: bool, recovery_codes: bool
 ) -> Secrets:
-    """End all API keys, public links and recovery codes: some may have been revoked or used since."""
+    """End all API keys, public links and recovery codes: some may have been revoked or used since.
+
+    The links that owners of accounts were sent end in any case.
+    """
+    await account_tokens.forget_all(connection)
     ended = Secrets()
     if api_keys:
         live = or_(api_key.c.expire_time.is_(None), api_key.c.expire_time > func.now())

@@ -148,7 +148,8 @@ async def holders_of_menus(connection: AsyncConnection, menu_ids: Iterable[int])
 async def has_administrator(connection: AsyncConnection, acr: Acr = "pwd") -> bool:
     """True if an enabled person holds ``*`` who can authenticate as strongly as ``acr``.
 
-    A service account does not count: it can't log in, and its keys can't make others.
+    A service account does not count: it can't log in, and its keys can't make others. Nor does a person who
+    is invited, before there is a password.
     """
     holders = (
         select(user.c.id)
@@ -156,7 +157,7 @@ async def has_administrator(connection: AsyncConnection, acr: Acr = "pwd") -> bo
         .join(role, role.c.id == user_role.c.role_id)
         .join(role_menu, role_menu.c.role_id == role.c.id)
         .join(menu, menu.c.id == role_menu.c.menu_id)
-        .where(user.c.status == "enabled", user.c.kind == "person", role.c.enabled)
+        .where(user.c.status == "enabled", user.c.password_hash.is_not(None), role.c.enabled)
         .where(menu.c.menu_type == "Button", menu.c.enabled, menu.c.auth_mark == "*")
     )
     if acr != "pwd":

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta
-from sqlalchemy import ARRAY, BigInteger, Select, any_, bindparam, exists, func, select, text
+from sqlalchemy import ARRAY, BigInteger, Select, any_, bindparam, exists, false, func, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import NotFound
@@ -96,7 +96,8 @@ class BanInForce:
 class User(UserValues):
     """A user; ``roles`` are by id, ``version`` rises with each edit, which a ban or a login is not.
 
-    ``last_login_time`` is None for who has never logged in.
+    ``last_login_time`` is None for who has never logged in. ``invited``: a person without a password yet.
+    ``recovery_email`` is the last address that the owner has confirmed; ``email_verified``: it is ``email``.
     """
 
     id: int
@@ -107,8 +108,13 @@ class User(UserValues):
     roles: tuple[GivenRole, ...] = ()
     ban: BanInForce | None = None
     last_login_time: datetime | None = None
+    invited: bool = False
+    email_verified: bool = False
+    recovery_email: str | None = None
 
 
+_INVITED: Final = (user.c.kind == "person") & user.c.password_hash.is_(None)
+_VERIFIED: Final = func.coalesce(user.c.recovery_email == user.c.email, false())
 _BANNED: Final = user.c.id.in_(select(user_ban.c.user_id).where(in_force()))
 _HAS_ROLE: Final = exists().where(user_role.c.user_id == user.c.id)
 
@@ -140,6 +146,12 @@ class UserFilter:
     ] = None
     second_factor: Annotated[
         bool | None, whether(has_factor(user.c.id)), Meta(description="Whether the user has a second factor.")
+    ] = None
+    invited: Annotated[
+        bool | None, whether(_INVITED), Meta(description="Whether it is a person without a password yet.")
+    ] = None
+    email_verified: Annotated[
+        bool | None, whether(_VERIFIED), Meta(description="Whether the user has confirmed the email address.")
     ] = None
     role_code: Annotated[
         str | None, ELSEWHERE, Meta(max_length=64, description="Users with the role of that code.")
@@ -181,7 +193,14 @@ too short or too common, is sought in whole rows, and not in the index that hold
 """
 
 _GIVEN: Final = RowMapper(GivenRole, role)
-_USER: Final = RowMapper(User, user, without=["roles", "ban"], last_login_time=user_login.c.last_login_time)
+_USER: Final = RowMapper(
+    User,
+    user,
+    without=["roles", "ban"],
+    last_login_time=user_login.c.last_login_time,
+    invited=_INVITED,
+    email_verified=_VERIFIED,
+)
 _BANNER: Final = user.alias("banner")
 _BAN: Final = RowMapper(BanInForce, user_ban, banned_by=_BANNER.c.user_name)
 _LOGGED_IN: Final = user_login.c.user_id == user.c.id

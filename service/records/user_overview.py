@@ -62,8 +62,9 @@ async def oldest_user(connection: AsyncConnection) -> datetime | None:
 
 
 async def administrators(connection: AsyncConnection) -> list[Overview]:
-    """Return the enabled persons who may do everything, by id."""
-    statement = _users().where(user.c.status == "enabled", user.c.kind == "person", _EVERYTHING)
+    """Return the enabled persons with a password who may do everything, by id."""
+    able = user.c.status == "enabled", user.c.password_hash.is_not(None)
+    statement = _users().where(*able, _EVERYTHING)
     return await _OVERVIEW.all(connection, statement)
 
 

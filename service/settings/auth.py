@@ -140,6 +140,13 @@ class Auth:
         help="The key before, while `factor_key` is replaced: a job encrypts what it has encrypted anew. Or "
         "the next one, while it is brought to all nodes. Remove it once `doctor` says that nothing needs it.",
     )
+    link_timeout: int = setting(
+        86_400,
+        unit="s",
+        check=between(300, 604_800),
+        help="How long a link is good that the owner of an account is sent: an invitation, one for a "
+        "forgotten password, or one that confirms an address.",
+    )
     forward_assertion: bool = setting(
         default=False,
         help="Forward authentication: also send `X-Portcullis-Assertion`, who asks and what was decided, "

@@ -67,11 +67,14 @@ PROOFS = {
     "POST /api/user/profile/factors/passkey",
 }
 """About a second factor: each needs a proof, or the answer to a challenge, that no example can have."""
+LINKS = {"POST /api/auth/invitation"}
+"""Opened by the token of a link, which no example can have."""
 OTHERWISE = {
     "POST /api/auth/refresh",
     "POST /api/user/{id}/keys",
     "PUT /api/user/profile/password",
     *PROOFS,
+    *LINKS,
 }
 """Sent with a token or a password in place of the one that is shown, or about a service account."""
 

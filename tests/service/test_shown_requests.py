@@ -36,6 +36,8 @@ LACKING = {
     **dict.fromkeys(("createOwnApp", "createOwnPasskey", "createOwnRecoveryCodes"), 409),  # no factor_key
     **dict.fromkeys(("getPasskeyLoginOptions", "getPasskeyOptions"), 409),  # no public_url
     "listUserFactors": 409,  # one's own are in the profile
+    "acceptInvitation": 403,
+    "inviteUser": 409,  # the caller has a password
     "logInWithPasskey": 401,
     "logInWithSecondFactor": 401,
     "stepUp": 401,

@@ -58,13 +58,13 @@ class World:
             self._rows("INSERT INTO sys.role_menu VALUES (%s, %s)", made, button)
         return made
 
-    def user(self, *roles: int) -> int:
+    def user(self, *roles: int, password: str | None = "x") -> int:
         """Return a user in these roles."""
         name = self.name()
         made = self._id(
             "INSERT INTO sys.user (user_name, user_name_key, nick_name, password_hash)"
-            " VALUES (%s, %s, 'Target', 'x') RETURNING id",
-            *(name, name),
+            " VALUES (%s, %s, 'Target', %s) RETURNING id",
+            *(name, name, password),
         )
         for role in roles:
             self._rows("INSERT INTO sys.user_role VALUES (%s, %s)", made, role)
@@ -103,7 +103,8 @@ class World:
 
     def stored(self) -> list[Row]:
         """Return something that is different when anything about rights is."""
-        tables = ('"user"', "role", "menu", "resource", "user_role", "role_menu", "action_resource")
+        tables = ['"user"', "role", "menu", "resource", "user_role", "role_menu", "action_resource"]
+        tables.append("account_token")
         digest = "(SELECT md5(string_agg(one::text, '|' ORDER BY one::text)) FROM sys.{} one)"
         return self._rows(f"SELECT {', '.join(map(digest.format, tables))}")
 
@@ -139,6 +140,11 @@ def _user(method: str, below: str, body: Any) -> Callable[[World, str], Request]
         return method, f"/api/user/{world.user(world.role(world.button(level)))}{below}", body
 
     return aim
+
+
+def _invite(world: World, level: str) -> Request:
+    guest = world.user(world.role(world.button(level)), password=None)
+    return "POST", f"/api/user/{guest}/invitation", None
 
 
 def _edited_user(method: str, **changes: Any) -> Callable[[World, str], Request]:
@@ -339,6 +345,7 @@ WRITES: Final = (
         "set the password",
         _user("PUT", "/password", {"newPassword": "four wary herons"}),
     ),
+    Write("POST /api/user/{id}/invitation", "invite", _invite),
     Write("DELETE /api/user/{id}", "delete", _user("DELETE", "", None)),
     Write("POST /api/user/import", "rename", _reimport_user),
     Write("POST /api/user/bulk/status", "disable", _bulk("status", status="disabled")),
@@ -386,6 +393,7 @@ WITHOUT_TARGET: Final = {
     "POST /api/auth/login/second-factor": "the caller's own, by password and second factor",
     "POST /api/auth/login/passkey/options": "changes nothing",
     "POST /api/auth/login/passkey": "the caller's own, by passkey",
+    "POST /api/auth/invitation": "the caller's own, by the token of a link",
     "POST /api/auth/step-up/options": "changes nothing",
     "POST /api/auth/step-up": "the caller's own session",
     **dict.fromkeys(

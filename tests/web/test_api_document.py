@@ -23,8 +23,8 @@ from tests.docs.pages import ROOT, between, rows
 Document = dict[str, Any]
 
 VERBS = (
-    "ban|change|check|compare|confirm|create|delete|download|end|explain|export|find|get|import|introspect|issue|kick|list|log|"
-    "patch|pause|preview|refresh|reload|reset|restore|revoke|run|set|step|unban|update|upload"
+    "accept|ban|change|check|compare|confirm|create|delete|download|end|explain|export|find|get|import|introspect|invite|issue|kick|list|log|"
+    "patch|pause|preview|refresh|reload|request|reset|restore|revoke|run|set|step|unban|update|upload|verify"
 )
 OK = ("200", "201")
 CREATING = (

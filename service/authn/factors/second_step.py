@@ -104,4 +104,4 @@ class SecondStep:
 
 def digest_of(known: Credentials) -> str:
     """Return a digest of the password hash, for challenges: it tells whether the password was changed."""
-    return sha256(known.password_hash.encode()).hexdigest()
+    return sha256((known.password_hash or "").encode()).hexdigest()

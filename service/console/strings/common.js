@@ -70,6 +70,8 @@ export const TROUBLE = {
   passkey_failed: ["The browser could not use a passkey", "Try another browser, or another way to sign in."],
   account_banned: ["The account is banned", ""],
   account_disabled: ["The account is disabled", "An administrator can enable it."],
+  mail_not_configured: ["This installation sends no mail", "Ask an administrator to set a password."],
+  link_invalid: ["This link is not valid any more", "It works once, and for a while. Ask for another one."],
   initial_password_expired: [
     "This password was to be changed soon, and has expired",
     "An administrator can set another one.",
@@ -83,8 +85,10 @@ export const TROUBLE = {
   /** The rules that keep records whole, by `rule` of a conflict. */
   rules: /** @type {Record<string, [string, string]>} */ ({
     changed_meanwhile: ["Somebody else has changed this meanwhile", "Read it again, and repeat your change."],
+    confirmed_address: ["The user has no confirmed email address", ""],
     consistent: ["What is stored does not fit together", ""],
     fixed: ["This value never changes", ""],
+    has_password: ["There is a password already, or none yet", ""],
     history: ["The history does not have what this needs", ""],
     in_use: ["It is still in use", ""],
     invariant: ["This would break what must stay true", ""],
@@ -105,6 +109,7 @@ export const TROUBLE = {
   complete: new Set([
     ...["login_failed", "account_banned", "account_disabled", "csrf_failed", "precondition_failed"],
     ...["rate_limited", "quota_exceeded", "revision_unknown", "request_under_way", "changed_meanwhile"],
+    ...["link_invalid", "mail_not_configured"],
     ...["invariant", "last_administrator", "way_back", "self"],
     ...["insufficient_user_authentication", "passkey"],
   ]),

@@ -263,6 +263,12 @@ export interface FirstCodes {
   recoveryCodes: string[] | null;
 }
 
+/** The token of an invitation, and the password to set. */
+export interface FirstPassword {
+  token: string;
+  password: string;
+}
+
 /** Which of the first steps have been taken, from what is stored. `password`: the first administrator has another password than that of the first start, or another name. `role`, `user`, `resource`: there is one that no start has brought. `backup`: one was made, or others make backups (`database.backup_days` is 0). `isNew` for a week after the first start: what is still missing then is told by the findings. */
 export interface FirstSteps {
   isNew: boolean;
@@ -1372,6 +1378,13 @@ export interface SecondFactors {
   items: SecondFactorOfUser[];
 }
 
+/** When the link ends. It was mailed, and then is `sent`; else its `url` is to be handed over. */
+export interface SentLink {
+  expiresAt: string;
+  sent?: boolean;
+  url?: string | null;
+}
+
 /** Another service. Each edit increments `version`, its `ETag`; the name stays. */
 export interface Service {
   id: number;
@@ -1530,13 +1543,16 @@ export interface User {
   roles: RoleOfUser[];
   ban: BanOfUser | null;
   lastLoginTime: string | null;
+  invited: boolean;
+  emailVerified: boolean;
+  recoveryEmail: string | null;
   version: number;
   createTime: string;
   updateTime: string;
   updatedBy: string | null;
 }
 
-/** A new user; a person, and enabled, by default. A person needs a `password`. A service account (`kind` is `service`) has none; it may be bound to a `service`. */
+/** A new user; a person, and enabled, by default. A person needs a `password`, or `invite`: then the person sets one, by an invitation. A service account (`kind` is `service`) has none; it may be bound to a `service`. */
 export interface UserBody {
   userName: string;
   nickName: string;
@@ -1548,6 +1564,7 @@ export interface UserBody {
   service?: string | null;
   kind?: UserKind;
   password?: string;
+  invite?: boolean;
   roleIds?: number[] | null;
 }
 
@@ -2234,7 +2251,7 @@ export interface Operations {
   };
   "GET /api/user/list": {
     path: {};
-    query: { page?: number; size?: number; keyword?: string; userName?: string; nickName?: string; email?: string; phone?: string; status?: UserStatus[]; kind?: UserKind[]; banned?: boolean; hasRole?: boolean; secondFactor?: boolean; roleCode?: string; roleId?: number; createTimeFrom?: string; createTimeTo?: string; sort?: UserSort };
+    query: { page?: number; size?: number; keyword?: string; userName?: string; nickName?: string; email?: string; phone?: string; status?: UserStatus[]; kind?: UserKind[]; banned?: boolean; hasRole?: boolean; secondFactor?: boolean; invited?: boolean; emailVerified?: boolean; roleCode?: string; roleId?: number; createTimeFrom?: string; createTimeTo?: string; sort?: UserSort };
     body: undefined;
     answer: UserPage;
   };
@@ -2303,6 +2320,18 @@ export interface Operations {
     query: {};
     body: PasswordResetOrder;
     answer: Record<string, unknown> | null;
+  };
+  "POST /api/user/{id}/invitation": {
+    path: { id: number };
+    query: {};
+    body: undefined;
+    answer: SentLink;
+  };
+  "POST /api/auth/invitation": {
+    path: {};
+    query: {};
+    body: FirstPassword;
+    answer: null;
   };
   "PUT /api/user/{id}/status": {
     path: { id: number };

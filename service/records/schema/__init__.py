@@ -3,6 +3,7 @@
 Describes columns, keys and constraints; holds no query.
 """
 
+from service.records.schema.account_tokens import account_token, reset_request
 from service.records.schema.base import SCHEMA, metadata
 from service.records.schema.export import export_dead_letter, export_decision, export_destination
 from service.records.schema.factors import recovery_code, user_factor
@@ -49,6 +50,7 @@ __all__ = [
     "IS_OF_RIGHTS",
     "IS_PREVIEW",
     "SCHEMA",
+    "account_token",
     "action_resource",
     "api_key",
     "backup",
@@ -79,6 +81,7 @@ __all__ = [
     "policy_revision",
     "policy_worker",
     "recovery_code",
+    "reset_request",
     "resource",
     "resource_history",
     "restore_epoch",

@@ -35,11 +35,11 @@ user = Table(
     # The key by which names are compared: service.kernel.names.
     Column("user_name_key", Text, nullable=False, unique=True),
     Column("nick_name", Text, nullable=False),
-    # A service account has API keys in place of a password.
+    # A service account has API keys in place of a password; a person who is invited has none yet.
     Column(
         "password_hash",
         Text,
-        CheckConstraint("(kind = 'person') = (password_hash IS NOT NULL)", name="password_hash"),
+        CheckConstraint("kind = 'person' OR password_hash IS NULL", name="password_hash"),
     ),
     Column(
         "kind",
@@ -79,6 +79,8 @@ user = Table(
         Text,
         CheckConstraint("password_initial IN ('given', 'leaked')", name="password_initial"),
     ),
+    # The last address that the owner has confirmed, to which a forgotten password is mailed.
+    Column("recovery_email", Text),
     Index("user_user_name_key_id_idx", "user_name_key", "id", postgresql_include=["status"]),
     Index("user_nick_name_key_id_idx", "nick_name_key", "id", postgresql_include=["status"]),
     Index("user_email_key_id_idx", "email_key", "id", postgresql_include=["status"]),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 from msgspec import Struct
 
@@ -64,7 +64,8 @@ class OperationMetadata:
     ``subrequest`` says that proxies ask it about requests of others, ``takes_path`` that the path of such a
     request follows its own.
     ``by_client`` says that clients may authenticate by HTTP Basic.
-    ``asks`` says that it changes nothing, whatever its method.
+    ``asks`` says that it changes nothing, whatever its method. ``status`` is that of a success, 0 for the
+    usual one.
     """
 
     access: tuple[str, ...] = ()
@@ -88,6 +89,7 @@ class OperationMetadata:
     takes_path: bool = False
     by_client: bool = False
     asks: bool = False
+    status: int = 0
 
 
 _NOTHING: Final = OperationMetadata()
@@ -191,6 +193,11 @@ def by_client(function: F) -> F:
 def asks(function: F) -> F:
     """Say that it changes nothing, whatever its method: it needs no entry in the operation log."""
     return _marked(function, asks=True)
+
+
+def answers(status: Literal[202, 204]) -> Callable[[F], F]:
+    """Answer a success with ``status``: 202 what is done later, 204 nothing (RFC 9110 §15.3)."""
+    return lambda function: _marked(function, status=status)
 
 
 def dry_run(function: F) -> F:

@@ -15,7 +15,7 @@ from service.web.messages.context import RequestContext
 OTHER: Final = "other"
 """The route label of unrouted requests. Clients choose their paths, so labels would be unbounded."""
 
-_SUCCESSES: Final = (200, 201, 204, 206, 304, 307)
+_SUCCESSES: Final = (200, 201, 202, 204, 206, 304, 307)
 _CUT_OFF: Final = 0
 _DENYING: Final = (RESOURCE, ENDPOINT, GRANT, SERVICE, ACCOUNT, ASSURANCE)
 

@@ -23,7 +23,7 @@ from service.web.openapi.names import envelope_of, with_names
 from service.web.openapi.problems import problem_examples, problem_responses, problem_schemas, refusals_in
 from service.web.openapi.schemas import HEADERS, JSON, Schemas, header_parameters, response_headers
 from service.web.requests.idempotency import KEY
-from service.web.requests.signature import OK
+from service.web.requests.signature import NO_CONTENT, OK
 
 _PARAMETER: Final = re.compile(r"\{([^}]*)\}")
 _PAGES: Final = "/docs/"
@@ -251,6 +251,8 @@ def _successes(operation: Operation, schemas: Schemas) -> dict[str, Any]:
 
 
 def _success(operation: Operation, schemas: Schemas) -> dict[str, Any]:
+    if operation.status == NO_CONTENT:
+        return {"description": "Done"}
     if operation.metadata.media:
         sent = operation.metadata.sent
         known = {} if sent is None else {JSON: {"schema": schemas.of(sent)}}

@@ -28,7 +28,7 @@ from service.web.requests.application import Responder
 from service.web.requests.guard import AuthorizationGuard
 from service.web.requests.idempotency import Run, with_keys
 from service.web.requests.recording import Recording
-from service.web.requests.signature import OK
+from service.web.requests.signature import NO_CONTENT, OK
 
 Function = Callable[..., Awaitable[Any]]
 """A responder of an endpoint: takes a context and arguments by name, and returns what is answered."""
@@ -152,6 +152,8 @@ def _encoder_of(operation: Operation) -> Encode:
     kind = operation.signature.answer
     if kind is Document:
         return _document
+    if operation.status == NO_CONTENT:
+        return _nothing
     if operation.conditional:
         return _data_unless_known
     return _bare if is_protocol(kind) else _data
@@ -169,6 +171,10 @@ def _data_unless_known(context: RequestContext, result: object, status: int) -> 
 
 def _data(_context: RequestContext, result: object, status: int) -> Answer:
     return Answer(status, json_text(result) if isinstance(result, Previewed) else envelope(result))
+
+
+def _nothing(_context: RequestContext, _result: None, status: int) -> Answer:
+    return Answer(status, media_type=None)
 
 
 def _bare(_context: RequestContext, result: object, status: int) -> Answer:

@@ -22,6 +22,7 @@ from service.web.messages.schema import Document
 
 CREATED: Final = 201
 OK: Final = 200
+NO_CONTENT: Final = 204
 
 _FIELD: Final = re.compile(r"\{([^}]*)\}")
 
@@ -63,7 +64,7 @@ def _description(method: str, template: str, responder: Callable[..., Any], *, p
         access=(ANYONE,) if public else metadata.access,
         metadata=metadata,
         signature=signature,
-        status=CREATED if metadata.location else OK,
+        status=metadata.status or (CREATED if metadata.location else OK),
         name=getattr(responder, "__qualname__", repr(responder)),
         summary=summary.rstrip("."),
         description=description.strip(),

@@ -1,0 +1,163 @@
+"""``sys.account_token``: links that owners of accounts are sent, each for one act; and who asked for one.
+
+A link is good until it expires, is used, or is followed by another one of its purpose; and only while what it
+was made for still is: nobody has set a first password yet, the password was not changed since, the address
+that it was mailed to is still the one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final, Literal, TypeAlias
+
+from sqlalchemy import ColumnElement, Interval, and_, bindparam, delete, func, or_, select, update
+from sqlalchemy.dialects.postgresql import insert as upsert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.records.database.row_mapper import RowMapper
+from service.records.schema import account_token, reset_request, user
+
+Purpose: TypeAlias = Literal["invitation", "password_reset", "address", "end_sessions"]
+"""What a link is for: a first password, a forgotten one, to confirm an address, to end all sessions."""
+MOST_WRONG: Final = 5
+"""How many second factors may be tried with one link."""
+
+
+@dataclass(frozen=True, slots=True)
+class AccountToken:
+    """A link that is good: whose it is, and the address that it was mailed to, None for none."""
+
+    user_id: int
+    user_name: str
+    email: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ResetRequest:
+    """Somebody has asked for a link for a forgotten password, of whatever name."""
+
+    user_name_key: str
+    client_ip: str
+    create_time: datetime
+
+
+_TOKEN: Final = RowMapper(AccountToken, account_token, user_name=user.c.user_name)
+_REQUEST: Final = RowMapper(ResetRequest, reset_request)
+_OF: Final[dict[Purpose, ColumnElement[bool]]] = {
+    "invitation": and_(
+        user.c.kind == "person",
+        user.c.password_hash.is_(None),
+        func.coalesce(account_token.c.email == user.c.email, account_token.c.email.is_(None)),
+    ),
+    "password_reset": and_(
+        user.c.password_hash.is_not(None),
+        user.c.email.is_not(None),
+        user.c.recovery_email == account_token.c.email,
+        or_(user.c.password_time.is_(None), user.c.password_time <= account_token.c.create_time),
+    ),
+    "address": user.c.email == account_token.c.email,
+    "end_sessions": user.c.id == account_token.c.user_id,
+}
+
+
+async def put(
+    connection: AsyncConnection,
+    purpose: Purpose,
+    user_id: int,
+    digest: bytes,
+    *,
+    email: str | None,
+    seconds: int,
+    created_by: int | None = None,
+) -> datetime:
+    """Write a token that is good for ``seconds``, and return its end; the one before is good no more."""
+    lasts = bindparam("lasts", timedelta(seconds=seconds), Interval())
+    row = upsert(account_token).values(
+        digest=digest,
+        purpose=purpose,
+        user_id=user_id,
+        email=email,
+        expires_time=func.date_trunc("milliseconds", func.now() + lasts),
+        created_by=created_by,
+    )
+    if purpose != "end_sessions":
+        names = ("digest", "email", "expires_time", "created_by")
+        values = {name: row.excluded[name] for name in names} | {"wrong": 0, "create_time": func.now()}
+        row = row.on_conflict_do_update(
+            index_elements=[account_token.c.user_id, account_token.c.purpose],
+            index_where=account_token.c.purpose != "end_sessions",
+            set_=values,
+        )
+    ends: datetime = (await connection.execute(row.returning(account_token.c.expires_time))).scalar_one()
+    return ends
+
+
+async def find(connection: AsyncConnection, purpose: Purpose, digest: bytes) -> AccountToken | None:
+    """Return the token if it is good, with factors left to try; None else, whatever it lacks."""
+    known = select(*_TOKEN.columns).join(user, user.c.id == account_token.c.user_id)
+    left = account_token.c.wrong < MOST_WRONG
+    return await _TOKEN.one_or_none(connection, known.where(_good(purpose, digest), left))
+
+
+async def spend(connection: AsyncConnection, purpose: Purpose, digest: bytes) -> AccountToken | None:
+    """Delete the token if it is good, and return it; None else, and for all but one of several requests."""
+    gone = delete(account_token).where(user.c.id == account_token.c.user_id, _good(purpose, digest))
+    return await _TOKEN.one_or_none(connection, gone.returning(*_TOKEN.columns))
+
+
+async def tried(connection: AsyncConnection, digest: bytes) -> bool:
+    """Count a second factor before it is checked; False if as many were tried as may be."""
+    counted = update(account_token).where(
+        account_token.c.digest == digest, account_token.c.wrong < MOST_WRONG
+    )
+    return (await connection.execute(counted.values(wrong=account_token.c.wrong + 1))).rowcount == 1
+
+
+async def made_within(connection: AsyncConnection, purpose: Purpose, user_id: int, ago: timedelta) -> bool:
+    """Return whether the latest token of a user was made less than so long ago."""
+    since = func.now() - bindparam("ago", ago, Interval())
+    latest = select(account_token.c.digest).where(
+        account_token.c.user_id == user_id,
+        account_token.c.purpose == purpose,
+        account_token.c.create_time > since,
+    )
+    return (await connection.execute(latest)).first() is not None
+
+
+async def forget_expired(connection: AsyncConnection, most: int) -> int:
+    """Delete at most ``most`` tokens that have expired; return how many."""
+    expired = select(account_token.c.digest).where(account_token.c.expires_time < func.now())
+    chosen = expired.limit(most).with_for_update(skip_locked=True)
+    return (
+        await connection.execute(delete(account_token).where(account_token.c.digest.in_(chosen)))
+    ).rowcount
+
+
+async def forget_all(connection: AsyncConnection) -> None:
+    """Delete all tokens and requests: after a restore, some of them were used before."""
+    await connection.execute(delete(account_token))
+    await connection.execute(delete(reset_request))
+
+
+async def ask(connection: AsyncConnection, user_name_key: str, client_ip: str) -> None:
+    """Note that somebody has asked for a link; once for a name until a job has looked at it."""
+    row = upsert(reset_request).values(user_name_key=user_name_key, client_ip=client_ip)
+    await connection.execute(row.on_conflict_do_nothing())
+
+
+async def take_requests(connection: AsyncConnection, most: int) -> Sequence[ResetRequest]:
+    """Delete and return at most ``most`` requests; those that another transaction takes are left out."""
+    chosen = select(reset_request.c.user_name_key).limit(most).with_for_update(skip_locked=True)
+    gone = delete(reset_request).where(reset_request.c.user_name_key.in_(chosen))
+    return await _REQUEST.all(connection, gone.returning(*_REQUEST.columns))
+
+
+def _good(purpose: Purpose, digest: bytes) -> ColumnElement[bool]:
+    return and_(
+        account_token.c.digest == digest,
+        account_token.c.purpose == purpose,
+        account_token.c.expires_time > func.clock_timestamp(),
+        _OF[purpose],
+    )

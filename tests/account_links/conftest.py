@@ -1,0 +1,99 @@
+"""A service that sends mail, shared by the tests of a file; tests read the mails in its outbox."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from itertools import count
+from typing import Any, Final
+
+import psycopg
+import pytest
+
+from service.authn.factors.sealing import FactorKeys
+from service.embedded import EmbeddedStores
+from service.mail.outbox import about
+from tests.factors.conftest import SETTINGS, Person, public
+from tests.support.databases import database, session_store
+from tests.support.inside import Inside, inside_published
+from tests.web.driver import Answer
+
+NEW: Final = "five wary otters at noon"
+MAILING: Final = SETTINGS | {
+    "PORTCULLIS_MAIL__URL": "smtp://127.0.0.1:9",
+    "PORTCULLIS_MAIL__FROM": "portcullis@example.com",
+}
+_numbers = count(1)
+
+
+@dataclass(frozen=True)
+class Mail:
+    """A mail in the outbox."""
+
+    kind: str
+    recipient: str
+    facts: dict[str, str]
+    link: str
+
+    @property
+    def token(self) -> str:
+        """The token of the link."""
+        return self.link.partition("?token=")[2]
+
+
+@dataclass
+class Mailing:
+    """A service that sends mail."""
+
+    site: Inside
+
+    def execute(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
+        """Run a statement past the service."""
+        with psycopg.connect(self.site.database_url) as connection:
+            cursor = connection.execute(statement.encode(), values)
+            return cursor.fetchall() if cursor.description else []
+
+    def mails(self, user_id: int, kind: str | None = None) -> list[Mail]:
+        """Return the mails about a user, the oldest first, of a kind or of all."""
+        keys = FactorKeys(SETTINGS["PORTCULLIS_AUTH__FACTOR_KEY"])
+        rows = self.execute(
+            "SELECT kind, recipient, facts, sealed_link, message_id FROM sys.mail"
+            " WHERE user_id = %s ORDER BY id",
+            user_id,
+        )
+        return [
+            Mail(row[0], row[1], row[2], keys.open(row[3], about(row[4])).decode() if row[3] else "")
+            for row in rows
+            if kind in (None, row[0])
+        ]
+
+    async def person(self, *, confirmed: bool = True, **values: Any) -> Person:
+        """Return a user of the test's own, whose address is confirmed."""
+        name = f"mailed-{next(_numbers)}"
+        body = {"userName": name, "nickName": name, "email": f"{name}@example.org"} | values
+        if not {"invite", "kind"} & values.keys():
+            body["password"] = "seven wary herons at dusk"
+        made = await self.site.data("POST", "/api/user", body)
+        if confirmed:
+            self.execute('UPDATE sys."user" SET recovery_email = email WHERE id = %s', made["id"])
+        return Person(self.site, made["id"], name)
+
+    async def post(self, target: str, **body: Any) -> Answer:
+        """Send a request without a token."""
+        return await public(self.site, target, body)
+
+
+def shape(answer: Answer) -> tuple[int, Any, list[str]]:
+    """Return all of an answer but the id of its request."""
+    body = (
+        {name: value for name, value in answer.json.items() if name != "requestId"} if answer.body else None
+    )
+    return answer.status, body, sorted(name for name, _ in answer.headers)
+
+
+@pytest.fixture(scope="module")
+async def mailing(stores: EmbeddedStores, published_template: str) -> AsyncIterator[Mailing]:
+    """The service of a file; each test has a person of its own."""
+    with database(stores, published_template) as url, session_store(stores) as redis_url:
+        async with inside_published(url, redis_url, **MAILING) as running:
+            yield Mailing(running)
