@@ -6,15 +6,14 @@ import argparse
 import gc
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from datetime import date
 from pathlib import Path
 
 from service import __version__
 from service.cli.endings import UNREAD, flushed, in_words
 from service.cli.families import FAMILIES
-from service.cli.lazy_commands import CommandParser, add_command, add_commands
+from service.cli.lazy_commands import CommandParser, add_command, add_commands, add_data
 from service.installation import InstallationError, check_installation
 from service.kernel.structlog_alone import leave_rich_out
 
@@ -66,13 +65,12 @@ def _parser() -> argparse.ArgumentParser:
         prog="portcullis", description="An administration service guarded by Casbin."
     )
     parser.add_argument("--version", action="version", version=f"portcullis {__version__}")
-    data = CommandParser(add_help=False)
-    data.add_argument("--data", metavar="DIR", help="the data directory")
     families = parser.add_subparsers(
         dest="family", metavar="COMMAND", required=True, parser_class=CommandParser
     )
 
-    serve = families.add_parser("serve", parents=[data], help="run the service")
+    serve = families.add_parser("serve", help="run the service")
+    add_data(serve)
     serve.add_argument("--host", metavar="H", help="the address to listen on")
     serve.add_argument("--port", metavar="N", help="the TCP port; 0 takes any free one")
     serve.add_argument("--workers", metavar="N", help="worker processes")
@@ -87,60 +85,12 @@ def _parser() -> argparse.ArgumentParser:
 
     for family in FAMILIES:
         add_commands(families.add_parser(family.name, help=family.help), family)
-    database = families.add_parser("db", help="the database").add_subparsers(dest="action", required=True)
-    database.add_parser("migrate", parents=[data], help="bring it to this version's schema; seed nothing")
-    database.add_parser(
-        "check",
-        parents=[data],
-        help="say what a migration would do; exit status 3 if there is anything to do",
-    )
-    _add_admin(families.add_parser, data)
-    _add_audit(families.add_parser, data)
     add_command(families.add_parser, "backup", "everything that is stored, in one file", "service.cli.backup")
     add_command(families.add_parser, "restore", "a backup into an empty place", "service.cli.restore")
-    doctor = families.add_parser("doctor", parents=[data], help="check the installation for operator errors")
-    doctor.add_argument("--json", action="store_true", help="as JSON, for programs")
-    doctor.add_argument("--strict", action="store_true", help="exit with 1 for warnings as well")
-    doctor.add_argument("--url", metavar="URL", help="also say what arrives of requests to this address")
-    doctor.add_argument("--state", metavar="FILE", type=Path, help="name what is not as in this state file")
+    add_command(
+        families.add_parser, "doctor", "check the installation for operator errors", "service.cli.doctor"
+    )
     return parser
-
-
-def _add_admin(add_family: Callable[..., argparse.ArgumentParser], data: argparse.ArgumentParser) -> None:
-    admin = add_family("admin", help="users, without the API").add_subparsers(dest="action", required=True)
-    create = admin.add_parser("create", parents=[data], help="create a user; the password is asked for")
-    create.add_argument("user_name", help="the user name")
-    create.add_argument(
-        "--role", action="append", default=[], metavar="CODE", help="a role code; may be given more than once"
-    )
-    reset = admin.add_parser(
-        "reset-password", parents=[data], help="set a password, which is asked for, and end all sessions"
-    )
-    reset.add_argument("user_name", help="the user name")
-    reset.add_argument(
-        "--enable", action="store_true", help="enable the user too, and clear ban and login lockout"
-    )
-    factors = admin.add_parser(
-        "reset-factors", parents=[data], help="remove all second factors of a user, and end all sessions"
-    )
-    factors.add_argument("user_name", help="the user name")
-    listing = admin.add_parser("list", parents=[data], help="list users, and who may do everything")
-    listing.add_argument("--role", metavar="CODE", help="only users in this role")
-    listing.add_argument("--json", action="store_true", help="as JSON, for programs")
-
-
-def _add_audit(add_family: Callable[..., argparse.ArgumentParser], data: argparse.ArgumentParser) -> None:
-    audit = add_family("audit", help="the logs").add_subparsers(dest="action", required=True)
-    verify = audit.add_parser(
-        "verify", parents=[data], help="look for entries that were changed, removed, inserted or moved"
-    )
-    day = date.fromisoformat
-    verify.add_argument("--from", dest="begin", type=day, metavar="DAY", help="the first day, as 2026-11-21")
-    verify.add_argument("--to", dest="end", type=day, metavar="DAY", help="the last day")
-    verify.add_argument("--heads", metavar="FILE", help="log lines of the service that were kept elsewhere")
-    verify.add_argument(
-        "--old-keys", metavar="FILE", help="a file with earlier keys of the chains, one per line"
-    )
 
 
 def _given(options: argparse.Namespace) -> dict[str, str]:

@@ -2,40 +2,47 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
 
-from service.cli.output import aligned
+from service.cli.lazy_commands import add_data, add_json
+from service.cli.output import aligned, say, say_text
 from service.kernel.clock import rfc3339
+from service.operator.database import with_database
+from service.operator.stores import reachable
 from service.records.database.transactions import Database
-from service.records.schema_revision import require_current
 from service.records.user_overview import Overview, overview
-from service.settings import Settings
+from service.settings import load
 
 _WITHIN = 60.0  # seconds; a hundred thousand users take two
 _HEAD = ("ID", "NAME", "KIND", "STATUS", "MAY DO EVERYTHING", "LAST CHANGE", "ROLES")
 
 
-def list_users(settings: Settings, role_code: str | None, *, as_json: bool) -> str:
-    """Return all users, or the users with the role: a table, or a JSON array of objects.
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the options."""
+    add_data(parser)
+    parser.add_argument("--role", metavar="CODE", help="only users in this role")
+    add_json(parser)
+
+
+def run(options: Namespace, environ: Mapping[str, str]) -> None:
+    """Print all users, or the users with the role: a table, or a JSON array of objects.
 
     Disabled roles are in parentheses. Raises ``ValidationFailed`` for an unknown role, ``SchemaError`` and
     ``Unavailable``.
     """
-    require_current(settings.database.url)
-    users = asyncio.run(_read(settings, role_code))
-    if as_json:
-        return json.dumps([_members(user) for user in users], indent=2)
-    return "\n".join(aligned([_HEAD, *map(_cells, users)]))
 
-
-async def _read(settings: Settings, role_code: str | None) -> list[Overview]:
-    database = Database(settings.database.url, pool_size=1, timeout=settings.database.timeout)
-    try:
+    async def read(database: Database) -> list[Overview]:
         async with database.snapshot(within=_WITHIN) as connection:
-            return await overview(connection, role_code)
-    finally:
-        await database.close()
+            return await overview(connection, options.role)
+
+    with reachable(load(environ)) as settings:
+        users = with_database(settings, read)
+    if options.json:
+        say_text(json.dumps([_members(user) for user in users], indent=2))
+    else:
+        say(*aligned([_HEAD, *map(_cells, users)]))
 
 
 def _members(user: Overview) -> dict[str, object]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator
+from argparse import ArgumentParser, Namespace
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, nullcontext
 from functools import partial
+from typing import Final
 
 from service.audit.chain.seals import seals_of
 from service.audit.journal import Journal
@@ -18,65 +20,89 @@ from service.authn.throttle import Throttle
 from service.authz.publishing.invariant_guard import InvariantGuard
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.shipped import configured
+from service.cli.lazy_commands import Parts, add_data
+from service.cli.output import say
 from service.errors import ValidationFailed
 from service.keyspace import SessionStore
 from service.operator.errors import PasswordError
+from service.operator.stores import reachable
 from service.operator.who import asked_password, log_to_errors, tell_security
 from service.records.database.transactions import Database
 from service.records.schema_revision import require_current
-from service.settings import Settings
+from service.settings import Settings, load
 
 
-def reset_password(settings: Settings, user_name: str, *, enable: bool) -> Recovered:
-    """Ask for a new password of the user, store it and end all sessions; return the outcome.
+def _add_user(parser: ArgumentParser) -> None:
+    add_data(parser)
+    parser.add_argument("user_name", help="the user name")
 
-    ``enable`` also enables a disabled user and clears the ban and the login lockout. The password is asked
+
+def _add_enable(parser: ArgumentParser) -> None:
+    _add_user(parser)
+    parser.add_argument(
+        "--enable", action="store_true", help="enable the user too, and clear ban and login lockout"
+    )
+
+
+def _reset_password(options: Namespace, environ: Mapping[str, str]) -> None:
+    """Ask for a new password of the user, store it and end all sessions.
+
+    ``--enable`` also enables a disabled user and clears the ban and the login lockout. The password is asked
     for only if the user exists. Raises ``NotFound``, ``PasswordError``, ``Conflict``, also if the user, once
     enabled, would break an invariant, ``PolicyError``, ``SchemaError``, and ``Unavailable`` if a store is out
     of reach: then nothing was changed, or the message says what was.
     """
-    log_to_errors(settings)
-    require_current(settings.database.url)
-    user_id = asyncio.run(_find(settings, user_name))
-    password = asked_password()
-    try:
-        done = asyncio.run(_recover(settings, user_id, password, enable=enable))
-    except ValidationFailed as refusal:
-        raise PasswordError(f"The password {refusal.extra['errors'][0]['message']}") from None
-    tell_security(
-        settings,
-        "the password of a user was reset by the operator",
-        login_id=str(done.user_id),
-        user_name=done.user_name,
-        ended=done.ended,
-        enabled=enable,
-    )
-    return done
+    with reachable(load(environ)) as settings:
+        log_to_errors(settings)
+        require_current(settings.database.url)
+        user_id = asyncio.run(_find(settings, options.user_name))
+        password = asked_password()
+        try:
+            done = asyncio.run(_recover(settings, user_id, password, enable=options.enable))
+        except ValidationFailed as refusal:
+            raise PasswordError(f"The password {refusal.extra['errors'][0]['message']}") from None
+        tell_security(
+            settings,
+            "the password of a user was reset by the operator",
+            login_id=str(done.user_id),
+            user_name=done.user_name,
+            ended=done.ended,
+            enabled=options.enable,
+        )
+    say(f"The password of {done.user_name}, id {done.user_id}, is set; {done.ended} sessions have ended.")
+    if done.kept_out:
+        say(f"The user is still {done.kept_out}: use the option --enable to change that.")
 
 
-def reset_factors(settings: Settings, user_name: str) -> Recovered:
-    """Remove all second factors of the user and end all sessions; return the outcome.
+def _reset_factors(options: Namespace, environ: Mapping[str, str]) -> None:
+    """Remove all second factors of the user and end all sessions.
 
     Raises ``NotFound``, ``Conflict`` for a service account, ``SchemaError``, and ``Unavailable`` if a store
     is out of reach: repeat the command then.
     """
-    log_to_errors(settings)
-    require_current(settings.database.url)
+    with reachable(load(environ)) as settings:
+        log_to_errors(settings)
+        require_current(settings.database.url)
 
-    async def reset() -> Recovered:
-        async with _recovery(settings) as recovery:
-            return await recovery.reset_factors(await recovery.find(user_name))
+        async def reset() -> Recovered:
+            async with _recovery(settings) as recovery:
+                return await recovery.reset_factors(await recovery.find(options.user_name))
 
-    done = asyncio.run(reset())
-    tell_security(
-        settings,
-        "the second factors of a user were reset by the operator",
-        login_id=str(done.user_id),
-        user_name=done.user_name,
-        factors=done.factors,
-        ended=done.ended,
+        done = asyncio.run(reset())
+        tell_security(
+            settings,
+            "the second factors of a user were reset by the operator",
+            login_id=str(done.user_id),
+            user_name=done.user_name,
+            factors=done.factors,
+            ended=done.ended,
+        )
+    say(
+        f"{done.user_name}, id {done.user_id}, has no second factor: {done.factors} were removed, and "
+        f"{done.ended} sessions have ended. The password alone opens the account now."
     )
-    return done
+    if done.kept_out:
+        say(f"The user is still {done.kept_out}.")
 
 
 async def _find(settings: Settings, user_name: str) -> int:
@@ -122,3 +148,9 @@ async def _recovery(settings: Settings) -> AsyncIterator[Recovery]:
         await log_database.close()
         await store.close()
         await database.close()
+
+
+COMMANDS: Final[Parts] = {
+    "reset-password": (_add_enable, _reset_password),
+    "reset-factors": (_add_user, _reset_factors),
+}

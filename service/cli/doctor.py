@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
+from argparse import ArgumentParser, Namespace
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -15,6 +17,8 @@ from functools import partial
 from pathlib import Path
 
 from service import settings as table
+from service.cli.lazy_commands import add_data, add_json
+from service.cli.output import say_text
 from service.diagnosis.checks import CHECKS, Check
 from service.diagnosis.examination import examine
 from service.diagnosis.findings import STATES, Findings, fault, unknown, worst_of
@@ -22,6 +26,25 @@ from service.embedded import EmbeddedError
 from service.operator.known_routes import known_routes
 from service.operator.stores import reachable
 from service.settings import Settings, SettingsError
+from service.web.observability.log_format import configure_logging
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the options."""
+    add_data(parser)
+    add_json(parser)
+    parser.add_argument("--strict", action="store_true", help="exit with 1 for warnings as well")
+    parser.add_argument("--url", metavar="URL", help="also say what arrives of requests to this address")
+    parser.add_argument("--state", metavar="FILE", type=Path, help="name what is not as in this state file")
+
+
+def run(options: Namespace, environ: Mapping[str, str]) -> int:
+    """Print the findings; returns the exit status, see ``status_of``."""
+    # The report says what fails, on standard output.
+    configure_logging("auto", "critical", sys.stderr.buffer)
+    findings = diagnose(environ, options.state, options.url)
+    say_text(as_json(findings) if options.json else as_text(findings))
+    return status_of(findings, strict=options.strict)
 
 
 def diagnose(

@@ -1,7 +1,7 @@
 """The families of commands, such as ``portcullis policy …``; their modules are imported when they are run.
 
 The module of a command is named by both, such as ``policy_lint``, and has ``add_arguments`` and ``run``. A
-new command is a file and a line here.
+new command is a file and a line here. A module that several commands share is named in their lines.
 """
 
 from __future__ import annotations
@@ -58,12 +58,13 @@ FAMILIES: Final = (
         "export",
         "the logs sent to other systems",
         (
-            Command("status", "all destinations: how far they have got, and what fails"),
-            Command("retry", "ask a destination again at once, and send it its dead letters"),
-            Command("dead-letters", "the entries that destinations have refused"),
+            Command("status", "all destinations: how far they have got, and what fails", "exports"),
+            Command("retry", "ask a destination again at once, and send it its dead letters", "exports"),
+            Command("dead-letters", "the entries that destinations have refused", "exports"),
             Command(
                 "forget",
                 "delete the state of a destination, or of a log of it, that is no longer in the settings",
+                "exports",
             ),
         ),
     ),
@@ -71,15 +72,44 @@ FAMILIES: Final = (
         "jobs",
         "what the service does by itself",
         (
-            Command("list", "all jobs: when they are due, and how their last runs ended"),
-            Command("run", "run a job now, in this process, also a paused one"),
-            Command("pause", "hold a job back until it is resumed"),
-            Command("resume", "let a paused job run by its schedule again", module="pause"),
+            Command("list", "all jobs: when they are due, and how their last runs ended", "jobs"),
+            Command("run", "run a job now, in this process, also a paused one", "jobs"),
+            Command("pause", "hold a job back until it is resumed", "jobs"),
+            Command("resume", "let a paused job run by its schedule again", "jobs"),
         ),
     ),
     Family(
         "resource",
         "resources of other services",
         (Command("import", "register the operations of an OpenAPI document"),),
+    ),
+    Family(
+        "db",
+        "the database",
+        (
+            Command("migrate", "bring it to this version's schema; seed nothing", "database"),
+            Command(
+                "check", "say what a migration would do; exit status 3 if there is anything to do", "database"
+            ),
+        ),
+    ),
+    Family(
+        "admin",
+        "users, without the API",
+        (
+            Command("create", "create a user; the password is asked for"),
+            Command(
+                "reset-password", "set a password, which is asked for, and end all sessions", "admin_reset"
+            ),
+            Command(
+                "reset-factors", "remove all second factors of a user, and end all sessions", "admin_reset"
+            ),
+            Command("list", "list users, and who may do everything"),
+        ),
+    ),
+    Family(
+        "audit",
+        "the logs",
+        (Command("verify", "look for entries that were changed, removed, inserted or moved"),),
     ),
 )

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
-from service.records.database.transactions import Database
+from service.records.database.transactions import Connection, Database
 from service.records.schema_revision import require_current
 from service.settings import Settings
 
@@ -25,3 +25,13 @@ def with_database(settings: Settings, do: Callable[[Database], Coroutine[Any, An
             await database.close()
 
     return asyncio.run(work())
+
+
+def with_connection(settings: Settings, do: Callable[[Connection], Coroutine[Any, Any, T]]) -> T:
+    """Run ``do`` in one transaction of such a database; SchemaError and Unavailable."""
+
+    async def work(database: Database) -> T:
+        async with database.transaction() as connection:
+            return await do(connection)
+
+    return with_database(settings, work)

@@ -23,11 +23,3 @@ class NameFormatError(LaunchError):
 
 class UnpreparedError(LaunchError):
     """The database has not been seeded by a first start."""
-
-
-class UnknownDestination(LaunchError):  # noqa: N818 - an input
-    """There is no destination of that name."""
-
-
-class ConfiguredDestination(LaunchError):  # noqa: N818 - an input
-    """The settings name the destination."""

@@ -32,10 +32,10 @@ describe_routes()  # it makes a container of its own
 print(json.dumps(told | {"routes": imported()}))
 """
 _COMMANDS = (
-    "admin",
+    "admin_create",
     "admin_list",
     "admin_reset",
-    "audit",
+    "audit_verify",
     "doctor",
     *(f"policy_{name}" for name in ("diff", "explain", "export", "log", "matrix", "openings", "prove")),
     *(f"policy_{name}" for name in ("replay", "sync", "unlock", "what", "what_if", "who")),

@@ -7,14 +7,13 @@ import json
 from argparse import ArgumentParser
 from dataclasses import replace
 from datetime import date, datetime
-from types import ModuleType
 
 import pytest
 from structlog.testing import capture_logs
 
 from service.audit.chain.form import Chain
 from service.audit.chain.maintenance import Upkeep
-from service.cli import export_dead_letters, export_forget, export_retry, export_status
+from service.cli.exports import COMMANDS
 from service.diagnosis.export_checks import export
 from service.diagnosis.installation import Installation
 from service.jobs.housekeeping import forget_dead_letters
@@ -32,7 +31,7 @@ from tests.export.test_delivery import drained
 pytestmark = pytest.mark.anyio
 
 
-async def run(place: Place, command: ModuleType, *arguments: str, to: Destination | None = None) -> None:
+async def run(place: Place, command: str, *arguments: str, to: Destination | None = None) -> None:
     """Run a command with ``to`` as the only destination of its settings."""
     table = {} if to is None else {to.name: {"url": to.url, "secret": SECRET, "logs": [*to.logs]}}
     environ = {
@@ -43,8 +42,9 @@ async def run(place: Place, command: ModuleType, *arguments: str, to: Destinatio
         "PORTCULLIS_EXPORT__DESTINATIONS": json.dumps(table),
     }
     parser = ArgumentParser()
-    command.add_arguments(parser)
-    await asyncio.to_thread(command.run, parser.parse_args(arguments), environ)
+    add_arguments, run_command = COMMANDS[command]
+    add_arguments(parser)
+    await asyncio.to_thread(run_command, parser.parse_args(arguments), environ)
 
 
 async def test_a_dead_letter_is_listed_and_sent_again_once_the_receiver_takes_it(
@@ -55,17 +55,17 @@ async def test_a_dead_letter_is_listed_and_sent_again_once_the_receiver_takes_it
         delivery = await place.delivery(to)
         written = await place.write("a", "poison", "c")
         await drained(delivery)
-        await run(place, export_dead_letters, to.name, "--json", to=to)
+        await run(place, "dead-letters", to.name, "--json", to=to)
         (letter,) = json.loads(capsys.readouterr().out)["items"]
         assert (letter["id"], letter["reason"]) == (written[1], "the receiver answers 400")
         assert letter["entry"]["entry"]["action"] == "poison"
-        await run(place, export_dead_letters, to=to)
+        await run(place, "dead-letters", to=to)
         assert written[1] in capsys.readouterr().out
 
-        await run(place, export_retry, to.name, to=to)
+        await run(place, "retry", to.name, to=to)
         assert "0 dead letters sent; it still refuses 1: the receiver answers 400" in capsys.readouterr().out
         receiver.answer = answering(200)
-        await run(place, export_retry, to.name, to=to)
+        await run(place, "retry", to.name, to=to)
         assert "1 dead letter sent\n" in capsys.readouterr().out
         assert sorted(receiver.taken) == sorted(written)
         assert (await place.state(to)).dead_letters == 0
@@ -86,7 +86,7 @@ async def test_a_dead_letter_that_can_not_be_read_does_not_keep_the_others_from_
             id=broken,
         )
         receiver.answer = answering(204)
-        await run(place, export_retry, to.name, to=to)
+        await run(place, "retry", to.name, to=to)
     assert receiver.taken[-1] == good
     said_then = capsys.readouterr().out
     assert "1 dead letter sent; it still refuses 1: what is stored can't be read" in said_then
@@ -98,15 +98,15 @@ async def test_retry_makes_the_next_attempt_due_and_says_when_a_receiver_is_away
         delivery = await place.delivery(to)
         await place.write("a")
         await delivery.step()
-        await run(place, export_retry, to.name, to=to)
+        await run(place, "retry", to.name, to=to)
         assert (await place.state(to)).due_in is None
         receiver.answer = poisoned(400)
         await place.write("poison")
         await drained(delivery)
     with pytest.raises(OperatorError, match="can't be reached"):
-        await run(place, export_retry, to.name, to=to)
+        await run(place, "retry", to.name, to=to)
     with pytest.raises(OperatorError, match="no destination 'other'"):
-        await run(place, export_retry, "other", to=to)
+        await run(place, "retry", "other", to=to)
 
 
 async def test_the_status_says_what_fails_and_what_is_not_configured_any_more(
@@ -116,13 +116,13 @@ async def test_the_status_says_what_fails_and_what_is_not_configured_any_more(
     delivery = await place.delivery(to)
     await place.write("a")
     await delivery.step()
-    await run(place, export_status, "--json", to=to)
+    await run(place, "status", "--json", to=to)
     status = {
         destination["name"]: destination for destination in json.loads(capsys.readouterr().out)["items"]
     }[to.name]
     assert (status["configured"], status["failures"], status["sent"]) == (True, 1, 0)
     assert "can't be reached" in status["reason"]
-    await run(place, export_status)
+    await run(place, "status")
     (line,) = (row for row in capsys.readouterr().out.splitlines() if row.startswith(to.name))
     assert line.endswith("not in the settings any more")
 
@@ -131,11 +131,11 @@ async def test_only_a_destination_that_is_not_configured_can_be_forgotten(place:
     to = place.destination("http://127.0.0.1:9/hook")
     delivery = await place.delivery(to)
     with pytest.raises(OperatorError, match="remove it there first"):
-        await run(place, export_forget, to.name, to=to)
+        await run(place, "forget", to.name, to=to)
     await delivery.close()
-    await run(place, export_forget, to.name)
+    await run(place, "forget", to.name)
     with pytest.raises(OperatorError, match="no state"):
-        await run(place, export_forget, to.name)
+        await run(place, "forget", to.name)
 
 
 async def test_a_log_that_a_destination_no_longer_exports_is_named_and_can_be_forgotten(place: Place) -> None:
@@ -148,11 +148,11 @@ async def test_a_log_that_a_destination_no_longer_exports_is_named_and_can_be_fo
     finding = await export(Installation({}, settings, no_routes, place.database, server))
     assert (finding.state, finding.remedy) == ("warning", f"portcullis export forget {to.name}")
     assert "does not export decisions any more" in finding.message
-    await run(place, export_forget, to.name, to=fewer)
+    await run(place, "forget", to.name, to=fewer)
     state = await place.state(to)
     assert (state.login_id is None, state.decision_id) == (False, None)
     with pytest.raises(OperatorError, match="remove it there first"):
-        await run(place, export_forget, to.name, to=fewer)
+        await run(place, "forget", to.name, to=fewer)
 
 
 async def test_old_dead_letters_are_deleted(place: Place) -> None:

@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import Connection, text
 from structlog.testing import capture_logs
 
-from service.cli.commands import run
+from service.cli.database import COMMANDS
 from service.kernel.permission_catalogue import permissions
 from service.records.database.transactions import engine
 from service.records.migrate import Prepared, additions, migrate, prepare
@@ -200,7 +200,8 @@ def test_a_start_tells_the_log_and_a_migration_its_output_who_gains_what(
         "JWT_SECRET": secrets.token_urlsafe(48),
     }
 
-    assert run(Namespace(family="db", action="migrate"), variables) == 0
+    _, migrate_database = COMMANDS["migrate"]
+    assert migrate_database(Namespace(), variables) is None
     with capture_logs() as lines:
         prepare_database(load(variables), None, SHIPPED)
 

@@ -82,9 +82,7 @@ def test_a_check_of_the_policy_prints_the_digest_that_the_setting_may_name(tmp_p
     assert f"{digest}, is not among those that policy.own_digests lets serve" in other.errors
 
 
-@pytest.mark.parametrize(
-    "arguments", [["--help"], ["--version"], ["admin", "create", "--help"], ["policy", "--help"]]
-)
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["admin", "--help"], ["policy", "--help"]])
 def test_help_is_given_without_any_library(tmp_path: Path, arguments: list[str]) -> None:
     done = subprocess.run(
         [sys.executable, "-P", "-X", "importtime", "-m", "service", *arguments],

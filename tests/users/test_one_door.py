@@ -73,7 +73,7 @@ def test_only_the_delegation_check_says_on_whom_a_caller_may_act() -> None:
 
 
 def test_only_the_delegation_check_and_the_operator_say_which_accounts_are_created() -> None:
-    assert called("NewAccount")["NewAccount"] == {"administration/delegation", "cli/admin"}
+    assert called("NewAccount")["NewAccount"] == {"administration/delegation", "cli/admin_create"}
     tree = ast.parse((SERVICE / "records/accounts.py").read_text())
     takes = {
         node.name: [
@@ -142,7 +142,7 @@ def test_nothing_outside_the_engine_compares_held_codes() -> None:
 
 
 def test_the_layer_of_accounts_is_asked_at_named_places_only() -> None:
-    asking = {module for module, _ in having(["ACCOUNT"]) if "rules import" in texts()[module]}
+    asking = {module for module, _ in having(["ACCOUNT"]) if "engine.rules import" in texts()[module]}
     assert {module for module in asking if not module.startswith("authz/")} == {
         "administration/delegation",
         "endpoints/access_evaluation",  # whether a service account may ask as a proxy
@@ -151,7 +151,7 @@ def test_the_layer_of_accounts_is_asked_at_named_places_only() -> None:
         "evaluation/answers",
         "reporting/sections",  # names the layer
         "web/observability/traffic",  # counts denials
-        "web/openapi/problem_schemas",  # the same
+        "web/openapi/problems",  # the same
     }
 
 
@@ -168,7 +168,7 @@ def test_grants_are_asked_of_the_policy_at_named_places_only() -> None:
     assert asked == {
         "administration/delegation",
         "administration/dry_runs",  # tells what a change would do, and opens nothing
-        "endpoints/own_menus",  # shows what is held, and opens nothing
+        "endpoints/menus",  # shows what is held, and opens nothing
         "authz/publishing/derive",  # tells which roles gain what a new version brings
         "laboratory/replay",  # asks another policy what was decided before, and opens nothing
     }

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -13,16 +14,17 @@ from service.audit.chain.form import Chain
 from service.audit.chain.revision_audit import RevisionAudit, anchored_revisions, audit_revisions
 from service.audit.chain.seals import RevisionSeals
 from service.audit.chain.verify import Audit, Day
+from service.cli.lazy_commands import add_data
+from service.cli.output import say
 from service.errors import Unavailable
 from service.keyspace import SessionStore
 from service.operator.errors import LaunchError
+from service.operator.stores import reachable
 from service.records import restore_epochs
 from service.records.database.transactions import Database
 from service.records.logs import chain
 from service.records.schema_revision import require_current
-from service.settings import Settings
-
-Say = Callable[[str], None]
+from service.settings import Settings, load
 
 
 class TamperingError(LaunchError):
@@ -33,43 +35,45 @@ class InputError(LaunchError):
     """An input file can't be read."""
 
 
-def verify(
-    settings: Settings,
-    say: Say,
-    *,
-    begin: date | None = None,
-    end: date | None = None,
-    heads: str | None = None,
-    old_keys: str | None = None,
-) -> None:
-    """Verify policy revisions, and the logs from day ``begin`` to ``end``; pass the results to ``say``.
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the days, and what else is known of the logs."""
+    add_data(parser)
+    day = date.fromisoformat
+    parser.add_argument("--from", dest="begin", type=day, metavar="DAY", help="the first day, as 2026-11-21")
+    parser.add_argument("--to", dest="end", type=day, metavar="DAY", help="the last day")
+    parser.add_argument("--heads", metavar="FILE", help="log lines of the service that were kept elsewhere")
+    parser.add_argument(
+        "--old-keys", metavar="FILE", help="a file with earlier keys of the chains, one per line"
+    )
 
-    What the session store keeps of heads counts, and what ``heads`` has, a file with lines of the service's
-    log that report heads; what a restore accounts for is said and no fault. ``old_keys`` names a file with
-    earlier keys of the chain, one per line. Of revisions before ``begin`` and after ``end``, the lines that
+
+def run(options: Namespace, environ: Mapping[str, str]) -> None:
+    """Verify policy revisions, and the logs from day ``--from`` to ``--to``; print the results.
+
+    What the session store keeps of heads counts, and what ``--heads`` has, a file with lines of the service's
+    log that report heads; what a restore accounts for is said and no fault. ``--old-keys`` names a file with
+    earlier keys of the chain, one per line. Of revisions before ``--from`` and after ``--to``, the lines that
     history keeps are not compared. Raises ``TamperingError`` if anything is wrong, ``InputError``,
     ``SchemaError`` and ``Unavailable``.
     """
-    require_current(settings.database.url)
-    head_lines, earlier = list(_lines(heads)), list(_lines(old_keys))
-    keys = (settings.oplog.chain_key, settings.oplog.chain_previous_key, *earlier)
-    audit = Audit(
-        database=Database(settings.database.url, pool_size=1, timeout=settings.database.timeout),
-        keys=[Chain(keys[0]), Chain(), *map(Chain, filter(None, keys[1:]))],
-        checkpoints=checkpoints_in(head_lines),
-        begin=begin or date.min,
-        end=end or date.max,
-    )
-    fault_count = asyncio.run(
-        _verify(settings, audit, RevisionSeals(*keys), anchored_revisions(head_lines), say)
-    )
+    with reachable(load(environ)) as settings:
+        require_current(settings.database.url)
+        head_lines, earlier = list(_lines(options.heads)), list(_lines(options.old_keys))
+        keys = (settings.oplog.chain_key, settings.oplog.chain_previous_key, *earlier)
+        audit = Audit(
+            database=Database(settings.database.url, pool_size=1, timeout=settings.database.timeout),
+            keys=[Chain(keys[0]), Chain(), *map(Chain, filter(None, keys[1:]))],
+            checkpoints=checkpoints_in(head_lines),
+            begin=options.begin or date.min,
+            end=options.end or date.max,
+        )
+        seals, hashes = RevisionSeals(*keys), anchored_revisions(head_lines)
+        fault_count = asyncio.run(_verify(settings, audit, seals, hashes))
     if fault_count:
         raise TamperingError(f"days, restores and revisions that are not as they were written: {fault_count}")
 
 
-async def _kept(
-    settings: Settings, audit: Audit, say: Say
-) -> tuple[list[AnchoredCheckpoint], dict[int, str]]:
+async def _kept(settings: Settings, audit: Audit) -> tuple[list[AnchoredCheckpoint], dict[int, str]]:
     """Return the heads that the session store keeps, and the newest revisions; without it, say so."""
     async with audit.database.snapshot() as connection:
         names = [restore_epoch.name for restore_epoch in await restore_epochs.every(connection)]
@@ -83,24 +87,22 @@ async def _kept(
         await store.close()
 
 
-async def _verify(
-    settings: Settings, given: Audit, seals: RevisionSeals, hashes: Mapping[int, str], say: Say
-) -> int:
+async def _verify(settings: Settings, given: Audit, seals: RevisionSeals, hashes: Mapping[int, str]) -> int:
     fault_count = 0
     try:
-        heads, checkpoints = await _kept(settings, given, say)
+        heads, checkpoints = await _kept(settings, given)
         audit, hashes = replace(given, checkpoints=[*given.checkpoints, *heads]), {**hashes, **checkpoints}
         revisions = await audit_revisions(
             audit.database, seals, hashes, lambda _, time: audit.begin <= time.date() <= audit.end
         )
-        _report_revisions(revisions, say)
+        _report_revisions(revisions)
         fault_count += revisions.fault_count
         lineage = await audit.lineage()
         for line in (*lineage.notes, *lineage.faults):
             say(line)
         fault_count += len(lineage.faults)
         async for log_day in audit.days():
-            _report(log_day, say)
+            _report(log_day)
             fault_count += bool(log_day.faults)
         async with audit.database.transaction() as connection:
             aside = await chain.set_aside_count(connection)
@@ -111,7 +113,7 @@ async def _verify(
     return fault_count
 
 
-def _report_revisions(audit: RevisionAudit, say: Say) -> None:
+def _report_revisions(audit: RevisionAudit) -> None:
     state = "NOT as published" if audit.faults else "as published"
     unsealed = f", {audit.unsealed} without a seal" if audit.unsealed else ""
     say(f"policy revisions: {audit.count}, {state}{unsealed}")
@@ -121,7 +123,7 @@ def _report_revisions(audit: RevisionAudit, say: Say) -> None:
         say(f"  and {more} more")
 
 
-def _report(log_day: Day, say: Say) -> None:
+def _report(log_day: Day) -> None:
     state = "dropped" if log_day.dropped else f"{log_day.entries} entries"
     verdict = "NOT as written" if log_day.faults else "as written"
     say(f"{log_day.log} {log_day.day}: {state}, {verdict}{', without a key' if log_day.keyless else ''}")

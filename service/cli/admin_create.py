@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
 from service.audit.chain.seals import seals_of
@@ -12,39 +13,53 @@ from service.authn.passwords import Passwords
 from service.authz.publishing.invariant_guard import InvariantGuard
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.shipped import configured
+from service.cli.lazy_commands import add_data
+from service.cli.output import say
 from service.errors import ValidationFailed
 from service.kernel.identity import NewAccount
 from service.kernel.names import name_fault
 from service.operator.errors import NameFormatError, PasswordError, UnpreparedError
+from service.operator.stores import reachable
 from service.operator.who import asked_password, tell_security
 from service.records import accounts, role_rights, user_list
 from service.records.database.transactions import Database
 from service.records.seed import is_seeded
 from service.records.user_list import UserValues
-from service.settings import Settings
+from service.settings import Settings, load
 
 
-def create_user(settings: Settings, user_name: str, role_codes: Sequence[str]) -> int:
-    """Create an enabled user with the roles of ``role_codes``, ask for the password, and return the id.
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the user."""
+    add_data(parser)
+    parser.add_argument("user_name", help="the user name")
+    parser.add_argument(
+        "--role", action="append", default=[], metavar="CODE", help="a role code; may be given more than once"
+    )
+
+
+def run(options: Namespace, environ: Mapping[str, str]) -> None:
+    """Create an enabled user with the roles of ``--role``, ask for the password, and print the id.
 
     Raises ``NameFormatError``, ``PasswordError``, ``Conflict`` for a taken name and for roles that break an
     invariant, ``ValidationFailed`` for an unknown role, ``UnpreparedError`` for a database that is not seeded
     yet, ``PolicyError`` and ``Unavailable``.
     """
-    if fault := name_fault(user_name):
-        raise NameFormatError(f"The user name {fault}")
-    password, user = asked_password(), UserValues(user_name=user_name, nick_name=user_name)
-    if complaint := PasswordRules(settings.password).complaint(password, user):
-        raise PasswordError(f"The password {complaint}")
-    user_id = asyncio.run(_create(settings, user, password, role_codes))
-    tell_security(
-        settings,
-        "a user was created by the operator",
-        login_id=str(user_id),
-        user_name=user_name,
-        roles=sorted(set(role_codes)),
-    )
-    return user_id
+    name = options.user_name
+    with reachable(load(environ)) as settings:
+        if fault := name_fault(name):
+            raise NameFormatError(f"The user name {fault}")
+        password, user = asked_password(), UserValues(user_name=name, nick_name=name)
+        if complaint := PasswordRules(settings.password).complaint(password, user):
+            raise PasswordError(f"The password {complaint}")
+        user_id = asyncio.run(_create(settings, user, password, options.role))
+        tell_security(
+            settings,
+            "a user was created by the operator",
+            login_id=str(user_id),
+            user_name=name,
+            roles=sorted(set(options.role)),
+        )
+    say(f"User {name} has id {user_id}.")
 
 
 async def _create(settings: Settings, user: UserValues, password: str, role_codes: Sequence[str]) -> int:

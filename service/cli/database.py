@@ -1,26 +1,45 @@
-"""``portcullis db check``: what a migration would do."""
+"""``portcullis db …``: what a migration would do, and the migration."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from argparse import Namespace
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from service import __version__
-from service.cli.output import aligned
-from service.kernel.extension import Extension
+from service.authz.publishing.derive import covered_by
+from service.authz.publishing.shipped import configured
+from service.cli.lazy_commands import Parts, add_data
+from service.cli.output import aligned, say
+from service.operator.stores import reachable
+from service.records.migrate import additions, migrate
 from service.records.pending_steps import PendingMigration, PendingStep, TableLock, pending_migration
+from service.records.seed_catalogue import describe_additions
+from service.settings import load
 
 PENDING: Final = 3
 """The exit status when there is something to migrate."""
 
 
-def check_database(url: str, extensions: Sequence[Extension]) -> tuple[list[str], int]:
-    """Return what a migration of the database at ``url`` would do, in lines, and the exit status.
+def _migrate(_options: Namespace, environ: Mapping[str, str]) -> None:
+    """Migrate the database, and print what was done; raises SchemaError and Unavailable."""
+    with reachable(load(environ)) as settings:
+        shipped = configured(settings.policy)
+        changed = migrate(settings.database.url, shipped.extensions)
+        pending = additions(settings.database.url, covered_by(shipped.model_text), shipped.extensions)
+    say("The database has been migrated." if changed else "The database has this version's schema already.")
+    say(*describe_additions(pending))
+
+
+def _check(_options: Namespace, environ: Mapping[str, str]) -> int:
+    """Print what a migration would do; returns the exit status.
 
     Raises SchemaError if this version is too old for the schema, and Unavailable.
     """
-    pending = pending_migration(url, extensions)
-    return list(_described(pending)), PENDING if pending.steps or pending.extensions else 0
+    with reachable(load(environ)) as settings:
+        pending = pending_migration(settings.database.url, configured(settings.policy).extensions)
+    say(*_described(pending))
+    return PENDING if pending.steps or pending.extensions else 0
 
 
 def _described(pending: PendingMigration) -> Iterator[str]:
@@ -51,3 +70,6 @@ def _line(step: PendingStep) -> str:
 def _cells(locks: Iterable[TableLock]) -> Iterator[tuple[str, str, str, str]]:
     for table_lock in locks:
         yield table_lock.table, table_lock.lock, f"about {table_lock.rows} rows", table_lock.size
+
+
+COMMANDS: Final[Parts] = {"migrate": (add_data, _migrate), "check": (add_data, _check)}
