@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 
+from service.authz.proof.demands import demanded
 from service.authz.review.sources import Source
 from service.cli.output import aligned, show
 from service.cli.policy_reviewing import Review, add_review, review_one
@@ -31,8 +32,14 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
 
 def _lines(answer: Page[OpenRequest]) -> list[str]:
     rows = [
-        (request.object, request.needs, by(request.resource), by(request.endpoint))
+        (
+            request.object,
+            request.needs,
+            " ".join(demanded(request.assurance)),
+            by(request.resource),
+            by(request.endpoint),
+        )
         for request in answer.items
     ]
-    head = ("REQUEST", "NEEDS", "RESOURCE", "ENDPOINT")
+    head = ("REQUEST", "NEEDS", "AUTHENTICATION", "RESOURCE", "ENDPOINT")
     return [*aligned([head, *rows]), f"{counted(answer.total, 'request')}."]

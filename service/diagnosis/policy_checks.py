@@ -128,7 +128,7 @@ async def static_policies_agree(installation: Installation) -> Finding:
     strangers = [worker for worker in others if worker.own_digest not in allowed]
     if allowed and not strangers:
         return ok(f"{message}; policy.own_digests names all of them")
-    hint = "start those nodes again with the same version, settings and policy files"
+    hint = "start those nodes again with the same version, settings (policy.assurance too) and policy files"
     return (
         fault(f"{message}; policy.own_digests does not name it", hint) if allowed else warning(message, hint)
     )

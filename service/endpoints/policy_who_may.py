@@ -292,8 +292,12 @@ def what_answer(policy: Policy, asking: Subject, query: WhatQuery) -> What:
 def _passed(entry: Access, policy: Policy, asking: Subject) -> Passed:
     layers = entry.explained(policy, asking.held or NO_CODES)
     by_layer = {name: passed(layers, name) for name in (RESOURCE, ENDPOINT, GRANT)}
-    words = None if entry.example is None else list(least_words(policy, demands_on(policy, entry.example)))
+    words = _words(entry, policy)
     return Passed(kind=entry.kind, object=entry.object, needs=entry.needs, assurance=words, **by_layer)
+
+
+def _words(entry: Access, policy: Policy) -> list[str] | None:
+    return None if entry.example is None else list(least_words(policy, demands_on(policy, entry.example)))
 
 
 class WhatMay(PolicyQuestion):
@@ -312,10 +316,14 @@ class WhatMay(PolicyQuestion):
 
 
 class OpenRequest(Schema):
-    """A request that needs no role, and what it needs: a login, or nothing."""
+    """A request that needs no role, and what it needs: a login, or nothing.
+
+    `assurance` are the weakest words about authentication, any one of which is needed beside that.
+    """
 
     object: Name
     needs: Needs
+    assurance: Words
     resource: PassedLayer | None
     endpoint: PassedLayer | None
 
@@ -327,7 +335,8 @@ def openings_answer(policy: Policy, query: PageQuery) -> Page[OpenRequest]:
     for request, need in query.part(requests):
         layers = request.explained(policy, None if need == "nothing" else NO_CODES)
         resource, endpoint = passed(layers, RESOURCE), passed(layers, ENDPOINT)
-        items.append(OpenRequest(object=request.object, needs=need, resource=resource, endpoint=endpoint))
+        words = _words(request, policy) or []
+        items.append(OpenRequest(request.object, need, words, resource, endpoint))
     return Page(items=items, page=query.page, size=query.size, total=len(requests))
 
 

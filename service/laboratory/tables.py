@@ -29,9 +29,16 @@ from service.authz.publishing.derive import derive
 from service.authz.publishing.shipped import Shipped
 from service.authz.review.explain import Reason
 from service.errors import BadRequest
-from service.kernel.assurance import BY_STRONGEST, Satisfied
+from service.kernel.assurance import BY_STRONGEST, Demand, Satisfied, words_of
 from service.kernel.codes import HeldCodes, is_code
-from service.kernel.services import PORTCULLIS, BoundResource, PublishedOpening, Service, split_object
+from service.kernel.services import (
+    NO_DEMAND,
+    PORTCULLIS,
+    BoundResource,
+    PublishedOpening,
+    Service,
+    split_object,
+)
 from service.kernel.strict_yaml import Document, YamlError, read_yaml
 
 
@@ -81,11 +88,19 @@ class Router(_Strict):
     allow_preflight: bool = False
 
 
+class Demanded(_Strict):
+    """How strongly persons must have authenticated to touch a resource, and whether service accounts pass."""
+
+    assurance: Demand
+    services: bool = False
+
+
 class TableFile(_Strict):
     """A file of cases, with what administrators have registered and the codes of Buttons.
 
-    ``services`` are other services; ``openings`` give the word that opens one of their objects. A caller of
-    the layer ``assurance`` is the strongest word that it satisfies.
+    ``services`` are other services; ``openings`` give the word that opens one of their objects. ``demands``
+    are those on registered resources. A caller of the layer ``assurance`` is the strongest word that it
+    satisfies.
     """
 
     callers: dict[str, list[str] | str | None]
@@ -94,6 +109,7 @@ class TableFile(_Strict):
     codes: list[str | Disabled] = []
     services: dict[str, Router] = {}
     openings: dict[str, Literal["@login", "@anyone"]] = {}
+    demands: dict[str, Demanded] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,10 +204,14 @@ def _table(read: Document[TableFile], own: Shipped, endpoints: ResourceIndex) ->
         for name, words in file.callers.items()
         if isinstance(words, str) and words not in BY_STRONGEST
     ]
+    faults += [
+        f"{read.place('demands', name)}: {name!r} is not registered"
+        for name in file.demands.keys() - file.registered.keys()
+    ]
     if not file.cases:
         faults.append(f"{read.path}: the table has no cases")
     try:
-        registered = [_registered(name, codes) for name, codes in file.registered.items()]
+        registered = [_registered(file, name, codes) for name, codes in file.registered.items()]
         buttons = _buttons(file.codes)
         disabled = {code for code, enabled in buttons if not enabled}
         shared = derive(
@@ -220,10 +240,12 @@ def _table(read: Document[TableFile], own: Shipped, endpoints: ResourceIndex) ->
     return Table(read.path, rules, tuple(asked))
 
 
-def _registered(name: str, codes: list[str | Disabled]) -> BoundResource:
+def _registered(file: TableFile, name: str, codes: list[str | Disabled]) -> BoundResource:
     service, route = split_object(name)
     method, _, path = route.partition(" ")
-    return BoundResource(method, path, _buttons(codes), service)
+    demand = file.demands.get(name)
+    words = NO_DEMAND if demand is None else words_of(demand.assurance, services=demand.services)
+    return BoundResource(method, path, _buttons(codes), service, words)
 
 
 def _buttons(codes: list[str | Disabled]) -> list[tuple[str, bool]]:

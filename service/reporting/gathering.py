@@ -67,10 +67,13 @@ class Stored:
 class Reported:
     """Everything that a report says; ``stored`` is None if files only were read.
 
+    ``assurance`` names the file of the shipped demands.
+
     ``unchecked`` are the names of invariants about roles, which files know nothing about.
     """
 
     made: datetime
+    assurance: str
     shipped: Shipped
     policy: Policy
     openings: tuple[OpenRequest, ...]
@@ -109,6 +112,7 @@ def gather(
         violations, unchecked = checked.violations, tuple(statement.name for statement in checked.unchecked)
     return Reported(
         made=datetime.now(UTC),
+        assurance=settings.policy.assurance,
         shipped=shipped,
         policy=policy,
         openings=tuple(openings_answer(policy, PageQuery(page=1, size=WHOLE_LIST)).items),

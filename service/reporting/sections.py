@@ -15,6 +15,7 @@ from service.authz.engine.rules import (
     RESOURCE,
     SERVICE,
 )
+from service.authz.proof.demands import demanded
 from service.authz.review.matrix import Matrix, MatrixRow, PassingCell
 from service.kernel.text import counted
 from service.reporting import changes
@@ -54,6 +55,7 @@ def _role_blocks(reported: Reported) -> Iterator[Block]:
     yield Paragraph(
         "What each role passes by itself, as the enforcer decides: “yes” by the code that a line names, "
         "“wildcard” by a code with *, “login” and “anyone” where no code is needed, “no” for a refusal. "
+        "Beside that, any one of the words of its authentication is needed. "
         "“portcullis policy who” names the codes and lines."
     )
     requests = [*matrix.rows()]
@@ -62,9 +64,16 @@ def _role_blocks(reported: Reported) -> Iterator[Block]:
         part = f", roles {start + 1} to {start + len(roles)}" if len(matrix.roles) > _ACROSS else ""
         yield Table(
             f"{counted(len(requests), 'request')} by role{part}",
-            ("Request", *roles),
-            [(Cell(row.object, code=True), *_cells(row, roles)) for row in requests],
+            ("Request", "Authentication", *roles),
+            [
+                (Cell(row.object, code=True), _demanded(row.assurance), *_cells(row, roles))
+                for row in requests
+            ],
         )
+
+
+def _demanded(words: Sequence[str]) -> Cell:
+    return Cell(demanded(words), code=True)
 
 
 def _cells(row: MatrixRow, roles: Sequence[str]) -> Iterator[Cell]:
@@ -127,7 +136,10 @@ def attention(reported: Reported) -> list[str]:
 
 
 def _summary(reported: Reported) -> Iterator[Block]:
-    facts = [("Static policy (model and files)", Cell(reported.shipped.digest, code=True))]
+    facts = [
+        ("Static policy (model and files)", Cell(reported.shipped.digest, code=True)),
+        ("Shipped demands (policy.assurance)", Cell(reported.assurance)),
+    ]
     if reported.stored:
         published = reported.stored.published
         facts += [
@@ -217,19 +229,22 @@ def _openings(reported: Reported) -> Iterator[Block]:
         (
             Cell(opening.object, code=True),
             Cell("nothing" if opening.needs == "nothing" else "a login"),
+            _demanded(opening.assurance),
             Cell(by(opening.resource), code=True),
             Cell(by(opening.endpoint), code=True),
         )
         for opening in reported.openings
     ]
-    yield Table(counted(len(rows), "request"), ("Request", "Needs", "Resource", "Endpoint"), rows)
+    head = ("Request", "Needs", "Authentication", "Resource", "Endpoint")
+    yield Table(counted(len(rows), "request"), head, rows)
 
 
 def _lines(reported: Reported) -> Iterator[Block]:
     yield Paragraph(
-        "A line is layer, object, code. A request must pass the layers resource and endpoint. Of several "
-        "codes for one object, any one is enough. @login opens to everybody logged in, @anyone to "
-        "everybody, @nobody to nobody."
+        "A line is layer, object, code. A request must pass the layers resource and endpoint, and then "
+        "both of its objects the layer assurance, whose words say how strongly somebody has "
+        "authenticated. Of several codes for one object, any one is enough. "
+        "@login opens to everybody logged in, @anyone to everybody, @nobody to nobody."
     )
     rules = reported.policy.rules
     for layer in LAYERS:

@@ -26,6 +26,7 @@ from service.authz.review.what_if import if_resource_opened, if_role_gave, if_us
 from service.endpoints.policy_what_if import WhatIfQuery, what_if_answer
 from service.endpoints.policy_who_may import openings_answer
 from service.errors import BadRequest, ValidationFailed
+from service.kernel.assurance import words_of
 from service.kernel.codes import HeldCodes
 from service.kernel.services import BoundResource, Service, split_object
 from service.web.messages.schema import PageQuery
@@ -178,7 +179,7 @@ def test_the_matrix_of_roles_is_what_is_decided_for_each_role_and_request(seed: 
     rows = matrix.rows()
     table = list(csv.reader(as_csv(matrix)))
 
-    assert table[0] == ["request", *sorted(standing.codes)]
+    assert table[0] == ["request", "authentication", *sorted(standing.codes)]
     for request_class, row, cells in zip(matrix.requests, rows, table[1:], strict=True):
         method = request_class.name.partition(" ")[0]
         passing = [
@@ -187,7 +188,7 @@ def test_the_matrix_of_roles_is_what_is_decided_for_each_role_and_request(seed: 
             if decided(standing.policy, method, request_class.path, standing.held([role]))
         ]
         assert [cell.role_code for cell in row.roles] == passing
-        assert [role for role, cell in zip(table[0][1:], cells[1:], strict=True) if cell] == passing
+        assert [role for role, cell in zip(table[0][2:], cells[2:], strict=True) if cell] == passing
         assert row.visitors == decided(standing.policy, method, request_class.path, None)
         assert row.any_login == decided(standing.policy, method, request_class.path, HeldCodes())
         for cell in row.roles:
@@ -205,12 +206,28 @@ def test_a_matrix_of_some_roles_has_their_part_of_the_matrix_of_all() -> None:
         assert partial_row == replace(row, roles=cells)
 
 
+def test_matrix_and_openings_tell_what_is_demanded_beside_the_codes() -> None:
+    demand = words_of("two-factors", services=False)
+    policy = SHIPPED.policy(derive([BoundResource("GET", "/api/menu/mine", (), demand=demand)]), {}, 12)
+    rows = csv.reader(as_csv(Matrix(Standing(policy, {}, {}))))
+    table = {row[0]: row[1] for row in rows}
+    opened = openings_answer(policy, PageQuery(page=1, size=1000)).items
+
+    assert table["GET /api/menu/mine"] == "@two-factors"
+    assert (table["GET /api/menu/list"], table["POST /api/auth/login"]) == ("@login @service", "")
+    assert {each.object: " ".join(each.assurance) for each in opened} == {
+        each.object: table[each.object] or "@anyone" for each in opened
+    }
+
+
 def test_the_page_of_the_matrix_loads_nothing_and_shows_texts_as_texts() -> None:
     policy = SHIPPED.policy(derive([], ["*"]), {}, 12)
     page = "".join(as_html(Matrix(Standing(policy, {"<b>&": ("*",)}, {}))))
     assert "<th scope=col>&lt;b&gt;&amp;</th>" in page
-    assert '<tr><th scope=row>GET /api/user/{id}</th><td class="code">*</td></tr>' in page
-    assert '<tr><th scope=row>GET /api/user/info</th><td class="open">login</td></tr>' in page
+    login = "<td>@login @service</td>"
+    assert f'<tr><th scope=row>GET /api/user/{{id}}</th>{login}<td class="code">*</td></tr>' in page
+    assert '<tr><th scope=row>GET /api/user/info</th><td>@initial @service</td><td class="open">login' in page
+    assert '<tr><th scope=row>POST /api/auth/login</th><td></td><td class="open">anyone' in page
     assert "Policy revision 12" in page
     assert not re.search("(?i)src=|href=|<script|url[(]|@import", page)
 

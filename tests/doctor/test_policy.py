@@ -105,6 +105,24 @@ def test_workers_with_another_own_part_are_named_and_a_fault_where_the_setting_d
     assert "policy.own_digests does not name it" in unnamed.message
 
 
+def test_workers_with_another_policy_assurance_are_named(look_at: LookAt, database_url: str) -> None:
+    own, other = (read_shipped(assurance=level).digest for level in ("base", "administrators"))
+    assert own != other
+    execute(
+        database_url,
+        "INSERT INTO sys.policy_worker (worker, revision, own_digest) VALUES"
+        f" ('node-1', 1, '{own}'), ('node-2', 1, '{other}')",
+    )
+
+    finding = look_at("policy-own-parts")
+    there = look_at("policy-own-parts", PORTCULLIS_POLICY__ASSURANCE="administrators")
+
+    assert (finding.state, there.state) == ("warning", "warning")
+    assert finding.message == f"1 of 2 don't decide by the static policy {own[:8]}: node-2 by {other[:8]}"
+    assert there.message == f"1 of 2 don't decide by the static policy {other[:8]}: node-1 by {own[:8]}"
+    assert "policy.assurance" in finding.remedy
+
+
 def test_lines_that_were_changed_past_the_service_are_told_for_a_month(
     look_at: LookAt, database_url: str
 ) -> None:

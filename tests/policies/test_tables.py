@@ -78,6 +78,18 @@ def failures_of(path: Path, text: str) -> list[tuple[str, tuple[str, ...]]]:
             "an object or about a request",
         ),
         (CALLERS + "registered: {GET /api/x: [a:b], 'GET /{x': []}\n" + ALLOWED, "'GET /{x'"),
+        (
+            CALLERS
+            + "registered: {GET /api/x: [a:b]}\ndemands: {GET /api/y: {assurance: login}}\n"
+            + ALLOWED,
+            "cases.yaml:3: 'GET /api/y' is not registered",
+        ),
+        (
+            CALLERS
+            + "registered: {GET /api/x: []}\ndemands: {GET /api/x: {assurance: '@login'}}\n"
+            + ALLOWED,
+            "Invalid enum value '@login'",
+        ),
         ("cases: [\n", "cases.yaml:2: "),
         ("", "the file is empty"),
     ],

@@ -287,7 +287,10 @@ async def test_the_text_of_a_command_is_for_people(command: Ask, tmp_path: Path)
     assert (await command("matrix", "--output", str(page))).startswith("4 roles and ")
     assert "<th scope=row>GET /api/user/7</th>" in page.read_text("utf-8")
     listed = (await command("matrix")).splitlines()
-    assert '"GET /api/user/7","system:*","system:user:detail system:user:list","*",""' in listed
+    assert (
+        '"GET /api/user/7","@login @service","system:*","system:user:detail system:user:list","*",""'
+        in listed
+    )
     lost = await command("what-if", "--role", "auditor", "--without", "system:user:list")
     assert lost.splitlines() == [
         "- auditor (1 user)  GET /api/user/7",

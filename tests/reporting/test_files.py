@@ -85,7 +85,12 @@ def test_markdown_says_the_same(tmp_path: Path) -> None:
     titles = [line for line in by_name.splitlines() if line.startswith("## ")]
     assert titles == [line for line in by_option.splitlines() if line.startswith("## ")]
     assert len(titles) == len(SECTIONS)
-    assert "| `POST /api/auth/login` | nothing | `@anyone` | `@anyone` |" in by_name
+    assert "| `POST /api/auth/login` | nothing |  | `@anyone` | `@anyone` |" in by_name
+    demanded = "| `POST /api/auth/logout/all` | a login | `{}`<br>`@service` | `@login` | `@login` |"
+    assert demanded.format("@login") in by_name
+    strict = made(tmp_path, "strict.md", PORTCULLIS_POLICY__ASSURANCE="administrators")
+    assert demanded.format("@login-within-15m") in strict
+    assert "| Shipped demands (policy.assurance) | administrators |" in strict
     assert "| `GET /api/role/list` | `system:role:list`<br>" in by_name
     assert "| `holdsSubtree` | covered | covered | covered |" in by_name
 

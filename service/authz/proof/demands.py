@@ -13,7 +13,7 @@ from service.authz.engine.policy import Policy
 from service.authz.engine.request_classes import RequestClass
 from service.authz.engine.rules import ASSURANCE, ENDPOINT, RESOURCE, Rule, assured
 from service.authz.lint.model import require_grammar
-from service.kernel.assurance import EVERY_CALLER, LOGIN, WORDS, Satisfied
+from service.kernel.assurance import ANYONE, EVERY_CALLER, LOGIN, WORDS, Satisfied
 
 Demands: TypeAlias = tuple[tuple[str, ...], ...]
 """The words of the lines about some objects; of each object one must be satisfied."""
@@ -66,6 +66,12 @@ def weakest(callers: Collection[Satisfied]) -> tuple[str, ...]:
 def least_words(policy: Policy, demands: Demands) -> tuple[str, ...]:
     """Return the weakest words that meet ``demands``, any one of which is enough; none if nobody does."""
     return weakest(meeting(policy.model_text, demands))
+
+
+def demanded(words: Iterable[str]) -> tuple[str, ...]:
+    """Return ``words`` if they demand anything; nothing else."""
+    known = tuple(words)
+    return () if ANYONE in known else known
 
 
 def beyond_login(words: Iterable[str]) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from typing import Final
 
 from service.authz.engine.request_classes import RequestClass
 from service.authz.proof.batch_decider import BatchDecider, DecidingLines, all_requests
-from service.authz.proof.demands import demands_on, least_words
+from service.authz.proof.demands import demanded, demands_on, least_words
 from service.authz.proof.opening_codes import OpeningCodes
 from service.authz.review.equivalence_classes import EquivalenceClasses, bits_of
 from service.authz.review.impact import Standing
@@ -89,14 +89,16 @@ class Matrix:
 
 
 def as_csv(matrix: Matrix) -> Iterator[str]:
-    """Yield the lines of the matrix as CSV, with a header; a cell is empty for a role that does not pass.
+    """Yield the lines of the matrix as CSV, with a header: request, demand, and a cell for each role.
 
-    Else it has the codes of the role that open the request; ``login`` or ``anyone`` where none is needed.
+    A cell is empty for a role that does not pass. Else it has the codes of the role that open the request;
+    ``login`` or ``anyone`` where none is needed.
     """
     writer = csv.writer(_Returned(), quoting=csv.QUOTE_ALL, lineterminator="\r\n")
-    yield writer.writerow(["request", *matrix.roles])
+    yield writer.writerow(["request", "authentication", *matrix.roles])
     for row in matrix.rows():
-        yield writer.writerow([row.object, *_across(matrix, row, "", partial(_csv_cell, row))])
+        cells = _across(matrix, row, "", partial(_csv_cell, row))
+        yield writer.writerow([row.object, " ".join(demanded(row.assurance)), *cells])
 
 
 class _Returned:
@@ -146,12 +148,14 @@ def as_html(matrix: Matrix) -> Iterator[str]:
 <h1>Roles and requests</h1>
 <p>Policy revision {policy.revision}, digest <code>{escape(policy.digest)}</code>, own part
 <code>{escape(policy.own_digest)}</code>. A cell names the codes by which a role passes; <em>login</em> and
-<em>anyone</em> where no code is needed; an empty cell is a refusal.</p>
-<table><thead><tr><th scope=col>Request</th>{head}</tr></thead><tbody>
+<em>anyone</em> where no code is needed; an empty cell is a refusal. Beside that a request needs
+any one of the words in <em>Authentication</em>.</p>
+<table><thead><tr><th scope=col>Request</th><th scope=col>Authentication</th>{head}</tr></thead><tbody>
 """
     for row in matrix.rows():
         cells = "".join(_across(matrix, row, "<td></td>", partial(_html_cell, row)))
-        yield f"<tr><th scope=row>{escape(row.object)}</th>{cells}</tr>\n"
+        words = escape(" ".join(demanded(row.assurance)))
+        yield f"<tr><th scope=row>{escape(row.object)}</th><td>{words}</td>{cells}</tr>\n"
     yield "</tbody></table></body></html>\n"
 
 

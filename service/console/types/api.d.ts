@@ -695,10 +695,11 @@ export interface OnlineUsers {
   nextCursor: string | null;
 }
 
-/** A request that needs no role, and what it needs: a login, or nothing. */
+/** A request that needs no role, and what it needs: a login, or nothing. `assurance` are the weakest words about authentication, any one of which is needed beside that. */
 export interface OpenRequest {
   object: string;
   needs: OpeningNeeds;
+  assurance: string[];
   resource: PassedLayer | null;
   endpoint: PassedLayer | null;
 }
