@@ -40,12 +40,13 @@ def program(language: str, folder: Path) -> Path:
 
 @dataclass(frozen=True)
 class Beside:
-    """A service, where it is, and tokens of two of its users."""
+    """A service, where it is, and tokens of users: one of them has to change the password first."""
 
     inside: Inside
     port: int
     powerful: str
     powerless: str
+    initial: str
 
     async def said_by(self, *command: str) -> tuple[int, str]:
         """Return the exit status and the output of a program that may read the permission map."""
@@ -72,11 +73,14 @@ async def beside(seeded_database_url: str, redis_url: str, key_folder: Path) -> 
         "PORTCULLIS_AUTH__JWT_PRIVATE_KEY": str(keys.jwt_private_key),
         "PORTCULLIS_AUTH__JWT_PUBLIC_KEY": str(keys.jwt_public_key),
     }
+    user = {"userName": "wanda", "nickName": "Wanda", "password": PASSWORD, "roleIds": []}
+    strict = signing | {"PORTCULLIS_PASSWORD__INITIAL": "true"}
     async with inside(seeded_database_url, redis_url, **signing) as service, served(service._app) as port:
-        user = {"userName": "wanda", "nickName": "Wanda", "password": PASSWORD, "roleIds": []}
         await service.data("POST", "/api/user", user)
-        assert service.token is not None
-        yield Beside(service, port, service.token, await service.log_in("wanda", PASSWORD))
+        async with inside(seeded_database_url, redis_url, **strict) as other:
+            initial = await other.log_in("wanda", PASSWORD)
+        service.token = await service.log_in()  # since the other one has logged its administrator in
+        yield Beside(service, port, service.token, await service.log_in("wanda", PASSWORD), initial)
 
 
 async def check(beside: Beside, *command: str) -> None:
@@ -84,7 +88,7 @@ async def check(beside: Beside, *command: str) -> None:
     assert await beside.said_by(*command, beside.powerless, CODE) == (0, f"wanda may not {CODE}")
     head, body, signature = beside.powerful.split(".")
     forged = ".".join([head, beside.powerless.split(".")[1], signature])
-    for bad in (forged, f"{head}.{body}.{signature[:-4]}AAAA", "x.y.z"):
+    for bad in (beside.initial, forged, f"{head}.{body}.{signature[:-4]}AAAA", "x.y.z"):
         status, output = await beside.said_by(*command, bad, CODE)
         assert status != 0
         assert output == ""
