@@ -1,7 +1,5 @@
 """What the entries of a batch add to the counts of the hours in which they were made."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Takes entries from requests without making them wait."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass

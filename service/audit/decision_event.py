@@ -1,7 +1,5 @@
 """Events of the decision log: one decision, with all that is needed to make it again, and to find it."""
 
-from __future__ import annotations
-
 import json
 import os
 import stat

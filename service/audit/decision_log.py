@@ -3,8 +3,6 @@
 A thread of its own writes the events to a file that several processes append to, or to standard output.
 """
 
-from __future__ import annotations
-
 import asyncio
 import sys
 from collections.abc import Iterator, Sequence

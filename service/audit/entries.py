@@ -1,7 +1,5 @@
 """Encoding of entries: one event as one JSON object, well-formed for any content."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from ipaddress import ip_address

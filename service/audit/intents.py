@@ -6,8 +6,6 @@ which is the entry as far as it is known then. The writer deletes it with the en
 becomes the entry: with the status 499, since nobody knows what was answered.
 """
 
-from __future__ import annotations
-
 import asyncio
 from time import monotonic
 from typing import Final

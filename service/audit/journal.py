@@ -3,8 +3,6 @@
 ``enter`` is for commands.
 """
 
-from __future__ import annotations
-
 import asyncio
 import secrets
 from contextlib import suppress

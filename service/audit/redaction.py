@@ -6,8 +6,6 @@ password typed into the wrong field looks like any other text: that is why refus
 names of failed logins, are not kept at all.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Refused reads on their way to the operation log: the first at once, repetitions as one further entry."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Hashable

@@ -1,7 +1,5 @@
 """Takes batches from the stream and writes them to the database, in the background of each worker."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterable, Sequence
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Makes a backup of a running installation, all of it as of one moment."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

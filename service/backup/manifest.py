@@ -1,7 +1,5 @@
 """What an archive says about itself, in its member ``manifest.json``."""
 
-from __future__ import annotations
-
 import re
 from datetime import date, datetime
 from typing import Final

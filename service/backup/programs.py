@@ -1,7 +1,5 @@
 """Runs pg_dump and pg_restore: those of the settings, of the PATH, or of the embedded PostgreSQL."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import re

@@ -1,7 +1,5 @@
 """Restores an archive into an empty database, as a known cut: what came after it can't be mistaken for it."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import AsyncIterator
 from contextlib import suppress

@@ -4,8 +4,6 @@ A JWE in compact form (RFC 7516) with PBES2-HS512+A256KW and A256GCM (RFC 7518 Â
 program can open it.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Mapping

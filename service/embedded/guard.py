@@ -5,8 +5,6 @@ parent-death signal when credentials change, so it is set here, after ``unshare`
 before the server; it then survives ``exec``.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import sys

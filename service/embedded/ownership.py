@@ -1,7 +1,5 @@
 """Whether a data directory is in the hands of the user whose service uses it."""
 
-from __future__ import annotations
-
 import os
 import pwd
 import stat

@@ -1,7 +1,5 @@
 """The embedded PostgreSQL: one cluster, one database and one role, both named ``portcullis``."""
 
-from __future__ import annotations
-
 import shutil
 import signal
 import subprocess

@@ -5,8 +5,6 @@ If namespaces are forbidden, root can change the real user id, and keep only the
 directories that are closed to others (a home of mode 0700).
 """
 
-from __future__ import annotations
-
 import os
 import pwd
 import shutil

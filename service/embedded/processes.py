@@ -4,8 +4,6 @@ A server's working directory is its data directory, so this finds the server and
 their parent was killed. It needs no pid file, whose number may have been reused.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import time

@@ -1,7 +1,5 @@
 """The description of one server program, and how its process is started."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import platform

@@ -1,7 +1,5 @@
 """One server process, kept alive by its own thread."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import threading

@@ -1,7 +1,5 @@
 """Both embedded stores over one data directory."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import shutil

@@ -1,7 +1,5 @@
 """The embedded Valkey: sessions, persisted in an append-only file."""
 
-from __future__ import annotations
-
 import signal
 import socket
 from functools import partial

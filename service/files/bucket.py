@@ -1,7 +1,5 @@
 """Creation of the bucket, if the settings ask for it."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Final
 from urllib.error import HTTPError, URLError

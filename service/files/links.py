@@ -1,7 +1,5 @@
 """Public links: a token opens a file to anyone who has it, until the link expires or is revoked."""
 
-from __future__ import annotations
-
 import hashlib
 import secrets
 from dataclasses import dataclass

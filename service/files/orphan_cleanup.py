@@ -1,7 +1,5 @@
 """The cleanup: deletes what uploads and deletions have left behind, one at a time."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from service.files.object_store import ObjectStore

@@ -1,7 +1,5 @@
 """Uploads: from the first byte to a visible file, or to nothing at all; names are data, and never a path."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection

@@ -1,7 +1,5 @@
 """Jobs on rows that have expired, or soon will."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import Final, TypeAlias

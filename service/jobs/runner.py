@@ -1,7 +1,5 @@
 """One run of a job: claimed, bounded, and recorded with its outcome."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Runs jobs when they are due: in each worker, so that any one of them is enough."""
 
-from __future__ import annotations
-
 import asyncio
 import secrets
 from collections.abc import Sequence

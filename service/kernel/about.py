@@ -1,7 +1,5 @@
 """What this service is, for whom, and what it is not: told by the start page and the banner."""
 
-from __future__ import annotations
-
 from typing import Final
 
 NAME: Final = "Portcullis"

@@ -1,7 +1,5 @@
 """What a caller's own account lets the caller do: the objects of the policy's layer ``account``."""
 
-from __future__ import annotations
-
 from typing import Final, Literal, TypeAlias, get_args
 
 Act: TypeAlias = Literal[

@@ -9,8 +9,6 @@ proof that the word rests on is at most that old. ``-within-15m`` includes ``-wi
 word without an age. ``@service`` is satisfied by service accounts alone, which log in nowhere.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypeAlias, get_args

@@ -1,7 +1,5 @@
 """What a worker hands on in a thread of its own, so that no request waits for a disk or a network."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections import deque

@@ -4,8 +4,6 @@ Each cache only saves work: with any of them off, or of size 1, every answer is 
 the variable ``PORTCULLIS_TEST_CACHES``, such as ``tokens=0,decisions=1``. Operators have no use for it.
 """
 
-from __future__ import annotations
-
 import os
 from typing import Final, Literal, get_args
 

@@ -1,7 +1,5 @@
 """What one request changes, for the operation log: which records, and each field before and after."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final

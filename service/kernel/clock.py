@@ -1,7 +1,5 @@
 """Times as the API writes them, ids sorted by time, and what is done once in a while at most."""
 
-from __future__ import annotations
-
 import os
 import time
 from datetime import UTC, datetime

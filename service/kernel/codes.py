@@ -17,8 +17,6 @@ A ``*`` inside a longer segment (``sys*``) is a literal. No wildcard ever grants
 with an empty segment.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import re

@@ -5,8 +5,6 @@ busy, and the next few pauses give them a fixed time as well. When nobody else i
 nothing.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterable, Iterator
 from itertools import islice

@@ -1,7 +1,5 @@
 """The device type of a session: its grammar, and how it is derived from a User-Agent."""
 
-from __future__ import annotations
-
 import re
 
 DEVICE = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")

@@ -3,8 +3,6 @@
 ``service.extending`` is what their authors import.
 """
 
-from __future__ import annotations
-
 import importlib
 import re
 from collections.abc import Callable, Iterable, Iterator

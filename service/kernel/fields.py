@@ -10,8 +10,6 @@ class RoleValues:
 unchecked, or changed without a trace, because somebody forgot it in a list elsewhere.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass

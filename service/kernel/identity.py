@@ -1,7 +1,5 @@
 """The authenticated caller of a request, and the account on which a caller acts."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal

@@ -4,8 +4,6 @@ The tests are those of the WHATWG MIME Sniffing standard (§5.1, §6, §7.1) whe
 that the format's own specification requires at its start. A type without an entry is never accepted.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What parts of the service tell of themselves: counts and samples for ``/metrics``, states for readiness."""
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from itertools import accumulate

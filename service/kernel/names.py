@@ -1,7 +1,5 @@
 """Names of users and records: which are allowed, and which count as the same."""
 
-from __future__ import annotations
-
 from unicodedata import category, name, normalize
 
 from service.kernel.text import SHAPING, unseen_fault

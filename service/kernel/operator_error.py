@@ -1,7 +1,5 @@
 """The base class of errors that a command prints for its operator."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from service.kernel.text import printable

@@ -5,8 +5,6 @@ To add a code: put it here, declare it on its endpoint with ``@needs``, and writ
 codes, and an upgraded one gets the Button of a new code once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final

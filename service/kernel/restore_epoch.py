@@ -1,7 +1,5 @@
 """The restore epoch that this process serves: which restore of the database it goes on from."""
 
-from __future__ import annotations
-
 from typing import Final
 
 FIRST: Final = ""

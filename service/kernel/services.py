@@ -3,8 +3,6 @@
 Also their resources and openings, as records give them and as policy lines are derived from them.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

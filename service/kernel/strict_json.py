@@ -4,8 +4,6 @@ Parsers differ where the standard leaves room: repeated members, NaN, UTF-16, ha
 §4 and §8, RFC 8725 §2.4, RFC 7515 §4). What one parser has checked, another may read differently.
 """
 
-from __future__ import annotations
-
 import json
 from typing import Any, Final, NoReturn
 

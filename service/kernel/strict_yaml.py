@@ -6,8 +6,6 @@ rights are reviewed by people, and others write them: so all three are refused h
 is bounded before memory is taken for it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Iterator, Mapping

@@ -3,8 +3,6 @@
 It takes a tenth of a second of each command, and some megabytes of each worker.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader

@@ -4,8 +4,6 @@ Some characters make different texts look alike, some turn the text around them,
 follows read like something else (Unicode TR 36 §2, UAX #9). One rule for all texts, whatever way they come.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Final

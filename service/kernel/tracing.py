@@ -1,7 +1,5 @@
 """Spans around the work of a request. Without a traced request they cost a fraction of a microsecond."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from types import TracebackType

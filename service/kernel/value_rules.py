@@ -1,7 +1,5 @@
 """Rules for the values of fields; the bodies of the API have their bounds and patterns from here."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """A write that somebody asks for: who asks, whether anything is saved, and whether its answer is kept."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol

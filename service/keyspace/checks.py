@@ -6,8 +6,6 @@ are requested in one loop iteration are sent together. A check never joins a com
 sees everything that was set before it was requested.
 """
 
-from __future__ import annotations
-
 import asyncio
 from functools import partial
 from typing import Any, Final, NamedTuple

@@ -5,8 +5,6 @@ costs a third of that when all commands of a worker go through one ``Pipeline``,
 written and read together.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from functools import partial

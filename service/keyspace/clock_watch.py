@@ -1,7 +1,5 @@
 """Asks the session store for its time every two seconds, and logs when clocks differ."""
 
-from __future__ import annotations
-
 import asyncio
 from contextlib import suppress
 from time import monotonic

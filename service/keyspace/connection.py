@@ -1,7 +1,5 @@
 """Connections to the session store, and the one place where its faults become ``Unavailable``."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import AsyncIterator, Iterator

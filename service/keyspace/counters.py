@@ -1,7 +1,5 @@
 """Counters of attempts, and notes of known devices: everything under ``rate:``."""
 
-from __future__ import annotations
-
 import math
 import time
 from typing import Any, Final, cast

@@ -5,8 +5,6 @@ token, one request at a time. So the confirmation is sent right before the token
 between. No request waits for the reply; confirmations without a reply are sent again.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Facts about the session store server, for the operator."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Iterator

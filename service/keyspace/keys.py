@@ -1,7 +1,5 @@
 """The names of the keys that are read without a script; the scripts name theirs in ``scripts/common.lua``."""
 
-from __future__ import annotations
-
 BANNED = b"banned"
 PROBE = "auth:probe"
 POLICY_REVISION = "policy:revision"

@@ -1,7 +1,5 @@
 """The stream in which batches of log entries wait for the database."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 from dataclasses import astuple, dataclass
 from typing import Final

@@ -1,7 +1,5 @@
 """The online list: paged from the indexes, never by scanning keys."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 from typing import Any

@@ -1,7 +1,5 @@
 """Empties the session store of what belongs to a database that is no more."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from redis.asyncio import BlockingConnectionPool, Redis

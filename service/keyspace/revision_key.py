@@ -1,7 +1,5 @@
 """The newest announced policy revision, and the newest that was in force, for the workers of all nodes."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Iterable
 from typing import NamedTuple

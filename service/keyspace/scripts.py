@@ -1,7 +1,5 @@
 """Runs the Lua scripts: each is one atomic step of the store."""
 
-from __future__ import annotations
-
 import hashlib
 import time
 from collections.abc import Awaitable, Callable, Sequence

@@ -4,8 +4,6 @@ Valkey's guidelines for such clients (https://valkey.io/topics/sentinel-clients/
 another for the address, then ask the server there whether it is the primary.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping
 from contextlib import suppress

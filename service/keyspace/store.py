@@ -1,7 +1,5 @@
 """The session store: the interface that the rest of the service uses."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """The session store's time, estimated by this machine between two questions to the store."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from typing import Final

@@ -1,7 +1,5 @@
 """Plain values that go into and come out of the session store; times in milliseconds unless noted."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Literal
 

@@ -4,8 +4,6 @@ Callers that change users hold ``role_rights.lock``, so that what they have chec
 commit.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime

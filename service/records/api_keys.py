@@ -1,7 +1,5 @@
 """``sys.api_key``: the keys of service accounts, without their secrets."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta

@@ -1,7 +1,5 @@
 """``sys.backup``: the backups that were made of this database, and what a backup says about it."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta

@@ -4,8 +4,6 @@ Together with the status of a user this decides who may log in and refresh; the 
 the requests in between. The row of a ban that has ended stays until the next one, and has no effect.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final

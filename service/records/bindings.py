@@ -3,8 +3,6 @@
 Callers that change a binding hold ``policy_revisions.lock``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from functools import cache
 from typing import Final, NamedTuple

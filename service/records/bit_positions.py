@@ -4,8 +4,6 @@ A position is free again when every token that could carry it has expired, and w
 it as its old code: see decision 0022. ``give`` and ``retire`` need ``policy_revisions.lock``.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final

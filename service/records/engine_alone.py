@@ -4,8 +4,6 @@
 worker, and a tenth of a second for each command.
 """
 
-from __future__ import annotations
-
 import sys
 from importlib import import_module
 from importlib.util import find_spec, module_from_spec

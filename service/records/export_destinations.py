@@ -1,7 +1,5 @@
 """``sys.export_destination``: who sends to a destination, how far it has got, and how its attempts went."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta

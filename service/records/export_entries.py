@@ -5,8 +5,6 @@ The ids of a log rise in that order: who writes to it holds a lock until the com
 Also the events of the decision log that wait for destinations, and the entries that one has refused.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass

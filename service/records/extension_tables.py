@@ -1,7 +1,5 @@
 """Migrates the tables of extensions, each in a schema of its own."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Final
 

@@ -4,8 +4,6 @@ A factor counts once it is confirmed. What may happen once only is one statement
 tells the first of several requests from the others.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta

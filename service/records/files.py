@@ -4,8 +4,6 @@ The row is created before the object and deleted after it. So an object without 
 object with a row never is.
 """
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Collection
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Kept answers: written with the write that they tell of, read by its repetitions, forgotten after a day."""
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import asdict, astuple, dataclass
 from datetime import timedelta

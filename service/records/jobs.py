@@ -1,7 +1,5 @@
 """Jobs that are due, claimed by one runner at a time, and the runs that are kept of them."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass

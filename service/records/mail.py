@@ -3,8 +3,6 @@
 A claim is a number of attempts: who holds an older one can no longer go on.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Literal, TypeAlias

@@ -4,8 +4,6 @@ Callers that change one hold ``policy_revisions.lock`` and ``role_rights.lock``,
 checked stays true until the commit.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from datetime import datetime

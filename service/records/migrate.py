@@ -1,7 +1,5 @@
 """Migrates the database to this version's schema and seeds a new one; safe in several processes at once."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass

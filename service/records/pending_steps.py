@@ -1,7 +1,5 @@
 """What a migration would do: its steps, the locks they take, and how large the tables are."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

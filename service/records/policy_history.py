@@ -5,8 +5,6 @@ removed it, empty while it is in force. So a revision costs as many rows as it a
 revision are those with ``since <= revision < until``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from typing import Any, Final, NamedTuple, TypeAlias
 

@@ -1,7 +1,5 @@
 """``sys.casbin_rule``: the lines of the published policy."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from itertools import islice

@@ -1,7 +1,5 @@
 """``sys.policy_revision``: one row for each published policy."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Collection, Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime

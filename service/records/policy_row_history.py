@@ -6,8 +6,6 @@ change: a row was as it stands here in the revisions with ``since <= revision < 
 while a revision is in force, its last state counts for that revision.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final

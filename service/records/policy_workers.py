@@ -1,7 +1,5 @@
 """``sys.policy_worker``: the revision that each worker uses, as reported by the worker."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta

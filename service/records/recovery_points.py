@@ -1,7 +1,5 @@
 """What a restore changes in the database that it has brought back, so that nothing is given twice."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Final
 

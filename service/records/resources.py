@@ -4,8 +4,6 @@ Callers that change one hold ``policy_revisions.lock``, so that what they have c
 commit.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from datetime import datetime

@@ -1,7 +1,5 @@
 """``sys.timeline``: the beginning of this database, and its restores."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from datetime import date, datetime

@@ -1,7 +1,5 @@
 """What each role gives, and how many users have which roles: all that decides who may do what."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping

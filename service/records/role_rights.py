@@ -1,7 +1,5 @@
 """The permission codes that users hold: the join of users, roles and menus."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Final

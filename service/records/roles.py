@@ -3,8 +3,6 @@
 Callers that change one hold ``role_rights.lock``, so that what they have checked stays true until the commit.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime

@@ -7,8 +7,6 @@ may start.
 Alembic takes a fifth of a second and nine megabytes, and is needed only where something has to be migrated.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Seeds a new database, once, and tells which first steps were taken in it: what is deleted stays deleted."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final

@@ -3,8 +3,6 @@
 ``sys.seeded`` remembers what was ever seeded, so that what an administrator deletes stays deleted.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -3,8 +3,6 @@
 Callers that change one hold ``policy_revisions.lock``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from datetime import datetime

@@ -1,7 +1,5 @@
 """``sys.user`` as administrators see it: one user, pages of users with their roles, tables of users."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime

@@ -1,7 +1,5 @@
 """An overview of users for the operator: roles, last change, and which users may do everything."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final

@@ -5,8 +5,6 @@ secret of a local installation. It opens no connection and starts nothing; ``loa
 not know which part of the service uses a setting.
 """
 
-from __future__ import annotations
-
 from service.settings.auth import Auth
 from service.settings.console import Console
 from service.settings.database import Database

@@ -1,7 +1,5 @@
 """Checks of single values: each returns half a sentence ("must be …"), or None if the value is valid."""
 
-from __future__ import annotations
-
 import re
 from typing import Final, NamedTuple
 from urllib.parse import parse_qsl, urlsplit

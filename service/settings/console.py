@@ -1,7 +1,5 @@
 """The settings of the console."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from service.settings.table import setting

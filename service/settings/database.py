@@ -1,8 +1,6 @@
 """The settings of PostgreSQL."""
 # ruff: noqa: RUF009 - setting() returns a dataclass field, which the rule knows only by its own name
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from service.settings.checks import (

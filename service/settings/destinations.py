@@ -1,7 +1,5 @@
 """Destinations of the audit export: their members, read strictly from a table of the file or from JSON."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 import re

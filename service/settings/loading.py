@@ -1,7 +1,5 @@
 """Loads and checks the settings: the environment goes before the file, the file before the defaults."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping

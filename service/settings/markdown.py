@@ -1,7 +1,5 @@
 """The table of settings as Markdown, for docs/reference: ``python -m service.settings`` prints it."""
 
-from __future__ import annotations
-
 from itertools import groupby
 from typing import get_type_hints
 

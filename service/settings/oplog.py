@@ -1,7 +1,5 @@
 """The settings of the logs of operations and logins."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from service.settings.checks import between

@@ -1,7 +1,5 @@
 """The settings of the session store."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from service.settings.checks import (

@@ -1,7 +1,5 @@
 """The rules between several settings."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path

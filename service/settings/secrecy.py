@@ -1,7 +1,5 @@
 """The signing secret: how strong it must be, and the random secret of a local installation."""
 
-from __future__ import annotations
-
 import os
 import re
 import secrets

@@ -1,7 +1,5 @@
 """All sections together, in the order of the table."""
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 from dataclasses import dataclass, field

@@ -1,8 +1,6 @@
 """The settings of the process: where it listens, and its bounds."""
 # ruff: noqa: RUF009 - setting() returns a dataclass field, which the rule knows only by its own name
 
-from __future__ import annotations
-
 import os
 import pwd
 from collections.abc import Mapping

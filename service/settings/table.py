@@ -1,7 +1,5 @@
 """The table of settings: fields that ``setting`` declares, read back as rows."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace

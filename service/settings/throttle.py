@@ -1,7 +1,5 @@
 """The settings of throttling: how many attempts are allowed."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from service.settings.checks import between

@@ -1,8 +1,6 @@
 """The settings of traces."""
 # ruff: noqa: RUF009 - setting() returns a dataclass field, which the rule knows only by its own name
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The settings of uploaded files and of the public links to them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final
 

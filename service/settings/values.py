@@ -3,8 +3,6 @@
 Readers raise ValueError with half a sentence ("must be …") that never holds the value, which may be a secret.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from datetime import datetime

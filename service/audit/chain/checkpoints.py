@@ -1,7 +1,5 @@
 """Heads that were told elsewhere, and what restores account for of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date

@@ -1,7 +1,5 @@
 """The hash chain of a day's entries: each hash covers its entry and the hash before it."""
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 from collections.abc import Iterable, Sequence

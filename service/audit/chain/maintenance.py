@@ -1,7 +1,5 @@
 """Maintenance of the log tables: create coming months, drop old ones, report chain heads."""
 
-from __future__ import annotations
-
 import asyncio
 from datetime import UTC, date, datetime, timedelta
 from typing import Final

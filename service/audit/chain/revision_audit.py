@@ -1,7 +1,5 @@
 """Verification of policy revisions: their seals, their chain, and the lines that history keeps of them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Entries as rows, with their canonical bytes: the same from the stream and from the database."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Seals of policy revisions and restores: who writes to the database and lacks the key can't make one."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import AsyncIterator, Iterable, Mapping

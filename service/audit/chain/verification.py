@@ -1,7 +1,5 @@
 """Verification of logs and policy revisions again and again, a few days at a time."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from types import MappingProxyType

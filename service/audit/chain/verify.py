@@ -1,7 +1,5 @@
 """Verification of the logs: every entry of every day against its chain."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date

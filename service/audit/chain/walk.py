@@ -1,7 +1,5 @@
 """Verification of one day of a log, entry by entry along its chains."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date

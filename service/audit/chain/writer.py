@@ -1,7 +1,5 @@
 """Writes entries to their log, chained; entries that the database refuses are repaired or set aside."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """A file to which several processes append whole lines."""
 
-from __future__ import annotations
-
 import errno
 import os
 import stat

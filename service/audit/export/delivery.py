@@ -1,7 +1,5 @@
 """Sends the entries of one destination, in their order, while this worker is the one that does."""
 
-from __future__ import annotations
-
 import asyncio
 import secrets
 from collections.abc import Sequence

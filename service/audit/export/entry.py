@@ -1,7 +1,5 @@
 """Entries as they are exported, and batches of them: one JSON object each, with all that is recorded."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """The audit export of one worker: its deliveries, and the decision events on their way to the database."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator
 from typing import Final, NamedTuple

@@ -1,7 +1,5 @@
 """Appends entries to a file, one line of JSON each."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path

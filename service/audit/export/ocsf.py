@@ -3,8 +3,6 @@
 ``docs/reference/audit-export.md`` lists every attribute. What OCSF has no attribute for is in ``unmapped``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final, NamedTuple

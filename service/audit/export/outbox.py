@@ -1,7 +1,5 @@
 """Events of the decision log, on their way from a worker to the database, where destinations get them."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import deque
 from contextlib import suppress

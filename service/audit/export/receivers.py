@@ -1,7 +1,5 @@
 """The receivers of entries, made from the settings of destinations."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, Protocol

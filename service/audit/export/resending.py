@@ -1,7 +1,5 @@
 """Sends dead letters again, when somebody asks for it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final

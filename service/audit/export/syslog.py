@@ -5,8 +5,6 @@ wait for the server to end its own, which it does once it has read everything. A
 resets the connection, and the batch is sent again.
 """
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import json

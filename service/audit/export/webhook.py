@@ -1,7 +1,5 @@
 """Sends batches by HTTP, signed as Standard Webhooks describes it (version 1 of its symmetric signatures)."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import hashlib

@@ -1,7 +1,5 @@
 """Whether statements hold of a policy and of what roles and users hold."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field

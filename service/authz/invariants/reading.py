@@ -1,7 +1,5 @@
 """Reads files of invariants; ``policies/README.md`` describes their form."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Decides many requests for many sets of held codes, by few questions to the enforcer."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Whether two policies agree on all callers and all requests; if not, who shows the difference."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, product

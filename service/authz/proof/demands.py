@@ -3,8 +3,6 @@
 A caller of the layer ``assurance`` is one of few sets of words, so that all of them are asked about.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 from functools import lru_cache
 from typing import Final, TypeAlias

@@ -1,7 +1,5 @@
 """By which of many held codes the lines of many codes open, without asking about each pair of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, TypeAlias
 

@@ -3,8 +3,6 @@
 The service reads them without it: the adapter needs SQLAlchemy's ORM, which takes 6 MiB.
 """
 
-from __future__ import annotations
-
 from typing import Any, Final, NoReturn
 
 from casbin.model import Model

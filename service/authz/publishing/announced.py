@@ -1,7 +1,5 @@
 """Keeps what the session store announces equal to what the database has published, the newest revision."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

@@ -1,7 +1,5 @@
 """Changes of data from which the policy is derived: saved, published and put in force together."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, nullcontext

@@ -1,7 +1,5 @@
 """Reads the demands of a node: how strongly somebody must have authenticated for what, in ``assurance/``."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final

@@ -4,8 +4,6 @@ They are the same for all nodes and are published. The lines of the node's own f
 ``covered_by`` asks which codes others cover before such a policy is published.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Refuses changes that break a statement of ``invariants.yaml``."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager

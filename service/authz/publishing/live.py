@@ -1,7 +1,5 @@
 """The policy in force in this process: loaded whole, swapped by one assignment, kept if a load fails."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Mapping

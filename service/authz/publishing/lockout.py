@@ -3,8 +3,6 @@
 ``administration.delegation`` keeps somebody who holds it, and has the factor that they demand.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator
 from functools import lru_cache

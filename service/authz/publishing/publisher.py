@@ -1,7 +1,5 @@
 """Publishes the policy: derives and builds it, and writes lines and revision in one transaction."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Mapping
 from typing import NamedTuple

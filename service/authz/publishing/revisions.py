@@ -1,7 +1,5 @@
 """Waits for a policy revision: until it is in force here, or until the workers of all nodes have it."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 from time import monotonic

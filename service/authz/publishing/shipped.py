@@ -1,7 +1,5 @@
 """The shipped model and lines, or those of the settings."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Checks that the workers of all nodes use the same, allowed static policy."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 from typing import Final
 

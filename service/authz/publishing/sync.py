@@ -1,7 +1,5 @@
 """Proposes resources for unregistered routes, and lists resources without a route."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Keeps the policy of this process current, even if announcements are lost."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection
 from contextlib import aclosing, suppress

@@ -1,7 +1,5 @@
 """Connections to the database: libpq's connection string from a URL, and waits that can be interrupted."""
 
-from __future__ import annotations
-
 import asyncio
 import select
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Errors about the database's own state: they become ``Unavailable``, and the cause is logged."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import monotonic

@@ -5,8 +5,6 @@ class RoleFilter:
     role_name: Annotated[str | None, contains(role.c.role_name_key, name_key)] = None
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, fields
 from functools import cache

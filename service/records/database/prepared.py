@@ -5,8 +5,6 @@ trips. Selects that login, refresh or current rights wait for are therefore a ``
 only compiles them, when their module is imported.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 

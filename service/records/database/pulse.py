@@ -1,7 +1,5 @@
 """Whether the server still answers, while work that may take longer waits for it."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress

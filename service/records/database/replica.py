@@ -1,7 +1,5 @@
 """Snapshots of a read replica that are as new as the primary's."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager

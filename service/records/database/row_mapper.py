@@ -1,7 +1,5 @@
 """Maps rows to records and back: the fields of a dataclass are the columns."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, fields
 from operator import itemgetter

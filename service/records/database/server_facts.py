@@ -1,7 +1,5 @@
 """Facts about the database server, and whether its schema is this version's."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass
 from typing import Final

@@ -1,7 +1,5 @@
 """The servers of a database URL: addresses, the order in which they are asked, how long each may take."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import contextmanager

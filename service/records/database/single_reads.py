@@ -1,7 +1,5 @@
 """Connections for single statements, each a transaction of its own: psycopg in autocommit, prepared."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Spans of transactions and statements: named by verb and table, without any value."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager

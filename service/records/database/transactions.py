@@ -1,7 +1,5 @@
 """Transactions with a time limit: the database answers in time, or ``Unavailable`` is raised."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager

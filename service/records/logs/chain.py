@@ -1,7 +1,5 @@
 """``sys.log_chain``: for each day of a log, the number of its entries and the hash of the last one."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, time, timedelta

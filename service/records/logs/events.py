@@ -1,7 +1,5 @@
 """What the logs have an entry for: calls of operations, and logins and other events of sessions."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any, Final, Literal
 from uuid import UUID

@@ -1,7 +1,5 @@
 """Writes batches of entries to ``sys.operation_log`` and ``sys.login_log``, and sets refused ones aside."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime

@@ -1,7 +1,5 @@
 """``sys.operation_intent``: what requests change, until the operation log has their entries."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from typing import Final

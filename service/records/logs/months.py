@@ -1,7 +1,5 @@
 """Monthly partitions of the logs: created before they are needed, dropped as a whole."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta

@@ -4,8 +4,6 @@ The time of a statement does not depend on the length of the log: entries are re
 without skipping many, and counted only up to ``MOST_COUNTED``.
 """
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import binascii

@@ -1,7 +1,5 @@
 """The entries and filters of the operation log and the login log."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime

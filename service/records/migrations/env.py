@@ -3,8 +3,6 @@
 They are those of the service, or of an extension whose schema the caller names.
 """
 
-from __future__ import annotations
-
 from alembic import context
 
 from service.records.schema import SCHEMA

@@ -1,7 +1,5 @@
 """Runs migrations by Alembic; imported only where there is something to migrate."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Literal, TypeAlias
 

@@ -1,7 +1,5 @@
 """Common parts of the tables: the schema, the names of constraints, and a few columns."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Any, Final
 

@@ -3,8 +3,6 @@
 The other tables don't import it: it is all that uses SQLAlchemy's ORM.
 """
 
-from __future__ import annotations
-
 from sqlalchemy.orm import DeclarativeBase
 
 from service.records.schema.base import metadata

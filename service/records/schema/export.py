@@ -1,7 +1,5 @@
 """The audit export: how far each destination has got, what waits for it, and what it refused."""
 
-from __future__ import annotations
-
 from sqlalchemy import BigInteger, CheckConstraint, Column, DateTime, Index, Integer, Table, Text, Uuid, text
 
 from service.records.schema.base import identity, metadata, moment

@@ -1,7 +1,5 @@
 """The table of uploaded files; their bytes are in the object store."""
 
-from __future__ import annotations
-
 from sqlalchemy import BigInteger, CheckConstraint, Column, DateTime, ForeignKey, Index, Table, Text, text
 
 from service.records.schema.base import identity, metadata, moment

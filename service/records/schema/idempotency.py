@@ -1,7 +1,5 @@
 """The table of kept answers, by the ``Idempotency-Key`` of the requests that got them."""
 
-from __future__ import annotations
-
 from sqlalchemy import CheckConstraint, Column, ForeignKey, Index, Integer, LargeBinary, Table, Text
 from sqlalchemy.dialects.postgresql import JSONB
 

@@ -1,7 +1,5 @@
 """What the database says of itself: backups made of it, its restores, what was seeded, which versions fit."""
 
-from __future__ import annotations
-
 from sqlalchemy import Boolean, CheckConstraint, Column, DateTime, Integer, LargeBinary, Table, Text
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 

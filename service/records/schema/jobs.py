@@ -1,7 +1,5 @@
 """The jobs of the scheduler, and their runs."""
 
-from __future__ import annotations
-
 from sqlalchemy import Boolean, CheckConstraint, Column, DateTime, ForeignKey, Index, Table, Text, false
 
 from service.records.schema.base import identity, metadata, moment

@@ -1,7 +1,5 @@
 """The heads of the logs' hash chains, and the entries that could not be stored in a log."""
 
-from __future__ import annotations
-
 from sqlalchemy import (
     BigInteger,
     Boolean,

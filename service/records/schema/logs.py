@@ -7,8 +7,6 @@ event is written twice. Rows outlive the users they name: there are no foreign k
 The indexes are for ``service.records.logs.queries``: each filter has one, in the order of time.
 """
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 from sqlalchemy import (

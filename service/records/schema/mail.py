@@ -1,7 +1,5 @@
 """Mails that wait to be sent, and for some days those that were."""
 
-from __future__ import annotations
-
 from sqlalchemy import (
     CheckConstraint,
     Column,

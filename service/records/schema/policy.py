@@ -1,7 +1,5 @@
 """The published policy: its lines, its revisions, and the revision that each worker uses."""
 
-from __future__ import annotations
-
 from sqlalchemy import BigInteger, Boolean, CheckConstraint, Column, Index, Integer, Table, Text, false, text
 from sqlalchemy.dialects.postgresql import JSONB
 

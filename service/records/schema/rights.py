@@ -1,7 +1,5 @@
 """Users, roles, menus, services, resources, and the tables that join them."""
 
-from __future__ import annotations
-
 from sqlalchemy import (
     BigInteger,
     Boolean,

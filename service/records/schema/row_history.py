@@ -1,7 +1,5 @@
 """The rows from which past revisions were derived: what ``records.policy.row_history`` keeps."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from sqlalchemy import BigInteger, Boolean, CheckConstraint, Column, Index, Integer, Table, Text, text
