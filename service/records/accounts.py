@@ -22,7 +22,7 @@ from service.kernel.names import name_key
 from service.records import bans, factors, role_rights
 from service.records.database.prepared import PreparedSelect, Source
 from service.records.database.row_mapper import RowMapper, RowWriter
-from service.records.schema import role, user, user_ban, user_login, user_role
+from service.records.schema.rights import role, user, user_ban, user_login, user_role
 from service.records.user_list import Status, UserNames, UserValues
 
 Initial: TypeAlias = Literal["given", "leaked"]

@@ -9,7 +9,9 @@ from sqlalchemy import column, delete, func, insert, select, table, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.records.database.row_mapper import RowMapper
-from service.records.schema import SCHEMA, backup, file, object_space
+from service.records.schema.base import SCHEMA
+from service.records.schema.installation import backup
+from service.records.schema.of_users import file, object_space
 from service.records.user_overview import oldest_user
 
 _KEPT: Final = 20

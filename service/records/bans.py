@@ -13,8 +13,8 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.kernel.identity import Target
-from service.records.schema import user, user_ban
 from service.records.schema.base import past
+from service.records.schema.rights import user, user_ban
 
 DISABLED: Final = "disabled"
 """The reason in the denial of a disabled user."""

@@ -17,7 +17,7 @@ from service.kernel.cooperative_yield import CooperativeYield
 from service.kernel.services import BoundResource
 from service.records.menus import BUTTON, Button
 from service.records.resources import RESOURCE, Resource
-from service.records.schema import action_resource, menu, resource
+from service.records.schema.rights import action_resource, menu, resource
 
 _AT_ONCE: Final = 500  # rows between two pauses of the event loop
 

@@ -26,8 +26,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import RateLimited
 from service.records.policy_workers import KEPT
-from service.records.schema import menu, policy_revision, policy_worker, retired_bit, token_life
 from service.records.schema.base import past
+from service.records.schema.policy import policy_revision, policy_worker
+from service.records.schema.rights import menu, retired_bit, token_life
 
 OF_USER: Final = 100
 """The most retired positions of one user that are not free yet; above it that user can't change codes."""

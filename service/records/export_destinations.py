@@ -11,7 +11,7 @@ from sqlalchemy.dialects.postgresql import insert
 from service.records.database.row_mapper import RowMapper
 from service.records.database.transactions import Connection
 from service.records.logs.inserts import TABLES, Log
-from service.records.schema import export_dead_letter, export_destination
+from service.records.schema.logs import export_dead_letter, export_destination
 from service.settings import ExportLog
 
 _POSITIONS: Final[Mapping[ExportLog, Column[Any]]] = {

@@ -18,8 +18,8 @@ from sqlalchemy.dialects.postgresql import INET, JSONB, insert
 
 from service.records.database.row_mapper import RowMapper
 from service.records.database.transactions import Connection
-from service.records.schema import (
-    SCHEMA,
+from service.records.schema.base import SCHEMA
+from service.records.schema.logs import (
     export_dead_letter,
     export_decision,
     export_destination,

@@ -29,7 +29,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.records.database.prepared import PreparedSelect, Source
 from service.records.database.row_mapper import RowMapper
-from service.records.schema import recovery_code, user, user_factor
+from service.records.schema.rights import recovery_code, user, user_factor
 
 FactorKind: TypeAlias = Literal["totp", "passkey", "recovery_codes"]
 """An authenticator app, a passkey, or a set of recovery codes, which is no factor by itself."""

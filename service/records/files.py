@@ -21,7 +21,8 @@ from service.kernel.value_rules import ID
 from service.records.database.filters import contains, equals
 from service.records.database.paging import RecordList
 from service.records.database.row_mapper import RowMapper
-from service.records.schema import file, object_space, user
+from service.records.schema.of_users import file, object_space
+from service.records.schema.rights import user
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 
 from service.records.database.row_mapper import RowMapper
 from service.records.database.transactions import Connection
-from service.records.schema import idempotency_key
+from service.records.schema.of_users import idempotency_key
 
 KEPT: Final = timedelta(hours=24)
 """How long an answer is kept."""

@@ -27,7 +27,7 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 
 from service.records.database.row_mapper import RowMapper
 from service.records.database.transactions import Connection
-from service.records.schema import job, job_run
+from service.records.schema.installation import job, job_run
 
 Outcome: TypeAlias = Literal["running", "done", "failed", "stopped", "abandoned"]
 """``stopped``: the service ended meanwhile. ``abandoned``: its process ended without a word."""

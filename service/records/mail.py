@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 from sqlalchemy import insert
 
 from service.records.database.transactions import Connection
-from service.records.schema import mail
+from service.records.schema.of_users import mail
 
 MailState: TypeAlias = Literal["waiting", "sent", "given_up"]
 

@@ -38,7 +38,7 @@ from service.records import bit_positions
 from service.records.database.filters import contains, equals, one_of
 from service.records.database.paging import RecordList
 from service.records.database.row_mapper import RowMapper, RowWriter
-from service.records.schema import action_resource, menu, resource, role, role_menu, user_role
+from service.records.schema.rights import action_resource, menu, resource, role, role_menu, user_role
 
 MenuType = Literal["Menu", "Button"]
 

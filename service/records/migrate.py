@@ -18,7 +18,7 @@ from service.kernel.extension import Extension
 from service.records import policy_revisions, role_rights
 from service.records.database.failures import out_of_reach, words_of
 from service.records.database.transactions import engine
-from service.records.schema import SCHEMA
+from service.records.schema.base import SCHEMA
 from service.records.schema_revision import SchemaError, record_support, schema_standing
 from service.records.seed import is_new, seed
 from service.records.seed_catalogue import Additions, Covered, bring, is_complete, pending

@@ -17,7 +17,7 @@ from service.kernel.services import PublishedOpening, object_of
 from service.records.database.filters import equals, one_of
 from service.records.database.paging import RecordList
 from service.records.database.row_mapper import RowMapper
-from service.records.schema import opening, resource
+from service.records.schema.rights import opening, resource
 
 OpenTo = Literal["@login", "@anyone"]
 """Whom an opening lets in: everybody who is logged in, or everybody."""

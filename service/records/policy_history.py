@@ -27,7 +27,7 @@ from sqlalchemy.sql.base import ReadOnlyColumnCollection
 from service.kernel.cooperative_yield import CooperativeYield
 from service.kernel.services import PORTCULLIS
 from service.records.policy_lines import give_way_if_async
-from service.records.schema import policy_line, policy_revision
+from service.records.schema.policy import policy_line, policy_revision
 
 Place: TypeAlias = tuple[str, str, str] | str
 """What a policy is asked about: a service, method and canonical path, or a permission code."""

@@ -13,7 +13,7 @@ from sqlalchemy.util.concurrency import await_only, in_greenlet
 from service.kernel.cooperative_yield import CooperativeYield
 from service.records import policy_revisions
 from service.records.policy_revisions import NewRevision
-from service.records.schema import casbin_rule
+from service.records.schema.policy import casbin_rule
 
 ObjectKey: TypeAlias = tuple[str, str]
 """A layer, and an object of it."""

@@ -26,7 +26,7 @@ from service.records.database.paging import Page, page_of
 from service.records.database.prepared import PreparedSelect, Source
 from service.records.database.row_mapper import RowMapper
 from service.records.database.transactions import is_rehearsal
-from service.records.schema import policy_revision
+from service.records.schema.policy import policy_revision
 
 LOCK: Final = 0x706F6C69_63790000  # "policy"
 """The advisory lock for publishing."""

@@ -17,73 +17,56 @@ from sqlalchemy.sql.elements import TextClause
 from service.kernel.services import PORTCULLIS
 from service.records.database.row_mapper import RowMapper
 from service.records.resources import ResourceValues
-from service.records.schema import (
+from service.records.schema.policy import (
     binding_history,
     button_history,
+    opening_history,
     policy_revision,
     resource_history,
     service_history,
 )
 
-_TABLES: Final = tuple(f"{row}_history" for row in ("service", "resource", "button", "binding", "opening"))
+_HISTORIES: Final = (resource_history, button_history, binding_history, service_history, opening_history)
 
 
-def _record(history: str, source: str, key: tuple[str, ...], *values: str) -> TextClause:
-    """Return what keeps in ``history`` how the rows of ``source`` differ from those kept last."""
-    columns = ", ".join((*key, *values))
-    same = " AND ".join(f"stored.{name} = kept.{name}" for name in key)
-    stored = ", ".join(f"stored.{name}" for name in (*key, *values))
-    kept = ", ".join(f"kept.{name}" for name in (*key, *values))
+def _record(history: Table, source: str, *, key_length: int = 1) -> TextClause:
+    """Return what keeps in ``history`` how the rows of ``source`` differ from those kept last.
+
+    The first ``key_length`` columns of what is kept tell one row from another.
+    """
+    names = [column.name for column in history.c if column.name not in ("id", "since", "until")]
+    columns = ", ".join(names)
+    same = " AND ".join(f"stored.{name} = kept.{name}" for name in names[:key_length])
+    stored = ", ".join(f"stored.{name}" for name in names)
+    kept = ", ".join(f"kept.{name}" for name in names)
     # A full join for the same reason as in ``history``.
     return text(
         f"""
 WITH changed AS MATERIALIZED (
     SELECT kept.id AS kept_id, kept.since AS kept_since, {stored}
-    FROM (SELECT * FROM sys.{history} WHERE until IS NULL) kept
+    FROM (SELECT * FROM {history} WHERE until IS NULL) kept
     FULL JOIN ({source}) stored ON {same}
     WHERE ROW({stored}) IS DISTINCT FROM ROW({kept})
 ),
 replaced AS (
-    DELETE FROM sys.{history} WHERE id IN (SELECT kept_id FROM changed WHERE kept_since = :revision)
+    DELETE FROM {history} WHERE id IN (SELECT kept_id FROM changed WHERE kept_since = :revision)
 ),
 ended AS (
-    UPDATE sys.{history} SET until = :revision
+    UPDATE {history} SET until = :revision
     WHERE id IN (SELECT kept_id FROM changed WHERE kept_since < :revision)
 )
-INSERT INTO sys.{history} ({columns}, since)
-SELECT {columns}, :revision FROM changed WHERE {key[0]} IS NOT NULL
+INSERT INTO {history} ({columns}, since)
+SELECT {columns}, :revision FROM changed WHERE {names[0]} IS NOT NULL
 """  # noqa: S608 - of constants
     )
 
 
 _RECORDS: Final = (
-    _record(
-        "resource_history",
-        "SELECT id AS resource_id, * FROM sys.resource",
-        ("resource_id",),
-        *("resource_name", "resource_code", "method", "path", "description", "enabled", "service"),
-    ),
-    _record(
-        "button_history",
-        "SELECT id AS menu_id, * FROM sys.menu WHERE menu_type = 'Button'",
-        ("menu_id",),
-        *("parent_id", "title", "name", "icon", "sort", "auth_mark", "enabled"),
-    ),
-    _record(
-        "binding_history", "SELECT resource_id, menu_id FROM sys.action_resource", ("resource_id", "menu_id")
-    ),
-    _record(
-        "service_history",
-        "SELECT id AS service_id, * FROM sys.service",
-        ("service_id",),
-        *("name", "description", "ignore_case", "ignore_trailing_slash", "allow_preflight"),
-    ),
-    _record(
-        "opening_history",
-        "SELECT id AS opening_id, * FROM sys.opening",
-        ("opening_id",),
-        *("service", "resource_id", "code"),
-    ),
+    _record(resource_history, "SELECT id AS resource_id, * FROM sys.resource"),
+    _record(button_history, "SELECT id AS menu_id, * FROM sys.menu WHERE menu_type = 'Button'"),
+    _record(binding_history, "SELECT resource_id, menu_id FROM sys.action_resource", key_length=2),
+    _record(service_history, "SELECT id AS service_id, * FROM sys.service"),
+    _record(opening_history, "SELECT id AS opening_id, * FROM sys.opening"),
 )
 
 
@@ -96,7 +79,7 @@ again_{table} AS (UPDATE sys.{table} SET until = NULL WHERE since < :revision AN
 
 
 # One statement for all: there is almost never anything to forget.
-_FORGET: Final = text(f"WITH {','.join(map(_forget, _TABLES))} SELECT")
+_FORGET: Final = text(f"WITH {','.join(_forget(history.name) for history in _HISTORIES)} SELECT")
 _KEPT: Final = text(
     "UPDATE sys.policy_revision SET rows_kept = true WHERE revision = :revision AND NOT rows_kept"
 )

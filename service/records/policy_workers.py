@@ -10,7 +10,7 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.records.database.row_mapper import RowMapper
-from service.records.schema import policy_worker
+from service.records.schema.policy import policy_worker
 
 REPORT_EVERY: Final = 5.0
 """Seconds after which a worker reports again, even if nothing has changed."""

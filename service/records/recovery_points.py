@@ -7,11 +7,10 @@ from sqlalchemy import BigInteger, delete, func, literal, or_, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.records import account_tokens, bit_positions
-from service.records.schema import (
+from service.records.schema.of_users import file, object_space
+from service.records.schema.rights import (
     api_key,
-    file,
     menu,
-    object_space,
     recovery_code,
     resource,
     role,

@@ -32,7 +32,7 @@ from service.kernel.value_rules import (
 from service.records.database.filters import any_of, contains, equals, one_of, whether
 from service.records.database.paging import RecordList
 from service.records.database.row_mapper import RowMapper, RowWriter
-from service.records.schema import action_resource, menu, opening, resource
+from service.records.schema.rights import action_resource, menu, opening, resource
 
 
 @declared

@@ -8,7 +8,7 @@ from typing import Any, Final
 from sqlalchemy import insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from service.records.schema import restore_epoch
+from service.records.schema.installation import restore_epoch
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ from service.kernel.assurance import Acr
 from service.kernel.identity import Kind
 from service.records import bans, factors, roles
 from service.records.database.paging import Page
-from service.records.schema import menu, role, role_menu, user, user_ban, user_role
+from service.records.schema.rights import menu, role, role_menu, user, user_ban, user_role
 
 Roles: TypeAlias = tuple[str, ...]
 """The codes of all roles of a user, sorted."""

@@ -13,7 +13,7 @@ from service.records import bans, factors
 from service.records.database.prepared import PreparedSelect, Source
 from service.records.database.row_mapper import RowMapper
 from service.records.database.transactions import is_rehearsal
-from service.records.schema import menu, role, role_menu, user, user_ban, user_role
+from service.records.schema.rights import menu, role, role_menu, user, user_ban, user_role
 
 LOCK: Final = 0x72696768_74730000  # "rights"
 """The advisory lock for changes of rights."""

@@ -22,7 +22,7 @@ from service.kernel.value_rules import DESCRIPTION, bounds_of, one_line, whole
 from service.records.database.filters import any_of, contains, equals, whether
 from service.records.database.paging import RecordList
 from service.records.database.row_mapper import RowMapper, RowWriter
-from service.records.schema import menu, role, role_menu, user, user_role
+from service.records.schema.rights import menu, role, role_menu, user, user_role
 
 RoleCode = Annotated[
     str,

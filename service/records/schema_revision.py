@@ -21,7 +21,8 @@ from service import __version__
 from service.kernel.operator_error import OperatorError
 from service.records.database.failures import out_of_reach
 from service.records.database.transactions import engine
-from service.records.schema import SCHEMA, schema_support
+from service.records.schema.base import SCHEMA
+from service.records.schema.installation import schema_support
 
 _VERSIONS: Final = Path(__file__).parent / "migrations" / "versions"
 _NUMBERS: Final = re.compile(r"\d+(?:\.\d+)*")

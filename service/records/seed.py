@@ -11,7 +11,8 @@ from service.kernel.extension import Extension
 from service.kernel.names import name_key
 from service.kernel.permission_catalogue import CATALOGUE
 from service.records.accounts import GIVEN, WRITER
-from service.records.schema import backup, menu, resource, role, role_menu, seeded, user, user_role
+from service.records.schema.installation import backup, seeded
+from service.records.schema.rights import menu, resource, role, role_menu, user, user_role
 from service.records.seed_catalogue import (
     ADMINISTRATOR,
     ADMINISTRATOR_ROLE,

@@ -14,7 +14,8 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from service.kernel.extension import Extension, SeedResource, pages_with
 from service.kernel.permission_catalogue import Page, codes_by_endpoint, permissions
 from service.kernel.services import BoundResource
-from service.records.schema import action_resource, menu, resource, role, role_menu, seeded
+from service.records.schema.installation import seeded
+from service.records.schema.rights import action_resource, menu, resource, role, role_menu
 from service.records.user_list import UserValues
 
 

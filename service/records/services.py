@@ -21,7 +21,7 @@ from service.kernel.value_rules import DESCRIPTION
 from service.records.database.filters import contains, one_of
 from service.records.database.paging import RecordList
 from service.records.database.row_mapper import RowMapper, RowWriter
-from service.records.schema import service
+from service.records.schema.rights import service
 
 
 @declared

@@ -29,7 +29,7 @@ from service.records.database.paging import Page, order_by, page_of
 from service.records.database.prepared import PreparedSelect
 from service.records.database.row_mapper import RowMapper
 from service.records.factors import has_factor
-from service.records.schema import role, user, user_ban, user_login, user_role
+from service.records.schema.rights import role, user, user_ban, user_login, user_role
 
 Status = Literal["enabled", "disabled"]
 Gender = Literal["female", "male", "other"]

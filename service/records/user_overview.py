@@ -11,7 +11,7 @@ from service.errors import ValidationFailed
 from service.kernel.identity import Kind
 from service.records.database.row_mapper import RowMapper
 from service.records.factors import has_factor
-from service.records.schema import menu, role, role_menu, user, user_role
+from service.records.schema.rights import menu, role, role_menu, user, user_role
 from service.records.user_list import Status
 
 

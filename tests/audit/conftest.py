@@ -17,7 +17,7 @@ from service.embedded import EmbeddedStores
 from service.keyspace import SessionStore
 from service.records.database.transactions import Database
 from service.records.logs.events import OperationEvent
-from service.records.schema import log_chain, log_set_aside, login_log, operation_log
+from service.records.schema.logs import log_chain, log_set_aside, login_log, operation_log
 from service.settings import Auth, Oplog, Redis
 from tests.support.databases import database
 

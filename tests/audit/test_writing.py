@@ -23,7 +23,7 @@ from service.kernel.change_record import MOST_TARGETS, ChangeRecord, values_chan
 from service.keyspace import Done, LogCounts, LogQueue
 from service.records.database.transactions import Database
 from service.records.logs.events import LoginEvent
-from service.records.schema import log_set_aside
+from service.records.schema.logs import log_set_aside
 from tests.audit.conftest import Place, operation
 
 pytestmark = pytest.mark.anyio

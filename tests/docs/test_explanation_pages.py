@@ -64,7 +64,7 @@ def named_columns() -> set[str]:
 def test_every_column_with_a_time_is_on_the_page_and_no_other() -> None:
     stored = {
         f"{table.fullname}.{column.name}"
-        for table in schema.user.metadata.tables.values()
+        for table in schema.metadata.tables.values()
         for column in table.c
         if isinstance(column.type, DateTime)
     }

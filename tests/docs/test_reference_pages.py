@@ -18,7 +18,7 @@ from service.diagnosis.checks import CHECKS
 from service.errors import ConflictRule, Refusal
 from service.kernel import permission_catalogue
 from service.kernel.account_acts import OBJECTS
-from service.records.schema import operation_log
+from service.records.schema.logs import operation_log
 from service.settings import Auth, load, table
 from service.web.messages.cookies import CSRF_HEADER, Cookies
 from service.web.observability.families import OF_ALL, OF_WORKERS, Family

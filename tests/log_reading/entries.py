@@ -13,7 +13,7 @@ from uuid import uuid4
 from sqlalchemy import Table, insert, text
 
 from service.records.database.transactions import engine
-from service.records.schema import login_log, operation_log
+from service.records.schema.logs import login_log, operation_log
 from tests.support.inside import Inside
 
 START = datetime(2026, 11, 21, 2, 33, 53, 123456, tzinfo=UTC)

@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.records import role_holdings
 from service.records.role_holdings import Roles
-from service.records.schema import role, user, user_ban, user_role
+from service.records.schema.rights import role, user, user_ban, user_role
 
 pytestmark = pytest.mark.anyio
 

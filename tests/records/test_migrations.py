@@ -18,7 +18,8 @@ from service.errors import Unavailable
 from service.records.database.transactions import engine
 from service.records.migrate import _SCRIPTS, migrate, prepare
 from service.records.migrations import versions
-from service.records.schema import SCHEMA, metadata
+from service.records.schema import metadata
+from service.records.schema.base import SCHEMA
 from service.records.schema_revision import expected_schema, known_schemas
 from tests.support.unstarted import COVERED
 

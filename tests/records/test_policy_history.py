@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from service.records import policy_history, policy_lines, policy_revisions
 from service.records.policy_history import Part, PublishedLine
 from service.records.policy_revisions import NewRevision
-from service.records.schema import policy_line
+from service.records.schema.policy import policy_line
 
 pytestmark = pytest.mark.anyio
 

@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.records import policy_revisions, policy_row_history
 from service.records.policy_revisions import NewRevision
-from service.records.schema import (
+from service.records.schema.policy import (
     binding_history,
     button_history,
     opening_history,

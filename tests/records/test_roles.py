@@ -8,7 +8,7 @@ from service.errors import ValidationFailed
 from service.kernel.names import name_key
 from service.records import roles
 from service.records.roles import RoleFilter
-from service.records.schema import role
+from service.records.schema.rights import role
 
 pytestmark = pytest.mark.anyio
 

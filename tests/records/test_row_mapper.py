@@ -11,7 +11,7 @@ from service.records import roles
 from service.records.database.filters import conditions_of, equals
 from service.records.database.row_mapper import RowMapper, RowWriter
 from service.records.roles import ROLE, RoleValues
-from service.records.schema import menu, role
+from service.records.schema.rights import menu, role
 
 pytestmark = pytest.mark.anyio
 

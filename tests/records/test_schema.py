@@ -8,16 +8,13 @@ from sqlalchemy import Connection, Table, insert, null, select, text
 from sqlalchemy.exc import IntegrityError
 
 from service.records.database.transactions import engine
-from service.records.schema import (
+from service.records.schema.logs import login_log, operation_log
+from service.records.schema.of_users import file, object_space
+from service.records.schema.policy import casbin_rule, policy_revision
+from service.records.schema.rights import (
     action_resource,
-    casbin_rule,
-    file,
-    login_log,
     menu,
-    object_space,
     opening,
-    operation_log,
-    policy_revision,
     resource,
     role,
     role_menu,

@@ -11,7 +11,7 @@ from service.kernel.names import name_key
 from service.records import accounts, menus, role_rights, user_list
 from service.records.logs import inserts
 from service.records.logs.events import LoginEvent
-from service.records.schema import menu, role, role_menu, user, user_login, user_role
+from service.records.schema.rights import menu, role, role_menu, user, user_login, user_role
 from tests.support.seeded import ADMINISTRATOR
 
 pytestmark = pytest.mark.anyio

@@ -12,7 +12,8 @@ import pytest
 from service.endpoints.user_tables import ImportedUser
 from service.endpoints.users import UserBody, UserEdit
 from service.kernel.fields import camel
-from service.records.schema import metadata, user
+from service.records.schema import metadata
+from service.records.schema.rights import user
 from tests.support.inside import Inside
 from tests.support.unstarted import SHIPPED
 from tests.users.people import execute, made, role_id

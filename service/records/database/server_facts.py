@@ -9,7 +9,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.kernel.metrics import Health
 from service.records.database.transactions import Database
-from service.records.schema import metadata, policy_worker
+from service.records.schema import metadata
+from service.records.schema.policy import policy_worker
 from service.records.schema_revision import SchemaStanding, schema_standing
 
 _FACTS = text(

@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from service.records.database.row_mapper import RowMapper
 from service.records.database.transactions import Connection
 from service.records.logs.inserts import TABLES, Log
-from service.records.schema import log_chain, log_set_aside, log_verification
+from service.records.schema.logs import log_chain, log_set_aside, log_verification
 
 _AT_ONCE = 1000  # rows fetched at a time
 

@@ -14,7 +14,8 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.records.logs.events import LoginEvent
-from service.records.schema import SCHEMA, log_chain, log_set_aside, login_log, operation_log
+from service.records.schema.base import SCHEMA
+from service.records.schema.logs import log_chain, log_set_aside, login_log, operation_log
 
 Log = Literal["operation_log", "login_log"]
 

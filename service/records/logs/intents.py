@@ -10,7 +10,8 @@ from sqlalchemy import delete, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.records.database.connection import connection_of
-from service.records.schema import SCHEMA, operation_intent, operation_log
+from service.records.schema.base import SCHEMA
+from service.records.schema.logs import operation_intent, operation_log
 
 # A transaction that has written nothing so far changes nothing.
 _SAVE: Final = (

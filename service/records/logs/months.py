@@ -11,8 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from service.records.logs import chain
 from service.records.logs.chain import Head
 from service.records.logs.inserts import Log
-from service.records.schema import SCHEMA
-from service.records.schema.base import past
+from service.records.schema.base import SCHEMA, past
 
 _LOCK: Final = 0x6C6F67_6D6F6E  # one number for all workers of all nodes
 _YIELD_AFTER: Final = "1s"

@@ -25,7 +25,7 @@ from service.errors import NotFound
 from service.records.database.filters import Condition, Conditions, equals, one_of
 from service.records.database.row_mapper import RowMapper
 from service.records.logs.paging import Log, Span, within
-from service.records.schema import IS_OF_RIGHTS, IS_PREVIEW, login_log, operation_log
+from service.records.schema.logs import IS_OF_RIGHTS, IS_PREVIEW, login_log, operation_log
 
 EVERYTHING: Final = Span()
 

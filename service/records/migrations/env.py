@@ -5,7 +5,7 @@ They are those of the service, or of an extension whose schema the caller names.
 
 from alembic import context
 
-from service.records.schema import SCHEMA
+from service.records.schema.base import SCHEMA
 
 _given = context.config.attributes
 context.configure(connection=_given["connection"], version_table_schema=_given.get("schema", SCHEMA))

@@ -4,36 +4,25 @@ from __future__ import annotations
 
 from sqlalchemy import (
     BigInteger,
-    CheckConstraint,
     Column,
     DateTime,
     ForeignKey,
     Index,
     Integer,
-    LargeBinary,
     Table,
     Text,
     text,
 )
 
-from service.records.schema.base import metadata, moment
+from service.records.schema.base import chosen, digest, metadata, moment
 from service.records.schema.rights import user
 
 account_token = Table(
     "account_token",
     metadata,
     # The SHA-256 of the token, which only the link has.
-    Column(
-        "digest", LargeBinary, CheckConstraint("octet_length(digest) = 32", name="digest"), primary_key=True
-    ),
-    Column(
-        "purpose",
-        Text,
-        CheckConstraint(
-            "purpose IN ('invitation', 'password_reset', 'address', 'end_sessions')", name="purpose"
-        ),
-        nullable=False,
-    ),
+    digest("digest", primary_key=True),
+    chosen("purpose", "invitation", "password_reset", "address", "end_sessions", nullable=False),
     Column("user_id", ForeignKey(user.c.id, ondelete="CASCADE"), nullable=False, index=True),
     # The address that the link was mailed to; null if it was handed over otherwise.
     Column("email", Text),

@@ -11,6 +11,7 @@ from sqlalchemy import (
     DateTime,
     Identity,
     Integer,
+    LargeBinary,
     MetaData,
     Text,
     func,
@@ -40,6 +41,22 @@ CODE_PATTERN: Final = r"^([a-z0-9_-]+|\*)(:([a-z0-9_-]+|\*))*$"
 def moment(name: str) -> Column[Any]:
     """Return a column for a time; its default is the transaction's time."""
     return Column(name, DateTime(timezone=True), nullable=False, server_default=func.now())
+
+
+def filled(name: str, **options: Any) -> Column[Any]:
+    """Return a column for a text that is there and not empty."""
+    return Column(name, Text, CheckConstraint(f"{name} <> ''", name=name), nullable=False, **options)
+
+
+def chosen(name: str, *words: str, **options: Any) -> Column[Any]:
+    """Return a column for one of a few words."""
+    listed = ", ".join(f"'{word}'" for word in words)
+    return Column(name, Text, CheckConstraint(f"{name} IN ({listed})", name=name), **options)
+
+
+def digest(name: str, **options: Any) -> Column[Any]:
+    """Return a column for a SHA-256."""
+    return Column(name, LargeBinary, CheckConstraint(f"octet_length({name}) = 32", name=name), **options)
 
 
 def identity() -> Column[Any]:

@@ -1,9 +1,21 @@
-"""What the database says of itself: backups made of it, its restores, what was seeded, which versions fit."""
+"""What the database says of itself: backups, restores, what was seeded, versions that fit, and jobs."""
 
-from sqlalchemy import Boolean, CheckConstraint, Column, DateTime, Integer, LargeBinary, Table, Text
+from sqlalchemy import (
+    Boolean,
+    CheckConstraint,
+    Column,
+    DateTime,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    Table,
+    Text,
+    false,
+)
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
-from service.records.schema.base import metadata, moment
+from service.records.schema.base import chosen, filled, identity, metadata, moment
 
 backup = Table(
     "backup",
@@ -39,9 +51,7 @@ restore_epoch = Table(
 seeded = Table(
     "seeded",
     metadata,
-    Column(
-        "kind", Text, CheckConstraint("kind IN ('menu', 'button', 'resource')", name="kind"), primary_key=True
-    ),
+    chosen("kind", "menu", "button", "resource", primary_key=True),
     # The name of a Menu, the permission code of a Button, the code of a resource.
     Column("code", Text, primary_key=True),
     moment("create_time"),
@@ -57,3 +67,40 @@ schema_support = Table(
     moment("migrate_time"),
 )
 """At most one row, written by each migration."""
+
+job = Table(
+    "job",
+    metadata,
+    filled("job_name", primary_key=True),
+    Column("paused", Boolean, nullable=False, server_default=false()),
+    # Null: only when somebody asks for it.
+    Column("due_time", DateTime(timezone=True)),
+    # Who asked for the run that is due, if anybody.
+    Column("requested_by", Text),
+    # Whether the last finished run has failed.
+    Column("failing", Boolean, nullable=False, server_default=false()),
+    Column("success_time", DateTime(timezone=True)),
+)
+
+job_run = Table(
+    "job_run",
+    metadata,
+    identity(),
+    Column("job_name", ForeignKey(job.c.job_name, ondelete="CASCADE"), nullable=False),
+    Column("worker", Text, nullable=False),
+    Column("user_name", Text),
+    moment("begin_time"),
+    Column("end_time", DateTime(timezone=True)),
+    chosen(
+        "outcome",
+        "running",
+        "done",
+        "failed",
+        "stopped",
+        "abandoned",
+        nullable=False,
+        server_default="running",
+    ),
+    Column("detail", Text, nullable=False, server_default=""),
+    Index(None, "job_name", "id"),
+)

@@ -14,6 +14,7 @@ from sqlalchemy import (
     Boolean,
     CheckConstraint,
     Column,
+    Date,
     DateTime,
     Double,
     Identity,
@@ -25,11 +26,12 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
     Uuid,
+    false,
     text,
 )
 from sqlalchemy.dialects.postgresql import ARRAY, INET, JSONB
 
-from service.records.schema.base import metadata
+from service.records.schema.base import chosen, filled, identity, metadata, moment
 
 IS_PREVIEW: Final = "coalesce(dry_run, query ~ '(^|&)dryRun=true(&|$)')"
 """Whether a call asked only what it would change; NULL counts as no.
@@ -84,7 +86,7 @@ operation_log = Table(
     ),
     Column("error", Text),
     Column("elapsed_ms", Double, CheckConstraint("elapsed_ms >= 0", name="elapsed_ms"), nullable=False),
-    Column("decision", Text, CheckConstraint("decision IN ('allow', 'deny')", name="decision")),
+    chosen("decision", "allow", "deny"),
     Column("decision_id", Text),
     Column("policy_revision", BigInteger),
     *_chained(),
@@ -133,10 +135,8 @@ login_log = Table(
     Column("create_time", DateTime(timezone=True), primary_key=True),
     Column("event_id", Uuid, nullable=False),
     Column("request_id", Text),
-    Column("event", Text, CheckConstraint("event <> ''", name="event"), nullable=False),
-    Column(
-        "outcome", Text, CheckConstraint("outcome IN ('success', 'failure')", name="outcome"), nullable=False
-    ),
+    filled("event"),
+    chosen("outcome", "success", "failure", nullable=False),
     Column("reason", Text),
     Column("user_id", BigInteger),
     Column("user_name", Text),
@@ -160,4 +160,91 @@ login_log = Table(
     Index(None, "reason", "create_time", postgresql_where=text("reason IS NOT NULL")),
     Index(None, "trace_id", postgresql_where=text("trace_id IS NOT NULL")),
     postgresql_partition_by=_BY_TIME,
+)
+
+_LOGS = "log IN ('operation_log', 'login_log')"
+
+# One row for each day of a log and key: how many entries it has, and the hash of the last one.
+log_chain = Table(
+    "log_chain",
+    metadata,
+    Column("log", Text, CheckConstraint(_LOGS, name="log"), primary_key=True),
+    Column("day", Date, primary_key=True),
+    Column("key_id", Text, primary_key=True),
+    Column("number", BigInteger, CheckConstraint("number > 0", name="number"), nullable=False),
+    Column("hash", LargeBinary, nullable=False),
+    # The latest earlier day with entries when this day got its first one, so that a missing day is noticed.
+    Column("prior_day", Date),
+    # True if the entries were dropped with their month, after the retention time.
+    Column("dropped", Boolean, nullable=False, server_default=false()),
+    # A MAC over all of the above: nobody can forge one without the key.
+    Column("seal", LargeBinary, nullable=False),
+    # The number when the head was last written to the log on standard output.
+    Column("told_number", BigInteger, nullable=False, server_default=text("0")),
+)
+
+# The last verification of each log: how many days it has read, and how many were not as they were written.
+log_verification = Table(
+    "log_verification",
+    metadata,
+    Column("log", Text, CheckConstraint(_LOGS, name="log"), primary_key=True),
+    moment("verify_time"),
+    Column("day_count", Integer, nullable=False),
+    Column("faulty_count", Integer, nullable=False),
+)
+
+log_set_aside = Table(
+    "log_set_aside",
+    metadata,
+    # SHA-256 of the entry: it is set aside once.
+    Column("digest", LargeBinary, primary_key=True),
+    Column("log", Text, CheckConstraint(_LOGS, name="log"), nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("entry", Text, nullable=False),
+    moment("set_aside_time"),
+)
+
+export_destination = Table(
+    "export_destination",
+    metadata,
+    filled("name", primary_key=True),
+    # The worker that sends, until lease_time; others may then take its place.
+    Column("worker", Text),
+    Column("lease_time", DateTime(timezone=True)),
+    # The id of the last entry that was sent, of each log; null: it was never exported.
+    Column("operation_id", BigInteger),
+    Column("login_id", BigInteger),
+    Column("decision_id", BigInteger),
+    # The attempts that have failed since the last good one, why, and when the next one is due.
+    Column("failures", Integer, nullable=False, server_default=text("0")),
+    Column("reason", Text),
+    Column("retry_time", DateTime(timezone=True)),
+    Column("success_time", DateTime(timezone=True)),
+    # The time of the oldest entry that is known not to be sent; null: there is none.
+    Column("waiting_time", DateTime(timezone=True)),
+    Column("sent", BigInteger, nullable=False, server_default=text("0")),
+)
+
+# Events of the decision log, until all destinations have them.
+export_decision = Table(
+    "export_decision",
+    metadata,
+    identity(),
+    Column("event_id", Uuid, nullable=False),
+    moment("create_time"),
+    Column("event", Text, nullable=False),
+)
+
+# Entries that a destination refused while it took others.
+export_dead_letter = Table(
+    "export_dead_letter",
+    metadata,
+    identity(),
+    Column("destination", Text, nullable=False),
+    chosen("log", "operations", "logins", "decisions", nullable=False),
+    Column("event_id", Uuid, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("entry", Text, nullable=False),
+    moment("dead_time"),
+    Index(None, "destination", "event_id", unique=True),
 )

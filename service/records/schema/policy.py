@@ -1,9 +1,11 @@
-"""The published policy: its lines, its revisions, and the revision that each worker uses."""
+"""The published policy: its lines, its revisions, what workers use, and the rows that it was derived from."""
+
+from typing import Any
 
 from sqlalchemy import BigInteger, Boolean, CheckConstraint, Column, Index, Integer, Table, Text, false, text
 from sqlalchemy.dialects.postgresql import JSONB
 
-from service.records.schema.base import identity, metadata, moment
+from service.records.schema.base import filled, identity, metadata, moment
 
 # The columns that Casbin's adapters expect, without their limit of 255 characters.
 casbin_rule = Table(
@@ -18,7 +20,7 @@ policy_revision = Table(
     "policy_revision",
     metadata,
     Column("revision", BigInteger, primary_key=True, autoincrement=False),
-    Column("digest", Text, CheckConstraint("digest <> ''", name="digest"), nullable=False),
+    filled("digest"),
     Column("line_count", Integer, CheckConstraint("line_count >= 0", name="line_count"), nullable=False),
     Column("cause", Text, nullable=False),
     moment("create_time"),
@@ -55,10 +57,74 @@ policy_line = Table(
 policy_worker = Table(
     "policy_worker",
     metadata,
-    Column("worker", Text, CheckConstraint("worker <> ''", name="worker"), primary_key=True),
+    filled("worker", primary_key=True),
     Column("revision", BigInteger, CheckConstraint("revision >= 0", name="revision"), nullable=False),
     Column("fault", Text),
     moment("seen_time"),
     Column("own_digest", Text),
     Column("facts", JSONB),
+)
+
+
+def _history(name: str, *columns: Column[Any]) -> Table:
+    """Return a table of rows with the revisions between which each was as it is here; no foreign keys."""
+    return Table(
+        name,
+        metadata,
+        identity(),
+        *columns,
+        Column("since", BigInteger, nullable=False),
+        Column("until", BigInteger),
+        CheckConstraint("until > since", name="until"),
+        Index(None, "since"),
+        Index(None, "until", postgresql_where=text("until IS NOT NULL")),
+    )
+
+
+resource_history = _history(
+    "resource_history",
+    Column("resource_id", BigInteger, nullable=False),
+    Column("resource_name", Text, nullable=False),
+    Column("resource_code", Text, nullable=False),
+    Column("method", Text, nullable=False),
+    Column("path", Text, nullable=False),
+    Column("description", Text),
+    Column("enabled", Boolean, nullable=False),
+    Column("service", Text, nullable=False, server_default="portcullis"),
+)
+
+button_history = _history(
+    "button_history",
+    Column("menu_id", BigInteger, nullable=False),
+    Column("parent_id", BigInteger),
+    Column("title", Text, nullable=False),
+    Column("name", Text),
+    Column("icon", Text),
+    Column("sort", Integer, nullable=False),
+    Column("auth_mark", Text, nullable=False),
+    Column("enabled", Boolean, nullable=False),
+)
+
+binding_history = _history(
+    "binding_history",
+    Column("resource_id", BigInteger, nullable=False),
+    Column("menu_id", BigInteger, nullable=False),
+)
+
+service_history = _history(
+    "service_history",
+    Column("service_id", BigInteger, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("description", Text),
+    Column("ignore_case", Boolean, nullable=False),
+    Column("ignore_trailing_slash", Boolean, nullable=False),
+    Column("allow_preflight", Boolean, nullable=False),
+)
+
+opening_history = _history(
+    "opening_history",
+    Column("opening_id", BigInteger, nullable=False),
+    Column("service", Text),
+    Column("resource_id", BigInteger),
+    Column("code", Text, nullable=False),
 )

@@ -1,4 +1,4 @@
-"""Users, roles, menus, services, resources, and the tables that join them."""
+"""Users with their second factors, roles, menus, services, resources, and the tables that join them."""
 
 from sqlalchemy import (
     BigInteger,
@@ -21,7 +21,16 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
-from service.records.schema.base import CODE_PATTERN, identity, metadata, moment, versioned
+from service.records.schema.base import (
+    CODE_PATTERN,
+    chosen,
+    digest,
+    filled,
+    identity,
+    metadata,
+    moment,
+    versioned,
+)
 
 _SEARCHED = ("user_name_key", "nick_name_key", "email_key", "phone")
 
@@ -29,7 +38,7 @@ user = Table(
     "user",
     metadata,
     identity(),
-    Column("user_name", Text, CheckConstraint("user_name <> ''", name="user_name"), nullable=False),
+    filled("user_name"),
     # The key by which names are compared: service.kernel.names.
     Column("user_name_key", Text, nullable=False, unique=True),
     Column("nick_name", Text, nullable=False),
@@ -39,13 +48,7 @@ user = Table(
         Text,
         CheckConstraint("kind = 'person' OR password_hash IS NULL", name="password_hash"),
     ),
-    Column(
-        "kind",
-        Text,
-        CheckConstraint("kind IN ('person', 'service')", name="kind"),
-        nullable=False,
-        server_default="person",
-    ),
+    chosen("kind", "person", "service", nullable=False, server_default="person"),
     # The guarded service that a service account is bound to.
     Column(
         "service",
@@ -56,15 +59,9 @@ user = Table(
     ),
     Column("email", Text),
     Column("phone", Text),
-    Column("gender", Text, CheckConstraint("gender IN ('female', 'male', 'other')", name="gender")),
+    chosen("gender", "female", "male", "other"),
     Column("avatar", Text),
-    Column(
-        "status",
-        Text,
-        CheckConstraint("status IN ('enabled', 'disabled')", name="status"),
-        nullable=False,
-        server_default="enabled",
-    ),
+    chosen("status", "enabled", "disabled", nullable=False, server_default="enabled"),
     *versioned(),
     # Lists sort by these and search in them.
     Column("nick_name_key", Text, Computed("lower(nick_name)", persisted=True)),
@@ -72,11 +69,7 @@ user = Table(
     # When the password was last set anew; null while it is the one that the account was made with.
     Column("password_time", DateTime(timezone=True)),
     # Why its owner has to change the password first: somebody else has given it, or it is known from a leak.
-    Column(
-        "password_initial",
-        Text,
-        CheckConstraint("password_initial IN ('given', 'leaked')", name="password_initial"),
-    ),
+    chosen("password_initial", "given", "leaked"),
     # The last address that the owner has confirmed, to which a forgotten password is mailed.
     Column("recovery_email", Text),
     Index("user_user_name_key_id_idx", "user_name_key", "id", postgresql_include=["status"]),
@@ -98,7 +91,7 @@ role = Table(
     "role",
     metadata,
     identity(),
-    Column("role_name", Text, CheckConstraint("role_name <> ''", name="role_name"), nullable=False),
+    filled("role_name"),
     Column("role_name_key", Text, nullable=False, unique=True),
     Column(
         "role_code",
@@ -144,12 +137,10 @@ api_key = Table(
     metadata,
     identity(),
     Column("user_id", ForeignKey(user.c.id, ondelete="CASCADE"), nullable=False, index=True),
-    Column("key_name", Text, CheckConstraint("key_name <> ''", name="key_name"), nullable=False),
+    filled("key_name"),
     # The first characters of the secret, to recognize the key by, and the SHA-256 of all of it.
     Column("hint", Text, nullable=False),
-    Column(
-        "digest", LargeBinary, CheckConstraint("octet_length(digest) = 32", name="digest"), nullable=False
-    ),
+    digest("digest", nullable=False),
     # Permission codes, which may have wildcards; null: all that the account holds.
     Column("scopes", ARRAY(Text)),
     Column("expire_time", DateTime(timezone=True)),
@@ -167,13 +158,8 @@ menu = Table(
     metadata,
     identity(),
     Column("parent_id", BigInteger, ForeignKey("sys.menu.id", ondelete="RESTRICT"), index=True),
-    Column(
-        "menu_type",
-        Text,
-        CheckConstraint("menu_type IN ('Menu', 'Button')", name="menu_type"),
-        nullable=False,
-    ),
-    Column("title", Text, CheckConstraint("title <> ''", name="title"), nullable=False),
+    chosen("menu_type", "Menu", "Button", nullable=False),
+    filled("title"),
     Column("name", Text),
     Column("path", Text),
     Column("component", Text),
@@ -251,22 +237,9 @@ resource = Table(
         ForeignKey(service.c.name, ondelete="RESTRICT"),
         index=True,
     ),
-    Column(
-        "resource_name", Text, CheckConstraint("resource_name <> ''", name="resource_name"), nullable=False
-    ),
-    Column(
-        "resource_code",
-        Text,
-        CheckConstraint("resource_code <> ''", name="resource_code"),
-        nullable=False,
-        unique=True,
-    ),
-    Column(
-        "method",
-        Text,
-        CheckConstraint("method IN ('GET', 'POST', 'PUT', 'PATCH', 'DELETE')", name="method"),
-        nullable=False,
-    ),
+    filled("resource_name"),
+    filled("resource_code", unique=True),
+    chosen("method", "GET", "POST", "PUT", "PATCH", "DELETE", nullable=False),
     Column("path", Text, nullable=False),
     # Paths that match the same requests have the same shape, whatever the names of their parameters.
     Column(
@@ -330,4 +303,54 @@ token_life = Table(
     # A life of access tokens, and when tokens with it were last issued.
     Column("seconds", Integer, primary_key=True, autoincrement=False),
     moment("last_time"),
+)
+
+user_factor = Table(
+    "user_factor",
+    metadata,
+    identity(),
+    Column("user_id", ForeignKey(user.c.id, ondelete="CASCADE"), nullable=False, index=True),
+    chosen("kind", "totp", "passkey", "recovery_codes", nullable=False),
+    filled("factor_name"),
+    # Null: an app that has not shown a code yet, and so is no factor.
+    Column("confirm_time", DateTime(timezone=True)),
+    Column("last_used_time", DateTime(timezone=True)),
+    moment("create_time"),
+    # Of an app: its secret, encrypted, and the step of the last code.
+    Column("sealed_secret", LargeBinary),
+    Column("last_step", BigInteger),
+    # Of a passkey: its id, its attested credential data with the public key, and what is compared each time.
+    Column("credential_id", LargeBinary, unique=True),
+    Column("credential", LargeBinary),
+    Column("user_handle", LargeBinary),
+    Column("sign_count", BigInteger),
+    Column("backup_eligible", Boolean),
+    Column("transports", ARRAY(Text)),
+    CheckConstraint("(kind = 'totp') = (sealed_secret IS NOT NULL)", name="sealed_secret"),
+    CheckConstraint("kind = 'totp' OR confirm_time IS NOT NULL", name="confirm_time"),
+    CheckConstraint(
+        "(kind = 'passkey') = (num_nonnulls(credential_id, credential, user_handle, sign_count,"
+        " backup_eligible, transports) = 6)",
+        name="passkey",
+    ),
+    Index(
+        "user_factor_pending_key",
+        "user_id",
+        unique=True,
+        postgresql_where=text("confirm_time IS NULL"),
+    ),
+    Index(
+        "user_factor_recovery_codes_key",
+        "user_id",
+        unique=True,
+        postgresql_where=text("kind = 'recovery_codes'"),
+    ),
+)
+
+recovery_code = Table(
+    "recovery_code",
+    metadata,
+    Column("factor_id", ForeignKey(user_factor.c.id, ondelete="CASCADE"), primary_key=True),
+    # The SHA-256 of the code.
+    digest("digest", primary_key=True),
 )
