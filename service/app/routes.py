@@ -345,6 +345,8 @@ def _add_pages(routes: Routes, container: Container, extensions: Sequence[Extens
         about["guide"] = GUIDE
     if party := RelyingParty.of(container.settings.server.public_url):
         about["passkeys"] = party.origin
+    if container.outbox.enabled:
+        about["mail"] = "sent"
     add_console(routes, enabled=console, token=token, about=about)
 
 

@@ -5,8 +5,9 @@ import * as session from "./core/session.js";
 import { h } from "./core/dom.js";
 import { VIEWS } from "./loaders.js";
 import { trouble } from "./parts/trouble.js";
-import { PRODUCT } from "./strings/frame.js";
-import { SIGN_IN } from "./strings/sign-in.js";
+
+/** The addresses of pages for those who can't sign in, or need not. */
+const LINK = /^#\/(forgotten|invitation|password-reset|address|end-sessions)(?:\?token=([\w-]*))?$/;
 
 session.hooks.signIn = async (problem) => {
   if (!session.me) throw problem ?? new Problem(401, { code: "unauthenticated" }); // nothing is shown yet, or any more
@@ -37,8 +38,23 @@ try {
 } catch {
   // A browser that stores nothing follows the system.
 }
+await followed();
 if (await session.find()) await begin();
 else await ask();
+
+// A link is its own start, also where this page is open already.
+addEventListener("hashchange", () => {
+  if (LINK.test(location.hash)) location.reload();
+});
+
+/** Show what the link of a mail leads to, until the reader is done with it. Its token stays in no address. */
+async function followed() {
+  const [, path, token] = LINK.exec(location.hash) ?? [];
+  if (!path) return;
+  const { page } = await import("./views/links.js");
+  history.replaceState(null, "", "#/");
+  await page(path, token ?? "");
+}
 
 async function begin() {
   try {
@@ -72,7 +88,6 @@ async function renewPassword() {
 
 /** Show the page that asks for a login; the address stays, so that a deep link survives it. */
 async function ask() {
-  document.title = `${SIGN_IN.title} · ${PRODUCT}`;
   const { page } = await import("./views/sign-in.js");
   await page();
   await begin();

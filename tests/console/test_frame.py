@@ -11,7 +11,7 @@ import service
 from tests.console.house import House
 from tests.console.visits import CONSOLE, Visit
 
-REQUESTS = 21
+REQUESTS = 22
 BYTES = 200_000
 TRIED = """async () => {
   const tried = [];

@@ -19,24 +19,25 @@ export function password(name, send) {
         required: true,
         attributes: { autocomplete: "current-password" },
       },
-      {
-        name: "newPassword",
-        label: T.fresh,
-        type: "password",
-        required: true,
-        attributes: { autocomplete: "new-password" },
-      },
-      {
-        name: "repeated",
-        label: T.repeat,
-        type: "password",
-        required: true,
-        attributes: { autocomplete: "new-password" },
-        check: (value) => (value === made.values().newPassword ? null : T.differs),
-      },
+      ...fresh("newPassword", () => made.values()),
     ],
     submit: T.change,
     save: ({ currentPassword, newPassword }) => send({ currentPassword, newPassword }),
   });
   return made;
+}
+
+/**
+ * Return the fields of a new password, typed twice.
+ * @param {string} name
+ * @param {() => Record<string, any>} values Those of the form.
+ * @returns {import("./form.js").Field[]}
+ */
+export function fresh(name, values) {
+  const common = { type: "password", required: true, attributes: { autocomplete: "new-password" } };
+  const check = (/** @type {any} */ value) => (value === values()[name] ? null : T.differs);
+  return [
+    { ...common, name, label: T.fresh },
+    { ...common, name: "repeated", label: T.repeat, check },
+  ];
 }

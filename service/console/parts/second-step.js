@@ -12,12 +12,14 @@ import { attempting, notProved } from "./trouble.js";
  * @param {{challenge: string, methods: string[], publicKey?: any}} required What the first step was refused with.
  * @param {() => void} done
  * @param {() => void} back Begins anew.
+ * @param {(answer: Record<string, any>) => Promise<void>} [prove] Sends the answer; by default to open the session.
  */
-export function secondStep({ challenge, methods, publicKey }, done, back) {
+export function secondStep({ challenge, methods, publicKey }, done, back, prove) {
   const usable = session.usable(methods);
   const element = h("div", { class: "proofs" });
-  const prove = async (/** @type {Record<string, any>} */ answer) => {
-    await session.signIn("/api/auth/login/second-factor", { challenge, ...answer });
+  const proved = async (/** @type {Record<string, any>} */ answer) => {
+    if (prove) await prove(answer);
+    else await session.signIn("/api/auth/login/second-factor", { challenge, ...answer });
     done();
   };
   /** @param {string} method */
@@ -26,7 +28,7 @@ export function secondStep({ challenge, methods, publicKey }, done, back) {
     const all = pieces([
       h("h2", null, T.title),
       h("p", { class: "help" }, T.about[method] ?? T.nothing),
-      method === "passkey" ? passkey(publicKey, prove) : method && code(method, prove),
+      method === "passkey" ? passkey(publicKey, proved) : method && code(method, proved),
       others.map((other) => button(T.instead[other], () => show(other), { kind: "quiet" })),
       button(T.back, back, { kind: "quiet" }),
     ]);

@@ -9,6 +9,7 @@ export const SIGN_IN = {
   password: "Password",
   submit: "Sign in",
   passkey: "Sign in with a passkey",
+  forgotten: "Forgot your password?",
   ends:
     "Your session ends when you reload or close the last tab of this page. " +
     "An administrator can turn on cookie mode, which keeps it.",

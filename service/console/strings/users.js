@@ -55,6 +55,13 @@ export const USERS = {
   enabled: (/** @type {string} */ name) => `User ${name} was enabled.`,
   ban: "Ban",
   unban: "Lift the ban",
+  invited: "invited",
+  unverified: "not confirmed",
+  invite: "Invite again",
+  inviteTitle: (/** @type {string} */ name) => `Invitation of ${name}`,
+  inviteMailed: (/** @type {string} */ name) => `An invitation is on its way to ${name}.`,
+  inviteLink: "Hand this link over in a safe way. Its owner sets the first password with it, once.",
+  inviteUntil: "The link is good until",
   reset: "Set a password",
   resetTitle: (/** @type {string} */ name) => `Set a new password for ${name}?`,
   resetText:
@@ -103,7 +110,9 @@ export const USERS = {
   userNameHelp: "To sign in with; unique.",
   nickNameHelp: "How the user is shown.",
   avatarHelp: "The address of a picture: http(s), or a path of this service.",
-  passwordHelp: "Hard to guess: length counts, not kinds of characters.",
+  passwordHelp:
+    "Hard to guess: length counts, not kinds of characters. " +
+    "Leave it empty to invite the user, who then sets the first one.",
   serviceHelp: "The name of the guarded service that the account is bound to.",
   madeUser: (/** @type {string} */ name) => `User ${name} was created.`,
   editTitle: (/** @type {string} */ name) => `Edit ${name}`,

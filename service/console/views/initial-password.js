@@ -1,45 +1,34 @@
 // @ts-check
 /** Asks for another password, where the session's was set by somebody else or is known from a leak. */
-import { button, h, mark } from "../core/dom.js";
+import { button, h } from "../core/dom.js";
 import * as session from "../core/session.js";
+import { alone } from "../parts/alone.js";
 import { password } from "../parts/password.js";
 import { trouble } from "../parts/trouble.js";
 import { ACCOUNT } from "../strings/account.js";
-import { FRAME, PRODUCT } from "../strings/frame.js";
+import { FRAME } from "../strings/frame.js";
 import { INITIAL } from "../strings/sign-in.js";
 
 /** Show the page; returns once the password has been changed. */
 export async function page() {
   const { data } = await session.call("GET", "/api/user/info");
-  document.title = `${INITIAL.title} · ${PRODUCT}`;
   const notes = h("div");
   await new Promise((resolve) => {
-    document.body.replaceChildren(
-      h(
-        "main",
-        { class: "alone" },
-        h(
-          "div",
-          { class: "card sign-in" },
-          h("div", { class: "brand" }, mark(), PRODUCT),
-          h("h1", null, INITIAL.title),
-          h("p", { class: "help" }, INITIAL.about),
-          password(data.userName, async (body) => {
-            await session.call("PUT", "/api/user/profile/password", { body });
-            await session.refresh();
-            resolve(undefined);
-          }),
-          notes,
-          button(
-            FRAME.signOut,
-            () => session.signOut().catch((problem) => notes.replaceChildren(trouble(problem))),
-            { kind: "quiet" },
-          ),
-        ),
+    alone(
+      INITIAL.title,
+      INITIAL.about,
+      password(data.userName, async (body) => {
+        await session.call("PUT", "/api/user/profile/password", { body });
+        await session.refresh();
+        resolve(undefined);
+      }),
+      notes,
+      button(
+        FRAME.signOut,
+        () => session.signOut().catch((problem) => notes.replaceChildren(trouble(problem))),
+        { kind: "quiet" },
       ),
-      ...document.querySelectorAll("#messages"),
     );
-    /** @type {HTMLElement | null} */ (document.querySelector("input:not([hidden])"))?.focus();
   });
   const { tell } = await import("../parts/dialog.js");
   tell(ACCOUNT.changed);

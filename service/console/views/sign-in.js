@@ -1,12 +1,14 @@
 // @ts-check
 /** Asks for a login: as a page before there is a session, as a dialog over the page when one has ended. */
 import { Problem } from "../core/api.js";
-import { h, mark } from "../core/dom.js";
+import { h, link } from "../core/dom.js";
 import * as session from "../core/session.js";
+import { alone } from "../parts/alone.js";
 import { attempting, requested, trouble } from "../parts/trouble.js";
 import { form } from "../parts/form.js";
-import { PRODUCT } from "../strings/frame.js";
 import { SIGN_IN } from "../strings/sign-in.js";
+
+const FORGOTTEN = "/forgotten";
 
 /** Show the page; returns once there is a session, also when another tab has opened it. */
 export async function page() {
@@ -14,23 +16,14 @@ export async function page() {
   const done = new Promise((resolve) => {
     settle = () => resolve(undefined);
   });
-  document.body.replaceChildren(
-    h(
-      "main",
-      { class: "alone" },
-      h(
-        "div",
-        { class: "card sign-in" },
-        h("div", { class: "brand" }, mark(), PRODUCT),
-        h("h1", null, SIGN_IN.title),
-        h("p", { class: "help" }, SIGN_IN.about),
-        credentials("", settle),
-        document.documentElement.dataset.session === "tab" && h("p", { class: "help" }, SIGN_IN.ends),
-      ),
-    ),
-    ...document.querySelectorAll("#messages"),
+  const { session: kept, mail } = document.documentElement.dataset;
+  alone(
+    SIGN_IN.title,
+    SIGN_IN.about,
+    credentials("", settle),
+    mail && h("p", null, link(FORGOTTEN, SIGN_IN.forgotten)),
+    kept === "tab" && h("p", { class: "help" }, SIGN_IN.ends),
   );
-  document.querySelector("input")?.focus();
   await Promise.race([done, elsewhere()]);
 }
 

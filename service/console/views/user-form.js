@@ -3,6 +3,7 @@
 import { badge, linkButton } from "../core/dom.js";
 import { tell } from "../parts/dialog.js";
 import { form, merging } from "../parts/form.js";
+import { invite } from "../parts/invitations.js";
 import { picker } from "../parts/picker.js";
 import { agreed } from "../parts/preview.js";
 import { allRoles } from "../parts/users.js";
@@ -41,7 +42,6 @@ function create(page, roles) {
                 name: "password",
                 label: T.password,
                 type: "password",
-                required: true,
                 help: T.passwordHelp,
                 attributes: { autocomplete: "new-password" },
               },
@@ -50,15 +50,17 @@ function create(page, roles) {
         { name: "enabled", label: T.mayLogIn, type: "check", value: true },
       ],
       submit: ACTION.create,
-      save: async ({ enabled, ...values }, { key, form: shown }) => {
+      save: async ({ enabled, password, ...values }, { key, form: shown }) => {
         const body = /** @type {any} */ ({
           ...values,
+          ...(service ? {} : password ? { password } : { invite: true }),
           kind: service ? "service" : "person",
           status: enabled ? "enabled" : "disabled",
         });
         const { data } = await page.call("POST", "/api/user", { body, key });
         shown.clean();
         tell(T.madeUser(data.userName));
+        if (data.invited) await invite(page, data);
         page.go(`/users/${data.id}`);
       },
       cancel: () => page.go("/users"),

@@ -6,6 +6,7 @@ import { ban, unban } from "../parts/bans.js";
 import { ask, tell } from "../parts/dialog.js";
 import { factors } from "../parts/factors-of.js";
 import { history } from "../parts/history.js";
+import { invite } from "../parts/invitations.js";
 import { keys } from "../parts/keys.js";
 import { attempt, remove, setEnabled } from "../parts/preview.js";
 import { record } from "../parts/record.js";
@@ -29,7 +30,7 @@ export async function show(page) {
     base,
     crumbs: [["/users", T.title]],
     title: user.userName,
-    state: (user.status !== "enabled" || user.ban || user.kind === "service") && stateOf(user),
+    state: stateOf(user),
     primary: page.may("PATCH /api/user/{id}") && linkButton(`${base}/edit`, ACTION.edit, { icon: "edit" }),
     acts: [
       !self &&
@@ -38,6 +39,9 @@ export async function show(page) {
       !self &&
         page.may("POST /api/online/{loginId}/ban") &&
         (user.ban ? button(T.unban, () => letIn(page, user)) : button(T.ban, () => keepOut(page, user))),
+      user.invited &&
+        page.may("POST /api/user/{id}/invitation") &&
+        button(T.invite, () => invite(page, user), { icon: "key" }),
       !self &&
         user.kind === "person" &&
         page.may("PUT /api/user/{id}/password") &&
@@ -81,7 +85,7 @@ export async function show(page) {
 function facts(user) {
   return definition([
     [T.nickName, user.nickName],
-    [T.email, user.email],
+    [T.email, user.email && [user.email, " ", !user.emailVerified && badge(T.unverified)]],
     [T.phone, user.phone],
     [T.gender, user.gender && T.genders[user.gender]],
     [T.avatar, user.avatar],

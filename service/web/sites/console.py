@@ -125,8 +125,8 @@ def add_console(
 
     ``token`` is the header of the access token and the text before it. ``about`` is what else the page
     tells its scripts: the ``version``, the address of the ``guide`` where that is served, and what keeps the
-    ``session``: a ``tab`` until it is reloaded, or in cookie mode the ``browser``, and in ``passkeys`` the
-    origin whose pages can ask for them.
+    ``session``: a ``tab`` until it is reloaded, or in cookie mode the ``browser``, in ``passkeys`` the
+    origin whose pages can ask for them, and ``mail`` where mails are sent.
     """
     if enabled:
         name, prefix = token

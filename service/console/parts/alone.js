@@ -1,0 +1,29 @@
+// @ts-check
+/** A page without the frame: one card, for those who have not signed in. */
+import { h, mark } from "../core/dom.js";
+import { PRODUCT } from "../strings/frame.js";
+
+/**
+ * Show the page alone, and put the focus into its first field.
+ * @param {string} title
+ * @param {string} about
+ * @param {...any} nodes
+ */
+export function alone(title, about, ...nodes) {
+  document.title = `${title} · ${PRODUCT}`;
+  const heading = h("h1", { tabindex: "-1" }, title);
+  const card = h(
+    "div",
+    { class: "card sign-in" },
+    h("div", { class: "brand" }, mark(), PRODUCT),
+    heading,
+    h("p", { class: "help" }, about),
+    ...nodes,
+  );
+  document.body.replaceChildren(
+    h("main", { class: "alone" }, card),
+    ...document.querySelectorAll("#messages"),
+  );
+  const first = /** @type {HTMLElement | null} */ (card.querySelector("input:not([hidden])"));
+  (first ?? heading).focus();
+}

@@ -1,0 +1,139 @@
+"""What the links in mails lead to, from a real mail server's mailbox to the first screen."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from email import message_from_bytes
+from email.policy import default
+from queue import Queue
+from typing import Any
+
+import pytest
+from aiosmtpd.controller import Controller
+from playwright.sync_api import Page, expect
+
+from service.embedded import EmbeddedStores
+from tests.console.house import House, chromium
+from tests.console.test_second_factors import code_of, first_step, home
+from tests.console.visits import Visit, new_context
+from tests.support.ports import free_port
+
+OWN = "seven wary herons at dusk"
+NEW = "eight wary herons at dawn"
+ENTRY = re.compile(r"https?://\S+")
+
+
+class Mailbox:
+    """What has arrived; ``link`` waits for the next mail with a link to somebody."""
+
+    def __init__(self) -> None:
+        self.port = free_port()
+        self.arrived: Queue[tuple[str, str]] = Queue()
+
+    async def handle_DATA(self, _server: Any, _session: Any, envelope: Any) -> str:  # noqa: N802 - aiosmtpd's
+        text = message_from_bytes(envelope.content, policy=default).get_content()
+        self.arrived.put((envelope.rcpt_tos[0], text))
+        return "250 OK"
+
+    def link(self, address: str, page: str) -> str:
+        """Return the link to ``page`` of the next mail to ``address`` that has one."""
+        while True:
+            recipient, text = self.arrived.get(timeout=60)
+            found = [link for link in ENTRY.findall(text) if f"#/{page}?token=" in link]
+            if recipient == address and found:
+                return str(found[0])
+
+
+@pytest.fixture(scope="module")
+def mailbox() -> Iterator[Mailbox]:
+    """A mail server that accepts everything."""
+    box = Mailbox()
+    controller = Controller(box, hostname="127.0.0.1", port=box.port)
+    controller.start()
+    try:
+        yield box
+    finally:
+        controller.stop()
+
+
+@pytest.fixture(scope="module")
+def mailing(
+    stores: EmbeddedStores, published_template: str, _closed: None, mailbox: Mailbox
+) -> Iterator[House]:
+    """A house that sends mails."""
+    chromium()
+    port = str(free_port())
+    house = House(
+        stores,
+        published_template,
+        *("--port", port),
+        PORTCULLIS_SERVER__PUBLIC_URL=f"http://localhost:{port}",
+        PORTCULLIS_MAIL__URL=f"smtp://127.0.0.1:{mailbox.port}",
+        PORTCULLIS_MAIL__FROM="portcullis@example.com",
+    )
+    try:
+        house.browser = House.of(stores, published_template).browser
+        yield house
+    finally:
+        house.end()
+
+
+@pytest.fixture
+def visit(mailing: House) -> Iterator[Visit]:
+    with new_context(mailing, mailing.url.replace("127.0.0.1", "localhost")) as context:
+        visit = Visit(mailing, context)
+        yield visit
+        assert visit.troubles == []
+
+
+def heading(page: Page, text: str) -> None:
+    expect(page.get_by_role("heading", level=1)).to_have_text(text)
+
+
+def choose_password(visit: Visit, password: str) -> None:
+    page = visit.page
+    expect(page.get_by_label("New password", exact=True)).to_be_focused()
+    assert "token" not in page.url
+    visit.axe()
+    page.get_by_label("New password", exact=True).fill(password)
+    page.get_by_label("New password again").fill(password)
+    page.keyboard.press("Enter")
+
+
+def test_somebody_invited_by_mail_sets_a_password_adds_an_app_and_sees_the_first_screen(
+    visit: Visit, mailing: House, mailbox: Mailbox
+) -> None:
+    page = visit.page
+    visit.sign_in(address="/users/new")
+    page.get_by_label("User name").fill("lapwing")
+    page.get_by_label("Name", exact=True).fill("Lapwing")
+    page.get_by_label("Email").fill("lapwing@example.com")
+    page.get_by_role("button", name="Create").click()
+    expect(page.get_by_text("An invitation is on its way to lapwing.")).to_be_visible()
+    expect(page.get_by_text("invited", exact=True)).to_be_visible()
+
+    with new_context(mailing, visit.page.url.partition("/console")[0]) as context:
+        owner = Visit(mailing, context)
+        owner.page.goto(mailbox.link("lapwing@example.com", "invitation"))
+        heading(owner.page, "Welcome")
+        choose_password(owner, OWN)
+        expect(owner.page.get_by_text("Your password is set.")).to_be_visible()
+        owner.page.get_by_role("button", name="Go to the sign-in page").click()
+        first_step(owner, "lapwing", OWN)
+        home(owner.page, "Lapwing")
+        owner.page.goto("/console#/account")
+        owner.page.get_by_role("button", name="Add an app").click()
+        asked = owner.page.get_by_role("dialog")
+        asked.get_by_role("button", name="Continue").click()
+        secret = asked.locator("code").inner_text().replace(" ", "")
+        asked.get_by_label("Code").fill(code_of(mailing, secret))
+        owner.page.keyboard.press("Enter")
+        owner.page.get_by_role("button", name="I have kept them").click()
+        expect(owner.page.get_by_role("row").filter(has_text="Authenticator app")).to_be_visible()
+        owner.page.reload()
+        first_step(owner, "lapwing", OWN)
+        owner.page.get_by_label("Code").fill(code_of(mailing, secret))
+        owner.page.keyboard.press("Enter")
+        home(owner.page, "Lapwing")
+        assert owner.troubles == []
