@@ -23,8 +23,8 @@ from service.authn.passwords import Passwords
 from service.authn.revocations import Revocations
 from service.errors import ValidationFailed
 from service.kernel.account_acts import Act
-from service.kernel.change_record import field_changes
 from service.kernel.identity import Caller, Target
+from service.kernel.origin import field_changes
 from service.kernel.write import Write
 from service.records import accounts, user_list
 from service.records.database.transactions import Connection

@@ -12,10 +12,10 @@ from service.authn.api_key_form import HINT, ApiKey, new_secret
 from service.authn.revocations import Revocations
 from service.errors import Conflict, NotFound, ValidationFailed
 from service.kernel.account_acts import Act
-from service.kernel.change_record import field_changes
 from service.kernel.clock import rfc3339
 from service.kernel.identity import Caller, Target
-from service.kernel.names import text_fault
+from service.kernel.origin import field_changes
+from service.kernel.text import text_fault
 from service.kernel.value_rules import code_fault
 from service.records import api_keys, user_list
 from service.records.api_keys import StoredKey

@@ -11,9 +11,8 @@ from dataclasses import asdict
 from typing import Any
 
 from service.errors import ValidationFailed
-from service.kernel.change_record import ChangeRecord, FieldChange, field_changes
 from service.kernel.fields import audited_fields, field_faults
-from service.kernel.origin import ORIGIN
+from service.kernel.origin import ORIGIN, ChangeRecord, FieldChange, field_changes
 from service.records.menus import Menu, MenuValues
 from service.records.openings import Opening
 from service.records.resources import Resource, ResourceValues

@@ -10,8 +10,8 @@ from service.administration.change_log import check_record, check_values
 from service.administration.menu_tree import place_fault
 from service.administration.unit_of_work import UnitOfWork
 from service.errors import Conflict, ValidationFailed
-from service.kernel.change_record import field_changes
 from service.kernel.fields import camel
+from service.kernel.origin import field_changes
 from service.records import menus, role_rights
 from service.records.database.row_mapper import merged
 from service.records.database.transactions import Connection

@@ -18,9 +18,9 @@ from service.authn.factors.sealing import FactorKeys
 from service.authn.login_log import LoginLog
 from service.errors import Conflict, NotFound, ValidationFailed
 from service.kernel.about import NAME
-from service.kernel.change_record import field_changes
 from service.kernel.identity import Caller, oneself
-from service.kernel.names import text_fault
+from service.kernel.origin import field_changes
+from service.kernel.text import text_fault
 from service.records import factors
 from service.records.database.transactions import Connection, Database
 from service.records.factors import Factor

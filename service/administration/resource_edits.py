@@ -20,7 +20,7 @@ from service.administration.resource_reach import (
 from service.administration.unit_of_work import UnitOfWork
 from service.authz.engine.paths import registered_fault, shape
 from service.errors import Conflict, ValidationFailed
-from service.kernel.change_record import field_changes, values_change
+from service.kernel.origin import field_changes, values_change
 from service.kernel.services import OWN, PORTCULLIS, Service
 from service.records import bindings, menus, openings, resources, services
 from service.records.database.row_mapper import merged

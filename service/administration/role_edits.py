@@ -10,7 +10,7 @@ from service.administration import change_log
 from service.administration.change_log import check_record, check_values
 from service.administration.unit_of_work import UnitOfWork, unconditionally
 from service.errors import Conflict, ValidationFailed
-from service.kernel.change_record import FieldChange, field_changes, values_change
+from service.kernel.origin import FieldChange, field_changes, values_change
 from service.records import role_rights, roles
 from service.records.database.transactions import Connection
 from service.records.roles import GivenMenu, MenuTree, Role, RoleValues

@@ -9,8 +9,8 @@ from service.administration import change_log
 from service.administration.change_log import check_record, check_values
 from service.administration.role_edits import NO_BUTTON, unknown, with_buttons
 from service.administration.table_import import RowFaults, TableImport, TableRow, Work, once_each
-from service.kernel.change_record import field_changes
 from service.kernel.identity import Caller
+from service.kernel.origin import field_changes
 from service.records import role_rights, roles
 from service.records.database.transactions import Connection
 from service.records.roles import CodedRole, MenuTree, RoleValues

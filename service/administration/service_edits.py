@@ -11,7 +11,7 @@ from service.administration.resource_edits import router_of
 from service.administration.resource_reach import require_apart, require_lowering, require_reach
 from service.administration.unit_of_work import UnitOfWork
 from service.errors import Conflict, ValidationFailed
-from service.kernel.change_record import field_changes
+from service.kernel.origin import field_changes
 from service.kernel.services import PORTCULLIS, is_other_service
 from service.records import openings, resources, services
 from service.records.database.row_mapper import merged

@@ -29,9 +29,9 @@ from service.administration.stored_state import Stored
 from service.administration.unit_of_work import UnitOfWork, UnitsOfWork
 from service.authz.engine.rules import UNREGISTERED
 from service.errors import Refusal, Unavailable
-from service.kernel.change_record import ChangeRecord
-from service.kernel.names import name_key
+from service.kernel.origin import ChangeRecord
 from service.kernel.services import object_of, split_object
+from service.kernel.text import name_key
 from service.kernel.write import Write
 from service.records.openings import OpenTo
 

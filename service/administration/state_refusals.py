@@ -10,9 +10,8 @@ from service.administration.state_edits import Edit
 from service.authz.engine.paths import shape
 from service.authz.engine.resource_index import comparable
 from service.errors import Conflict, Refusal
-from service.kernel.names import name_key
 from service.kernel.services import OWN, object_of, split_object
-from service.kernel.text import printable
+from service.kernel.text import name_key, printable
 from service.records.services import router_of
 
 

@@ -22,9 +22,9 @@ from service.errors import (
     RowsRefused,
     ValidationFailed,
 )
-from service.kernel.change_record import FieldChange
 from service.kernel.fields import camel
 from service.kernel.identity import Caller
+from service.kernel.origin import FieldChange
 from service.records.database.transactions import Connection, Database
 
 Outcome = Literal["created", "updated", "unchanged"]

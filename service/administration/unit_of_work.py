@@ -13,8 +13,8 @@ from service.administration.delegation import Delegation, DelegationCheck
 from service.authn.revocations import Revocations
 from service.authz.engine.policy import Policy
 from service.authz.publishing.changes import WITHIN, Change, PolicyChanges
-from service.kernel.change_record import FieldChange
 from service.kernel.identity import Caller
+from service.kernel.origin import FieldChange
 from service.kernel.write import Write
 from service.records.database.transactions import Connection, Database
 

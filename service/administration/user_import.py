@@ -19,7 +19,7 @@ from service.authn.passwords import Passwords
 from service.authn.revocations import Revocations
 from service.errors import Conflict, PermissionDenied
 from service.kernel.identity import Caller
-from service.kernel.names import name_key
+from service.kernel.text import name_key
 from service.records import accounts, user_list
 from service.records.accounts import TAKEN, NewRow
 from service.records.database.transactions import Connection, Database

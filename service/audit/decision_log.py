@@ -14,7 +14,7 @@ import structlog
 
 from service.audit.decision_event import Event, encoded
 from service.audit.export.appended_file import AppendedFile
-from service.audit.export.outbox import DecisionOutbox
+from service.audit.export.exporter import DecisionOutbox
 from service.kernel.backlog import Backlog
 from service.kernel.clock import AtMostEvery
 from service.kernel.metrics import Sample

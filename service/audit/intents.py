@@ -18,11 +18,10 @@ from service.audit.chain.writer import Writing
 from service.audit.entries import encode
 from service.audit.redaction import kept_changes
 from service.errors import Unavailable
-from service.kernel.change_record import ChangeRecord
-from service.kernel.origin import ORIGIN, Origin
+from service.kernel.origin import ORIGIN, ChangeRecord, Origin
 from service.keyspace import LogStream
 from service.records.database.transactions import Connection, Database
-from service.records.logs import intents
+from service.records.logs import inserts
 from service.records.logs.events import OperationEvent
 
 OVERDUE: Final = 30.0
@@ -80,7 +79,7 @@ def _save(connection: Connection, origin: Origin) -> None:
         changes=kept_changes(changes) if changes else None,
         change_count=len(changes) or None,
     )
-    intents.save(connection, *record.entry, encode(intent), committed)
+    inserts.save_intent(connection, *record.entry, encode(intent), committed)
 
 
 def _entry(origin: Origin) -> OperationEvent | None:
@@ -123,7 +122,9 @@ class Recovery:
             return 0
         async with self._database.snapshot() as connection:
             now = monotonic()
-            self._since = {each: seen.get(each, now) for each in await intents.oldest(connection, _MOST)}
+            self._since = {
+                each: seen.get(each, now) for each in await inserts.oldest_intents(connection, _MOST)
+            }
         overdue = [event_id for event_id, since in self._since.items() if now - since >= self._after]
         recovered = 0
         for first in range(0, len(overdue), _AT_ONCE):
@@ -135,9 +136,9 @@ class Recovery:
     async def _recover(self, event_ids: list[UUID]) -> int:
         async with self._database.transaction() as connection:
             # A version before 0.3.0 writes entries and does not know of intents.
-            await intents.settle_written(connection, event_ids)
-            lost = await intents.entries(connection, event_ids)
+            await inserts.settle_written_intents(connection, event_ids)
+            lost = await inserts.entries_of_intents(connection, event_ids)
         aside = await self._writing.write("operation_log", list(lost.values()))
         async with self._database.transaction() as connection:
-            await intents.settle(connection, lost)
+            await inserts.settle_intents(connection, lost)
         return len(lost) - len(aside)

@@ -14,9 +14,8 @@ import structlog
 from service.audit.chain.form import Chain
 from service.audit.chain.maintenance import Upkeep, retention
 from service.audit.chain.writer import Writing
-from service.audit.collector import Collector
+from service.audit.collector import Collector, RefusedReads
 from service.audit.intents import OVERDUE, Recovery
-from service.audit.refused_reads import RefusedReads
 from service.audit.stream_consumer import CLAIM_AFTER, Writer
 from service.errors import Unavailable
 from service.kernel.metrics import Health

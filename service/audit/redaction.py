@@ -15,9 +15,8 @@ from urllib.parse import unquote_plus
 import msgspec
 from msgspec.structs import replace
 
-from service.kernel.change_record import FieldChange
-from service.kernel.names import name_key
-from service.kernel.text import printable
+from service.kernel.origin import FieldChange
+from service.kernel.text import name_key, printable
 
 REDACTED: Final = "[redacted]"
 """Replaces a withheld value."""

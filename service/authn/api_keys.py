@@ -28,8 +28,8 @@ from service.authn.throttle import Throttle
 from service.errors import AccountBanned, TokenExpired, TokenInvalid, Unavailable
 from service.kernel.codes import HeldCodes, intersection
 from service.kernel.identity import Caller
-from service.kernel.names import name_key
 from service.kernel.origin import ORIGIN
+from service.kernel.text import name_key
 from service.keyspace import BANNED, Answer, SessionStore
 from service.records import api_keys
 from service.records.api_keys import USE_EVERY, KeyHolder

@@ -14,7 +14,7 @@ from typing import Final
 import structlog
 
 from service.errors import RateLimited
-from service.kernel.names import name_key
+from service.kernel.text import name_key
 from service.keyspace import Counters
 from service.settings import Throttle as Settings
 

@@ -26,12 +26,11 @@ from service.kernel.clock import now
 from service.keyspace import SessionStore
 from service.operator.errors import LaunchError
 from service.operator.who import operator_name
-from service.records import bans, policy_revisions, recovery_points, restore_epochs
+from service.records import bans, policy_revisions, restore_epochs
 from service.records.database.transactions import Connection, Database
 from service.records.logs.events import OperationEvent
 from service.records.migrate import migrate
-from service.records.recovery_points import Secrets
-from service.records.restore_epochs import RecoveryPointHead, RestoreEpoch
+from service.records.restore_epochs import RecoveryPointHead, RestoreEpoch, Secrets
 from service.records.schema_revision import known_schemas
 from service.settings import Settings
 
@@ -110,12 +109,12 @@ async def require_place(connection: Connection, manifest: Manifest) -> None:
             f"The backup has schema {manifest.schema} of version {manifest.version}, which this version does "
             "not know: restore it with that version"
         )
-    if (tables := await recovery_points.count_tables(connection)) > 0:
+    if (tables := await restore_epochs.count_tables(connection)) > 0:
         raise RestoreError(
             f"The database is not empty: it has {tables} tables. A restore needs a new database, which the "
             "service was never started on"
         )
-    server = await recovery_points.server_version(connection) // 10_000
+    server = await restore_epochs.server_version(connection) // 10_000
     if server < manifest.server // 10_000:
         raise RestoreError(
             f"The backup is of PostgreSQL {manifest.server // 10_000}, and this server is {server}: restore "
@@ -174,7 +173,7 @@ class _Restore:
 
     async def _load(self, connection: Connection) -> None:
         url = self.settings.database.url
-        program = program_for(self.settings, "pg_restore", await recovery_points.server_version(connection))
+        program = program_for(self.settings, "pg_restore", await restore_epochs.server_version(connection))
         await feed(program, url, self.archive.chunks(DATABASE), *_RESTORE)
         migrate(url, configured(self.settings.policy).extensions)
 
@@ -182,17 +181,17 @@ class _Restore:
         manifest, chain = self.archive.manifest, Chain(self.settings.oplog.chain_key)
         restore_epoch = sealed(chain, begun)
         await restore_epochs.add(connection, (*manifest.restore_epochs, restore_epoch))
-        moved = await recovery_points.raise_ids(connection, seconds)
-        await recovery_points.raise_versions(connection, seconds)
-        await recovery_points.retire_unknown_positions(connection)
-        ended = await recovery_points.end_secrets(
+        moved = await restore_epochs.raise_ids(connection, seconds)
+        await restore_epochs.raise_versions(connection, seconds)
+        await restore_epochs.retire_unknown_positions(connection)
+        ended = await restore_epochs.end_secrets(
             connection,
             api_keys=not self.choices.api_keys,
             links=not self.choices.links,
             recovery_codes=not self.choices.recovery_codes,
         )
-        await recovery_points.spend_app_codes(connection, int(begun.begin_time.timestamp()) // totp.PERIOD)
-        await recovery_points.begin_objects(connection, self.prefix, moved=manifest.files.included)
+        await restore_epochs.spend_app_codes(connection, int(begun.begin_time.timestamp()) // totp.PERIOD)
+        await restore_epochs.begin_objects(connection, self.prefix, moved=manifest.files.included)
         policy = await publish_if_changed(
             connection,
             configured(self.settings.policy),

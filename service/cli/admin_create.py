@@ -17,7 +17,7 @@ from service.cli.lazy_commands import add_data
 from service.cli.output import say
 from service.errors import ValidationFailed
 from service.kernel.identity import NewAccount
-from service.kernel.names import name_fault
+from service.kernel.text import name_fault
 from service.operator.errors import NameFormatError, PasswordError, UnpreparedError
 from service.operator.stores import reachable
 from service.operator.who import asked_password, tell_security

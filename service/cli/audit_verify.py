@@ -11,8 +11,8 @@ from pathlib import Path
 
 from service.audit.chain.checkpoints import AnchoredCheckpoint, checkpoints_in, stored_checkpoints
 from service.audit.chain.form import Chain
-from service.audit.chain.revision_audit import RevisionAudit, anchored_revisions, audit_revisions
 from service.audit.chain.seals import RevisionSeals
+from service.audit.chain.verification import RevisionAudit, anchored_revisions, audit_revisions
 from service.audit.chain.verify import Audit, Day
 from service.cli.lazy_commands import add_data
 from service.cli.output import say

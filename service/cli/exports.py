@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from service.audit.export.entry import Failed
-from service.audit.export.resending import Resent, resend
+from service.audit.export.receivers import Resent, resend
 from service.cli.lazy_commands import Parts, add_data, add_json
 from service.cli.output import aligned, say, show
 from service.kernel.clock import now, rfc3339

@@ -10,7 +10,7 @@ from service.authn.factors.sealing import ID_BYTES, FactorKeys
 from service.diagnosis.findings import Finding, fault, ok, warning
 from service.diagnosis.installation import Installation
 from service.diagnosis.upkeep_checks import NEW
-from service.kernel.names import name_key
+from service.kernel.text import name_key
 from service.records import factors
 from service.records.seed_catalogue import ADMINISTRATOR
 from service.records.user_overview import administrators

@@ -6,9 +6,8 @@ import subprocess
 from functools import partial
 from pathlib import Path
 
-from service.embedded import processes
 from service.embedded.privilege import EmbeddedError, own_directory
-from service.embedded.program import Program, guarded, postgres_program, server_environment
+from service.embedded.program import Program, end_all, guarded, postgres_program, server_environment
 
 SOCKET_NAME = ".s.PGSQL.5432"
 ADMINISTRATOR = "postgres"
@@ -53,7 +52,7 @@ def _prepare(directory: Path, sockets: Path, *, durable: bool) -> None:
     """Create the cluster if it is missing, and remove what a killed owner left."""
     if not directory.exists():
         _create(directory, durable=durable)
-    processes.end_all(directory, "postgres")
+    end_all(directory, "postgres")
     # No server runs, so these files are stale: their process ids may belong to other processes by now.
     for stale in (directory / "postmaster.pid", sockets / SOCKET_NAME, sockets / f"{SOCKET_NAME}.lock"):
         stale.unlink(missing_ok=True)
@@ -63,7 +62,7 @@ def _create(directory: Path, *, durable: bool) -> None:
     """Build the cluster in a temporary directory and rename it, so that a partial one is never used."""
     aside = directory.with_name(f"{directory.name}.new")
     if aside.exists():
-        processes.end_all(aside, "postgres")
+        end_all(aside, "postgres")
         shutil.rmtree(aside)
     own_directory(aside)
     unsynced = () if durable else ("--no-sync",)

@@ -8,9 +8,8 @@ from contextlib import suppress
 
 import structlog
 
-from service.embedded import processes
 from service.embedded.privilege import EmbeddedError
-from service.embedded.program import Program
+from service.embedded.program import Program, at_work_in, freeze_all, send
 
 _log = structlog.get_logger(__name__)
 
@@ -98,12 +97,12 @@ class Server:
 
         Returns once all of them have stopped. TimeoutError after 5 s.
         """
-        processes.freeze_all(self._program.directory, self._program.process_name)
+        freeze_all(self._program.directory, self._program.process_name)
 
     def resume(self) -> None:
         """Undo ``pause``."""
         program = self._program
-        processes.send(processes.at_work_in(program.directory, program.process_name), signal.SIGCONT)
+        send(at_work_in(program.directory, program.process_name), signal.SIGCONT)
 
     def _keep(self) -> None:
         backoff = 0.0

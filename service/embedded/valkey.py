@@ -5,9 +5,8 @@ import socket
 from functools import partial
 from pathlib import Path
 
-from service.embedded import processes
 from service.embedded.privilege import own_directory
-from service.embedded.program import Program, valkey_program
+from service.embedded.program import Program, end_all, valkey_program
 
 SOCKET_NAME = "valkey.sock"
 
@@ -42,7 +41,7 @@ def valkey(directory: Path, sockets: Path, log: Path, *, durable: bool) -> Progr
 
 def _prepare(directory: Path, path: Path) -> None:
     own_directory(directory)
-    processes.end_all(directory, "valkey-server")
+    end_all(directory, "valkey-server")
     path.unlink(missing_ok=True)
 
 

@@ -13,7 +13,7 @@ from service.evaluation.questions import IDENTITY, TOKEN, USER, Subject
 from service.kernel.codes import PermissionMap
 from service.kernel.cooperative_yield import CooperativeYield
 from service.kernel.identity import Caller
-from service.kernel.names import name_key
+from service.kernel.text import name_key
 
 SUBJECT_TYPES: Final = (USER, IDENTITY, TOKEN)
 """The types of subjects that are known."""

@@ -10,7 +10,7 @@ from limits.aio.storage.redis.redispy import RedispyBridge
 from limits.aio.strategies import SlidingWindowCounterRateLimiter
 
 from service.keyspace import keys
-from service.keyspace.client import PipelinedClient
+from service.keyspace.pipeline import PipelinedClient
 
 _AT_ONCE: Final = 1000  # keys that one step of a walk looks at
 _SETTLED: Final = b"""

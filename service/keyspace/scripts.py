@@ -9,9 +9,8 @@ from typing import Any, Final, Literal, get_args
 from redis.exceptions import NoScriptError
 
 from service.errors import Unavailable
-from service.keyspace.client import PipelinedClient
 from service.keyspace.connection import within
-from service.keyspace.pipeline import traced_script
+from service.keyspace.pipeline import PipelinedClient, traced_script
 
 Name = Literal[
     "look",

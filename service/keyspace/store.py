@@ -12,14 +12,13 @@ import msgspec
 from service.kernel.assurance import Authentication
 from service.keyspace import keys
 from service.keyspace.checks import Answer, Checks, KeyPair, key_pair
-from service.keyspace.client import PipelinedClient
 from service.keyspace.connection import connect, open_pool, primary_of
 from service.keyspace.counters import Counters
 from service.keyspace.deliveries import Deliveries
 from service.keyspace.inspection import Probe
 from service.keyspace.log_stream import LogStream
 from service.keyspace.online import Online
-from service.keyspace.pipeline import Pipeline
+from service.keyspace.pipeline import Pipeline, PipelinedClient
 from service.keyspace.restored import FormerSessions
 from service.keyspace.revision_key import RevisionKey
 from service.keyspace.scripts import Scripts

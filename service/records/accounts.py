@@ -18,10 +18,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import Conflict
 from service.kernel.identity import Kind, NewAccount, Target
-from service.kernel.names import name_key
+from service.kernel.text import name_key
 from service.records import bans, factors, role_rights
-from service.records.database.prepared import PreparedSelect, Source
-from service.records.database.row_mapper import RowMapper, RowWriter
+from service.records.database.row_mapper import PreparedSelect, RowMapper, RowWriter, Source
 from service.records.schema.rights import role, user, user_ban, user_login, user_role
 from service.records.user_list import Status, UserNames, UserValues
 

@@ -11,8 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.kernel.identity import Target
 from service.records import bans, role_rights
-from service.records.database.prepared import PreparedSelect, Source
-from service.records.database.row_mapper import RowMapper
+from service.records.database.row_mapper import PreparedSelect, RowMapper, Source
 from service.records.role_rights import Rights
 from service.records.schema.rights import api_key, user, user_ban
 from service.records.user_list import Status, UserNames

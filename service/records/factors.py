@@ -27,8 +27,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import insert as insert_or
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from service.records.database.prepared import PreparedSelect, Source
-from service.records.database.row_mapper import RowMapper
+from service.records.database.row_mapper import PreparedSelect, RowMapper, Source
 from service.records.schema.rights import recovery_code, user, user_factor
 
 FactorKind: TypeAlias = Literal["totp", "passkey", "recovery_codes"]

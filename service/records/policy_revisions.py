@@ -23,8 +23,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.records.database.filters import at_least, below, conditions_of, equals
 from service.records.database.paging import Page, page_of
-from service.records.database.prepared import PreparedSelect, Source
-from service.records.database.row_mapper import RowMapper
+from service.records.database.row_mapper import PreparedSelect, RowMapper, Source
 from service.records.database.transactions import is_rehearsal
 from service.records.schema.policy import policy_revision
 

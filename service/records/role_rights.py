@@ -10,8 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from service.kernel.assurance import Acr
 from service.kernel.identity import Kind
 from service.records import bans, factors
-from service.records.database.prepared import PreparedSelect, Source
-from service.records.database.row_mapper import RowMapper
+from service.records.database.row_mapper import PreparedSelect, RowMapper, Source
 from service.records.database.transactions import is_rehearsal
 from service.records.schema.rights import menu, role, role_menu, user, user_ban, user_role
 

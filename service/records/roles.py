@@ -17,7 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import Conflict, ValidationFailed
 from service.kernel.fields import ITS_TYPE, Field, declared
-from service.kernel.names import MAX_NAME_LENGTH, name_key, text_fault
+from service.kernel.text import MAX_NAME_LENGTH, name_key, text_fault
 from service.kernel.value_rules import DESCRIPTION, bounds_of, one_line, whole
 from service.records.database.filters import any_of, contains, equals, whether
 from service.records.database.paging import RecordList

@@ -8,8 +8,8 @@ from sqlalchemy import Connection, exists, func, insert, literal, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.kernel.extension import Extension
-from service.kernel.names import name_key
 from service.kernel.permission_catalogue import CATALOGUE
+from service.kernel.text import name_key
 from service.records.accounts import GIVEN, WRITER
 from service.records.schema.installation import backup, seeded
 from service.records.schema.rights import menu, resource, role, role_menu, user, user_role

@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from service.errors import NotFound
 from service.kernel.fields import ITS_TYPE, Field, declared
 from service.kernel.identity import Kind
-from service.kernel.names import MAX_NAME_LENGTH, name_fault, name_key, text_fault
+from service.kernel.text import MAX_NAME_LENGTH, name_fault, name_key, text_fault
 from service.kernel.value_rules import AVATAR, EMAIL, ID, PHONE, service_fault
 from service.records.bans import in_force, with_bans
 from service.records.database.filters import (
@@ -26,8 +26,7 @@ from service.records.database.filters import (
     whether,
 )
 from service.records.database.paging import Page, order_by, page_of
-from service.records.database.prepared import PreparedSelect
-from service.records.database.row_mapper import RowMapper
+from service.records.database.row_mapper import PreparedSelect, RowMapper
 from service.records.factors import has_factor
 from service.records.schema.rights import role, user, user_ban, user_login, user_role
 

@@ -11,7 +11,7 @@ from service.audit.chain.rows import read
 from service.audit.collector import Collector
 from service.audit.entries import MOST_JSON, PLAIN, encode
 from service.audit.redaction import MOST_CHANGES, MOST_VALUES, kept_changes
-from service.kernel.change_record import FieldChange, values_change
+from service.kernel.origin import FieldChange, values_change
 from service.records.logs.events import LoginEvent, OperationEvent
 from tests.audit.conftest import operation
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from service.audit.refused_reads import MOST, RefusedReads
+from service.audit.collector import MOST, RefusedReads
 from service.records.logs.events import OperationEvent
 from tests.audit.conftest import operation, until
 

@@ -19,7 +19,7 @@ from service.audit.entries import encode
 from service.audit.redaction import MOST_VALUES, kept_changes
 from service.audit.stream_consumer import Writer
 from service.errors import Unavailable
-from service.kernel.change_record import MOST_TARGETS, ChangeRecord, values_change
+from service.kernel.origin import MOST_TARGETS, ChangeRecord, values_change
 from service.keyspace import Done, LogCounts, LogQueue
 from service.records.database.transactions import Database
 from service.records.logs.events import LoginEvent

@@ -12,8 +12,8 @@ from psycopg.types.json import Jsonb
 from sqlalchemy import text
 from structlog.testing import capture_logs
 
-from service.audit.chain.revision_audit import audit_revisions
 from service.audit.chain.seals import RevisionSeals
+from service.audit.chain.verification import audit_revisions
 from service.authz.engine.lines import Lines
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import Rule

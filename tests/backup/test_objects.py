@@ -16,7 +16,7 @@ from service.embedded import EmbeddedStores
 from service.files.object_store import ObjectStore, object_store
 from service.files.orphan_cleanup import OrphanCleanup
 from service.files.uploads import Uploads
-from service.records import files, recovery_points
+from service.records import files, restore_epochs
 from service.records.database.transactions import Database, engine
 from service.settings import Objstore, Upload, load
 from tests.backup.conftest import SECRET
@@ -224,9 +224,9 @@ async def test_a_restore_moves_all_stored_files_and_leaves_them_when_their_conte
     async with database.transaction() as connection:
         await connection.execute(stored)
         before = (await connection.execute(keys)).scalars().all()
-        await recovery_points.begin_objects(connection, "a" * 32, moved=False)
+        await restore_epochs.begin_objects(connection, "a" * 32, moved=False)
         assert (await connection.execute(keys)).scalars().all() == before
-        await recovery_points.begin_objects(connection, "b" * 32, moved=True)
+        await restore_epochs.begin_objects(connection, "b" * 32, moved=True)
         assert (await connection.execute(keys)).scalars().all() == ["b" * 32 + "/one", "b" * 32 + "/two"]
         space = await connection.execute(text("SELECT prefix FROM sys.object_space"))
         assert space.scalar_one() == "b" * 32

@@ -19,7 +19,7 @@ import pytest
 import redis
 
 from service.embedded import EmbeddedError, EmbeddedStores
-from service.embedded.processes import at_work_in
+from service.embedded.program import at_work_in
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.stores  # they are started by programs of their own

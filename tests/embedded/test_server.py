@@ -16,7 +16,7 @@ import redis
 import structlog
 
 from service.embedded import EmbeddedError, EmbeddedStores
-from service.embedded.processes import at_work_in, freeze_all, has_stopped, send
+from service.embedded.program import at_work_in, freeze_all, has_stopped, send
 from tests.support.spare import SpareStores
 from tests.support.waiting import eventually, freeze
 

@@ -10,8 +10,8 @@ import pytest
 from sqlalchemy import text
 
 from service.audit.decision_log import decision_log
-from service.audit.export import outbox as module
-from service.audit.export.outbox import DecisionOutbox
+from service.audit.export import exporter
+from service.audit.export.exporter import DecisionOutbox
 from service.records import export_entries
 from service.records.database.transactions import Database
 from service.settings import Policy
@@ -92,7 +92,7 @@ async def test_beyond_their_limits_events_are_dropped_and_counted(
         outbox.put(line(number))
     await outbox.finish()
     assert (await waiting(place), outbox.dropped) == (8, 3)
-    monkeypatch.setattr(module, "MOST_WAITING", 2)
+    monkeypatch.setattr(exporter, "MOST_WAITING", 2)
     for number in range(3):
         outbox.put(line(number))
     assert outbox.dropped == 4
@@ -102,8 +102,8 @@ async def test_long_events_are_bounded_by_their_length_and_written_a_few_at_a_ti
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await begun(place, "http://127.0.0.1:9/hook")
-    monkeypatch.setattr(module, "LONGEST_BATCH", 1)
-    monkeypatch.setattr(module, "MOST_HELD", 3 * len(line(0)))
+    monkeypatch.setattr(exporter, "LONGEST_BATCH", 1)
+    monkeypatch.setattr(exporter, "MOST_HELD", 3 * len(line(0)))
     batches: list[int] = []
     add = export_entries.add_decisions
 

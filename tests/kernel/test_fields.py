@@ -21,7 +21,7 @@ from service.kernel.fields import (
     fields_of,
     password_context,
 )
-from service.kernel.names import text_fault
+from service.kernel.text import text_fault
 from service.kernel.value_rules import RangeRule, TextRule, one_line
 from service.records.user_list import UserValues
 from tests.policies.stock import MODEL

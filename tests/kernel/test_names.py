@@ -10,8 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.kernel.names import MAX_NAME_LENGTH, name_fault, name_key, text_fault
-from service.kernel.text import first_unseen, seen, unseen_fault
+from service.kernel.text import (
+    MAX_NAME_LENGTH,
+    first_unseen,
+    name_fault,
+    name_key,
+    seen,
+    text_fault,
+    unseen_fault,
+)
 from service.kernel.value_rules import BAN_REASON, COMPONENT, DESCRIPTION, EMAIL, MENU_PATH, SHORT_LINE
 
 

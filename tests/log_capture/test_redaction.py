@@ -18,7 +18,7 @@ from service.audit.redaction import (
     redacted_query,
     redacted_text,
 )
-from service.kernel.change_record import FieldChange
+from service.kernel.origin import FieldChange
 
 CANARY = "canary-7f3b"
 

@@ -23,7 +23,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 
 from service.embedded import EmbeddedStores
 from service.errors import Unavailable
-from service.records.database.prepared import PreparedSelect
+from service.records.database.row_mapper import PreparedSelect
 from service.records.database.transactions import SINGLE_READS, Database
 
 pytestmark = pytest.mark.anyio

@@ -5,7 +5,7 @@ from sqlalchemy import insert, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import ValidationFailed
-from service.kernel.names import name_key
+from service.kernel.text import name_key
 from service.records import roles
 from service.records.roles import RoleFilter
 from service.records.schema.rights import role

@@ -7,7 +7,7 @@ from sqlalchemy import func, insert, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.kernel.identity import Target
-from service.kernel.names import name_key
+from service.kernel.text import name_key
 from service.records import accounts, menus, role_rights, user_list
 from service.records.logs import inserts
 from service.records.logs.events import LoginEvent

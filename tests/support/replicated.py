@@ -11,10 +11,10 @@ from typing import Self
 
 import psycopg
 
-from service.embedded import EmbeddedStores, processes
+from service.embedded import EmbeddedStores
 from service.embedded.postgres import ADMINISTRATOR, NAME, postgres
 from service.embedded.privilege import own_directory
-from service.embedded.program import guarded, postgres_program, server_environment
+from service.embedded.program import at_work_in, guarded, postgres_program, send, server_environment
 from service.embedded.server import Server
 from tests.support.waiting import eventually
 
@@ -64,8 +64,8 @@ class ReplicatedPostgres:
         directory = self._primary.data / "postgres"
         self.primary._program = replace(self.primary._program, stop_signal=signal.SIGKILL)
         self.primary.stop()
-        while left := processes.at_work_in(directory, "postgres"):
-            processes.send(left, signal.SIGKILL)
+        while left := at_work_in(directory, "postgres"):
+            send(left, signal.SIGKILL)
 
     def promote(self) -> None:
         """Make the standby the primary; returns when it takes writes."""

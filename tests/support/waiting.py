@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from service.embedded.processes import has_stopped
+from service.embedded.program import has_stopped
 from service.embedded.server import Server
 
 

@@ -17,7 +17,7 @@ from service.kernel.restore_epoch import FIRST
 from service.keyspace import KeptHead
 from service.records import restore_epochs
 from service.records.database.transactions import Connection, Database
-from service.records.logs import inserts, intents
+from service.records.logs import inserts
 from service.records.logs.events import LoginEvent, OperationEvent
 from service.records.logs.inserts import AlreadyWritten, Log, Refused
 
@@ -137,6 +137,6 @@ class Writing:
 async def _settle(connection: Connection, log: Log, rows: Collection[Row], *, written: bool = False) -> None:
     """Delete the intents of entries that are written or set aside; note the logins that are written."""
     if rows and log == "operation_log":
-        await intents.settle(connection, [row.event_id for row in rows])
+        await inserts.settle_intents(connection, [row.event_id for row in rows])
     elif written and log == "login_log":
         await inserts.note_logins(connection, [_EVENTS[log].decode(row.line) for row in rows])

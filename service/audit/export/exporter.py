@@ -1,14 +1,107 @@
 """The audit export of one worker: its deliveries, and the decision events on their way to the database."""
 
 import asyncio
+from collections import deque
 from collections.abc import Iterator
+from contextlib import suppress
+from itertools import islice
 from typing import Final, NamedTuple
+from uuid import UUID
+
+import structlog
 
 from service.audit.export.delivery import Delivery
-from service.audit.export.outbox import DecisionOutbox
-from service.kernel.clock import now
+from service.errors import Unavailable
+from service.kernel.clock import AtMostEvery, new_event_id, now
+from service.records import export_entries
 from service.records.database.transactions import Database
 from service.settings import Export
+
+MOST_WAITING: Final = 4096
+"""The most events that wait in the memory of a worker; further ones are dropped."""
+MOST_HELD: Final = 16_777_216
+"""The most characters of these events: each has all codes of its caller, who may hold thousands."""
+AT_ONCE: Final = 500
+"""The most events that are written in one transaction."""
+LONGEST_BATCH: Final = 262_144
+"""Characters of events after which a transaction gets no more: they are encoded while requests wait."""
+WRITE_EVERY: Final = 0.5
+"""Seconds between two writings."""
+RETRY_EVERY: Final = 2.0
+FINISH_WITHIN: Final = 2.0
+"""Seconds for the last events when the worker ends."""
+_TELL_EVERY: Final = 10.0
+
+_log = structlog.get_logger(__name__)
+
+
+class DecisionOutbox:
+    """Takes events without ever waiting, and adds them to the database; ``dropped`` counts the others."""
+
+    def __init__(self, database: Database, limit: int) -> None:
+        """``limit`` is the most events that wait in the database, of all nodes."""
+        self._database = database
+        self._limit = limit
+        self._waiting: deque[tuple[UUID, str]] = deque()
+        self._held = 0
+        self._telling = AtMostEvery(_TELL_EVERY)
+        self.dropped = 0
+
+    def put(self, line: bytes) -> None:
+        """Take an event as one line of JSON, or drop it if too many wait."""
+        if len(self._waiting) >= MOST_WAITING or self._held >= MOST_HELD:
+            self._drop(1)
+            return
+        text = line.decode().rstrip("\n")
+        self._waiting.append((new_event_id(), text))
+        self._held += len(text)
+
+    async def run(self) -> None:
+        """Write until cancelled; raises nothing else."""
+        while True:
+            wait = WRITE_EVERY
+            try:
+                await self._write()
+            except Unavailable:
+                wait = RETRY_EVERY
+            except Exception:  # noqa: BLE001 - an unexpected error must not end the export
+                _log.exception("events of the decision log can't be written")
+                wait = RETRY_EVERY
+            await asyncio.sleep(wait)
+
+    async def finish(self) -> None:
+        """Write what waits; what can't be written within ``FINISH_WITHIN`` seconds is dropped."""
+        with suppress(Unavailable, TimeoutError):
+            async with asyncio.timeout(FINISH_WITHIN):
+                await self._write()
+        if self._waiting:
+            _log.warning("events of the decision log are lost for the export", lost=len(self._waiting))
+
+    async def _write(self) -> None:
+        while self._waiting:
+            batch = self._next()
+            async with self._database.transaction() as connection:
+                added = await export_entries.add_decisions(connection, batch, self._limit)
+            for _, text in batch:
+                self._waiting.popleft()
+                self._held -= len(text)
+            if not added:
+                self._drop(len(batch))
+
+    def _next(self) -> list[tuple[UUID, str]]:
+        batch, length = [], 0
+        for event in islice(self._waiting, AT_ONCE):
+            batch.append(event)
+            length += len(event[1])
+            if length >= LONGEST_BATCH:
+                break
+        return batch
+
+    def _drop(self, number: int) -> None:
+        self.dropped += number
+        if self._telling.due():
+            _log.warning("events of the decision log are dropped for the export", dropped=self.dropped)
+
 
 EXPORT_CONNECTIONS: Final = 1
 """Connections of each worker to the database, for the export; opened only where there are destinations."""

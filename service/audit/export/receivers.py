@@ -1,11 +1,17 @@
-"""The receivers of entries, made from the settings of destinations."""
+"""The receivers of entries, made from the settings of destinations; dead letters, sent to them again."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 
-from service.audit.export.entry import Encoding, Entry, encoded
+import msgspec
+
+from service.audit.export.entry import Encoding, Entry, Refused, decoded, encoded
 from service.audit.export.ocsf import ocsf_event
+from service.records import export_entries
+from service.records.database.transactions import Database
+from service.records.export_entries import DeadLetter
 from service.settings import Destination
 
 
@@ -34,9 +40,63 @@ def receiver_of(destination: Destination) -> Receiver:
 
         return Webhook(destination, encoding)
     if destination.transport == "file":
-        from service.audit.export.file import ExportFile
+        from service.audit.export.appended_file import ExportFile
 
         return ExportFile(Path(destination.path), encoding, destination.timeout)
     from service.audit.export.syslog import Syslog
 
     return Syslog(destination, encoding)
+
+
+_AT_ONCE: Final = 100
+
+
+@dataclass(slots=True)
+class Resent:
+    """How many dead letters were sent, how many are still refused, and why the last of these."""
+
+    sent: int = 0
+    refused: int = 0
+    reason: str = ""
+
+
+async def resend(database: Database, destination: Destination) -> Resent:
+    """Send all dead letters of ``destination``, and delete those that it takes.
+
+    They are sent one by one: each of them was refused before. Raises Failed and Unavailable.
+    """
+    receiver = receiver_of(destination)
+    done = Resent()
+    position = 0
+    try:
+        while True:
+            async with database.transaction() as connection:
+                dead_letters = await export_entries.dead_letters_after(
+                    connection, destination.name, position, _AT_ONCE
+                )
+            if not dead_letters:
+                return done
+            await _send(database, receiver, dead_letters, done)
+            position = dead_letters[-1].id
+    finally:
+        await receiver.close()
+
+
+async def _send(database: Database, receiver: Receiver, letters: Sequence[DeadLetter], done: Resent) -> None:
+    for letter in letters:
+        try:
+            await receiver.send([_entry(letter)])
+        except Refused as refusal:
+            done.refused += 1
+            done.reason = str(refusal)
+            continue
+        async with database.transaction() as connection:
+            await export_entries.delete_dead_letters(connection, [letter.id])
+        done.sent += 1
+
+
+def _entry(letter: DeadLetter) -> Entry:
+    try:
+        return decoded(letter.entry)
+    except msgspec.MsgspecError as error:  # such as a number that only a database holds
+        raise Refused(f"what is stored can't be read: {error}") from None

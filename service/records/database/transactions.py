@@ -29,9 +29,8 @@ from service.records.database.failures import (
     out_of_reach,
     words_of,
 )
-from service.records.database.pulse import Pulse
 from service.records.database.servers import Servers
-from service.records.database.single_reads import SingleReads
+from service.records.database.single_reads import Pulse, SingleReads
 from service.records.database.statement_spans import StatementSpans, traced_statement
 
 SyncConnection: TypeAlias = sqlalchemy.Connection

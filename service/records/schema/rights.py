@@ -39,7 +39,7 @@ user = Table(
     metadata,
     identity(),
     filled("user_name"),
-    # The key by which names are compared: service.kernel.names.
+    # The key by which names are compared: service.kernel.text.
     Column("user_name_key", Text, nullable=False, unique=True),
     Column("nick_name", Text, nullable=False),
     # A service account has API keys in place of a password; a person who is invited has none yet.

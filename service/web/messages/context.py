@@ -13,9 +13,8 @@ from service.audit.redaction import redacted_text
 from service.authz.engine.policy import Decision, Policy
 from service.errors import Decided, Refusal, Unauthenticated, Unavailable
 from service.kernel.assurance import Satisfied
-from service.kernel.change_record import ChangeRecord
 from service.kernel.identity import Caller
-from service.kernel.origin import Delegated, ObjectQuestion, Span
+from service.kernel.origin import ChangeRecord, Delegated, ObjectQuestion, Span
 from service.kernel.write import DryRun, IdempotentWrite, Write
 from service.records.logs.events import OperationEvent
 from service.web.messages.description import ACCESS, Operation

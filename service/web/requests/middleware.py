@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 import structlog
 
-from service.audit.refused_reads import RefusedReads
+from service.audit.collector import RefusedReads
 from service.authn.step_up_methods import StepUpMethods
 from service.authz.engine.paths import canonical
 from service.authz.engine.policy import Policy

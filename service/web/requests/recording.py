@@ -15,8 +15,8 @@ from typing import Any, Final, NamedTuple, cast
 
 import msgspec
 
+from service.audit.collector import RefusedReads
 from service.audit.redaction import is_sensitive, kept, kept_changes, redacted_query
-from service.audit.refused_reads import RefusedReads
 from service.errors import ValidationFailed
 from service.kernel.clock import new_event_id, now
 from service.kernel.text import printable

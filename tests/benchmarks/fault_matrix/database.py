@@ -8,7 +8,7 @@ from pathlib import Path
 import psycopg
 from psycopg import sql
 
-from service.embedded import EmbeddedStores, processes
+from service.embedded import EmbeddedStores, program
 from tests.benchmarks.fault_matrix.mounts import NEEDS_MOUNT, fill, unfill
 from tests.benchmarks.fault_matrix.proxy import Proxy
 from tests.benchmarks.fault_matrix.stores import FaultyStore
@@ -75,7 +75,7 @@ class FaultyDatabase(FaultyStore):
         self.proxy.accept()
 
     def _pids(self) -> list[int]:
-        return processes.at_work_in(self._folder, "postgres")
+        return program.at_work_in(self._folder, "postgres")
 
     def _reload(self, expected: str) -> None:
         self._administer("SELECT pg_reload_conf()")

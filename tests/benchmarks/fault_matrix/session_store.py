@@ -7,7 +7,7 @@ from typing import Any
 
 import redis
 
-from service.embedded import EmbeddedStores, processes
+from service.embedded import EmbeddedStores, program
 from tests.benchmarks.fault_matrix.proxy import Proxy
 from tests.benchmarks.fault_matrix.stores import FaultyStore
 
@@ -39,7 +39,7 @@ class FaultySessionStore(FaultyStore):
             self._command("CONFIG", "SET", "maxmemory", "0")
 
     def _pids(self) -> list[int]:
-        return processes.at_work_in(self._folder, "valkey-server")
+        return program.at_work_in(self._folder, "valkey-server")
 
     def _command(self, *words: str) -> Any:
         with redis.Redis.from_url(self._stores.redis_url) as client:
