@@ -9,6 +9,7 @@ from hashlib import sha256
 from typing import Final
 
 from service.errors import MailNotConfigured
+from service.kernel.clock import now
 from service.mail.letters import Letter
 from service.mail.outbox import Outbox
 from service.records import account_tokens
@@ -98,6 +99,14 @@ class AccountLinks:
         facts: dict[str, str | datetime] = {"user_name": user_name, "until": link.expires_time}
         await self._outbox.put(connection, Letter(_LETTERS[purpose], email, user_id, facts), link.url)
         return replace(link, mailed=True)
+
+    async def tell(
+        self, connection: Connection, kind: str, user_id: int, user_name: str, email: str | None
+    ) -> None:
+        """Tell the owner of an account what happens to it, at ``email``; nothing without one."""
+        if email is not None:
+            facts: dict[str, str | datetime] = {"user_name": user_name, "time": now()}
+            await self._outbox.put(connection, Letter(kind, email, user_id, facts))
 
 
 def digest_of(token: str) -> bytes:

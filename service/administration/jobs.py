@@ -8,6 +8,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
+from service.administration.account_links import AccountLinks
+from service.administration.forgotten_passwords import answer_requests
 from service.audit.chain.checkpoints import stored_checkpoints
 from service.audit.chain.form import Chain
 from service.audit.chain.maintenance import Upkeep, retention
@@ -26,7 +28,8 @@ from service.jobs.housekeeping import (
 )
 from service.jobs.runner import Job, JobRunner
 from service.keyspace import SessionStore
-from service.records import restore_epochs
+from service.mail.outbox import Outbox
+from service.records import account_tokens, restore_epochs
 from service.records.database.transactions import Database
 from service.settings import Settings
 
@@ -56,6 +59,8 @@ def all_jobs(settings: Settings) -> tuple[Job, ...]:
 
 def jobs_of(settings: Settings, objects: ObjectStore) -> tuple[Job, ...]:
     """Return the jobs of an installation whose files are in ``objects``."""
+    outbox = Outbox(settings, FactorKeys.of(settings.auth))
+    links = AccountLinks(outbox, settings.auth.link_timeout)
 
     async def maintain_logs(database: Database) -> str:
         chain, days = Chain(settings.oplog.chain_key), retention(settings.oplog)
@@ -92,6 +97,14 @@ def jobs_of(settings: Settings, objects: ObjectStore) -> tuple[Job, ...]:
         ),
         Job("expired-answers", "Delete kept answers to requests with a key", forget_answers, _HOUR),
         Job("expired-keys", "Delete API keys that expired 30 days ago", forget_keys, _DAY),
+        Job(
+            "password-resets",
+            "Mail links to users who have forgotten their password",
+            partial(answer_requests, links=links),
+            5.0 if links.by_mail else _HOUR,
+            retry=60.0,
+            pending=account_tokens.is_asked,
+        ),
         Job(
             "expired-links", "Delete links that accounts were sent and that have expired", forget_links, _HOUR
         ),

@@ -12,6 +12,7 @@ from service.administration.bulk_acts import BulkActs
 from service.administration.changes import MENUS, OPENINGS, RESOURCES, ROLES, SERVICES, Changes
 from service.administration.delegation import Delegation
 from service.administration.factor_reset import FactorReset
+from service.administration.forgotten_passwords import ForgottenPasswords
 from service.administration.idempotent_writes import Fingerprints, IdempotentWrites
 from service.administration.invitations import Invitations
 from service.administration.own_factors import OwnFactors
@@ -35,6 +36,7 @@ class Administration:
     api_keys: ApiKeys
     bans: Bans
     bulk_acts: BulkActs
+    forgotten_passwords: ForgottenPasswords
     invitations: Invitations
     kicks: Kicks
     own_factors: OwnFactors
@@ -69,6 +71,15 @@ def make(
         api_keys=ApiKeys(database, delegation, revocations),
         bans=Bans(database, delegation, revocations, trail.logins),
         bulk_acts=BulkActs(units, accounts, revocations, stores.sessions),
+        forgotten_passwords=ForgottenPasswords(
+            database=database,
+            delegation=delegation,
+            links=links,
+            passwords=sign_in.password_change,
+            throttle=sign_in.throttle,
+            challenges=second.challenges,
+            check=second.check,
+        ),
         invitations=Invitations(
             database=database,
             delegation=delegation,

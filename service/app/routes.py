@@ -278,6 +278,12 @@ def _add_users(routes: Routes, container: Container) -> None:
     routes.add("/api/user/{id}", users.OneUser(*user))
     routes.add("/api/user/{id}/password", account_state.UserPassword(changes.password_reset))
     routes.add("/api/user/{id}/invitation", account_links.UserInvitation(changes.invitations))
+    routes.add("/api/user/{id}/password-reset", account_links.UserPasswordReset(changes.forgotten_passwords))
+    routes.add("/api/auth/password-reset", account_links.OwnPasswordReset(changes.forgotten_passwords))
+    routes.add("/api/auth/password-reset/options", account_links.OwnResetOptions(changes.forgotten_passwords))
+    routes.add(
+        "/api/auth/password-reset/confirm", account_links.OwnResetConfirmation(changes.forgotten_passwords)
+    )
     routes.add("/api/auth/invitation", account_links.OwnInvitation(changes.invitations))
     routes.add("/api/user/{id}/status", account_state.UserStatus(*user))
     routes.add("/api/user/{id}/factors", factors.FactorsOfUser(changes.factor_reset))

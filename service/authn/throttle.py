@@ -32,7 +32,15 @@ _DAY: Final = 86_400  # seconds in which second factors are counted: six digits 
 KEY_ADDRESS: Final = "key-address"
 """The limit on wrong API keys from one address."""
 
-LIMITS: Final = (ACCOUNT, SECOND_FACTOR, "login-address", "refresh", "refresh-address", KEY_ADDRESS)
+RESET_ADDRESS: Final = "reset-address"
+"""The limit on requests for forgotten passwords from one address."""
+
+_HOUR: Final = 3600
+
+LIMITS: Final = (
+    *(ACCOUNT, SECOND_FACTOR, "login-address", "refresh", "refresh-address", KEY_ADDRESS),
+    RESET_ADDRESS,
+)
 
 _log = structlog.get_logger(__name__)
 
@@ -93,6 +101,15 @@ class Throttle:
             # Not the name: it may be a password in the wrong field.
             limit = (self._settings.login_address, "login-address", _network(address))
             await self._hit(*limit, address=address)
+
+    async def reset_from(self, address: str) -> None:
+        """Count a request for a forgotten password from an address; raises ``RateLimited``, ``Unavailable``.
+
+        Not by account: a stranger would use up the share of the owner.
+        """
+        if self._settings.enabled:
+            limit = (self._settings.reset_address, RESET_ADDRESS, _network(address))
+            await self._hit(*limit, window=_HOUR, address=address)
 
     async def second_factor(self, user_name: str, address: str, user_agent: str, *, guessed: bool) -> Attempt:
         """Count a second factor that is tried for an account, if it can be ``guessed``, as six digits can.

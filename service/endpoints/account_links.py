@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 from msgspec import Meta
 
 from service.administration.account_links import Link
+from service.administration.forgotten_passwords import ForgottenPasswords
 from service.administration.invitations import Invitations
-from service.endpoints.users import NewPassword
-from service.errors import Conflict, LinkInvalid, NotFound, RateLimited
+from service.endpoints.second_factor import Code, Credential, Expiry, PublicKey, answer_in
+from service.endpoints.users import Name, NewPassword
+from service.errors import (
+    Conflict,
+    LinkInvalid,
+    LoginFailed,
+    MailNotConfigured,
+    NotFound,
+    RateLimited,
+    SecondFactorRequired,
+)
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import (
     answers,
+    asks,
     example_body,
     logged,
     named,
@@ -49,6 +60,34 @@ class FirstPassword(Schema):
 
     token: LinkToken
     password: NewPassword
+
+
+class ResetRequest(Schema):
+    """Whose password is forgotten."""
+
+    user_name: Name
+
+
+class LinkOrder(Schema):
+    """The token of a link."""
+
+    token: LinkToken
+
+
+class ResetOptions(Schema):
+    """How the owner of a link proves a second factor: no methods, or no `publicKey`, for who has none."""
+
+    methods: list[Literal["totp", "recovery_code", "passkey"]]
+    public_key: PublicKey | None
+    expires_in: Expiry
+
+
+class NewPasswordByLink(FirstPassword, kw_only=True):
+    """The token of a link, the password to set, and the second factor of who has one."""
+
+    method: Literal["totp", "recovery_code", "passkey"] | None = None
+    code: Code | None = None
+    credential: Credential | None = None
 
 
 class UserInvitation:
@@ -90,3 +129,84 @@ class OwnInvitation:
         A refused password leaves the invitation as it is.
         """
         await self._invitations.accept(body.token, body.password, context.address)
+
+
+class UserPasswordReset:
+    """``/api/user/{id}/password-reset``."""
+
+    def __init__(self, passwords: ForgottenPasswords) -> None:
+        self._passwords = passwords
+
+    @needs("system:user:reset-password")
+    @logged("user", "send a link to reset a password", "UPDATE")
+    @refuses(NotFound, Conflict, MailNotConfigured)
+    @named("startUserPasswordReset")
+    @refuses_keys(_NO_KEYS)
+    async def on_post(self, context: RequestContext, id: int) -> SentLink:
+        """Mail a link to a user by which they set another password; the link before ends.
+
+        It goes to the address that the user has confirmed, and callers never see it. They can't do it for
+        users who hold more permissions than they do.
+        """
+        return _sent(await self._passwords.start(context.user, id))
+
+
+class OwnPasswordReset:
+    """``/api/auth/password-reset``."""
+
+    def __init__(self, passwords: ForgottenPasswords) -> None:
+        self._passwords = passwords
+
+    @public
+    @logged("auth", "ask for a link to reset a password", "UPDATE", params=False, response=False)
+    @refuses(MailNotConfigured, RateLimited)
+    @example_body({"userName": "heron"})
+    @answers(202)
+    @named("requestPasswordReset")
+    @refuses_keys(_NO_KEYS)
+    async def on_post(self, context: RequestContext, body: ResetRequest) -> None:
+        """Ask for a link by which somebody sets another password.
+
+        The answer is the same whether or not there is such a user. Who is enabled and not banned, has a
+        password and has confirmed an address gets a mail, at most every 20 minutes: the link before stays.
+        """
+        await self._passwords.request(body.user_name, context.address)
+
+
+class OwnResetOptions:
+    """``/api/auth/password-reset/options``."""
+
+    def __init__(self, passwords: ForgottenPasswords) -> None:
+        self._passwords = passwords
+
+    @public
+    @asks
+    @refuses(LinkInvalid, RateLimited)
+    @example_body({"token": "uSQ3…"})
+    @named("getPasswordResetOptions")
+    async def on_post(self, context: RequestContext, body: LinkOrder) -> ResetOptions:
+        """Read which second factors the owner of a link has, and the options for a passkey."""
+        return ResetOptions(**await self._passwords.options(body.token, context.address))
+
+
+class OwnResetConfirmation:
+    """``/api/auth/password-reset/confirm``."""
+
+    def __init__(self, passwords: ForgottenPasswords) -> None:
+        self._passwords = passwords
+
+    @public
+    @logged("auth", "reset a password by a link", "UPDATE", params=False, response=False)
+    @refuses(LinkInvalid, LoginFailed, SecondFactorRequired, NotFound, Conflict, RateLimited)
+    @example_body({"token": "uSQ3…", "password": "five wary herons", "method": "totp", "code": "287082"})
+    @answers(204)
+    @named("confirmPasswordReset")
+    @refuses_keys(_NO_KEYS)
+    async def on_post(self, context: RequestContext, body: NewPasswordByLink) -> None:
+        """Set another password by a link, and end all sessions; none is opened.
+
+        Who has a second factor proves it too: without one it is refused as `second_factor_required`, with the
+        `methods`. A wrong one leaves the link, five end it. Bans and second factors stay as they are.
+        """
+        answer = None if body.method is None else answer_in(body.method, body.code, body.credential)
+        await self._passwords.confirm(body.token, body.password, answer, context.address, context.user_agent)

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from service.authn.factors import Answer
+from service.authn.factors import Answer, Method
 from service.authn.factors.challenges import LIFE
 from service.authn.factors.step_up import StepUp
 from service.authn.login_service import LoginService
@@ -126,7 +126,10 @@ class LoginSecondFactor:
         """
         self._cookies.check_source(context.request)
         pair = await self._attempts.second_step(
-            body.challenge, _answer(body), context.address, context.user_agent
+            body.challenge,
+            answer_in(body.method, body.code, body.credential),
+            context.address,
+            context.user_agent,
         )
         return handed(pair, context, self._cookies)
 
@@ -218,16 +221,17 @@ class OwnStepUp:
             if body.password is None:
                 raise ValidationFailed(("password", "is missing"))
             return await self._step_up.by_password(context.user, body.password, *client)
-        return await self._step_up.by_factor(context.user, _answer(body), *client)
+        return await self._step_up.by_factor(
+            context.user, answer_in(body.method, body.code, body.credential), *client
+        )
 
 
-def _answer(body: SecondFactor | StepUpOrder) -> Answer:
+def answer_in(method: Method, code: str | None, credential: dict[str, Any] | None) -> Answer:
     """Return the answer in a body; ``ValidationFailed`` if it is missing."""
-    assert body.method != "password"  # noqa: S101 - which is no second factor
-    if body.method == "passkey":
-        if body.credential is None:
+    if method == "passkey":
+        if credential is None:
             raise ValidationFailed(("credential", "is missing"))
-        return Answer("passkey", credential=body.credential)
-    if body.code is None:
+        return Answer(method, credential=credential)
+    if code is None:
         raise ValidationFailed(("code", "is missing"))
-    return Answer(body.method, body.code)
+    return Answer(method, code)

@@ -13,6 +13,7 @@ Act: TypeAlias = Literal[
     "delete",
     "set-password",
     "invite",
+    "start-reset",
     "create-key",
     "delete-key",
     "end-sessions",
@@ -23,7 +24,8 @@ Act: TypeAlias = Literal[
     "reset-factors",
 ]
 """What is done with an account. ``set-contact``: its email address or phone number; ``set-service``: the
-service that it is bound to; ``invite``: has its owner set the first password; ``change-factors``: adds or
+service that it is bound to; ``invite``: has its owner set the first password;
+``start-reset``: has its owner set another one, by mail; ``change-factors``: adds or
 removes second factors beside the first one; ``reset-factors``: sees and removes all of them."""
 
 Whom: TypeAlias = Literal["self", "others", "same-service", "other-service"]
@@ -76,6 +78,7 @@ _REFUSED: Final = {
     "ban self": "You can't ban yourself",
     "reset-factors self": "Change your own second factors in your profile",
     "invite self": "You have a password already",
+    "start-reset self": "Ask for a link on the page to log in",
     "set-password self": "Change your own password in your profile, with the current one",
     "create other-service": (
         "An account that is bound to a service creates service accounts of the same service only"
@@ -87,7 +90,7 @@ _REFUSED: Final = {
 
 CLOSED_TO_ALL: Final = frozenset(
     {"set-roles self", "disable self", "delete self", "ban self"}
-    | {"set-password self", "invite self", "reset-factors self"}
+    | {"set-password self", "invite self", "start-reset self", "reset-factors self"}
 )
 """What nobody does to the own account, whatever they hold: no permission would help."""
 

@@ -71,7 +71,12 @@ CATALOGUE: Final = (
             "GET /api/role/list",
         ),
         ("delete", "Delete users", "DELETE /api/user/{id}"),
-        ("reset-password", "Reset passwords", "PUT /api/user/{id}/password"),
+        (
+            "reset-password",
+            "Reset passwords",
+            "PUT /api/user/{id}/password",
+            "POST /api/user/{id}/password-reset",
+        ),
         ("export", "Export users", "GET /api/user/export"),
         ("import", "Create and edit users from a table", "POST /api/user/import"),
         (

@@ -61,6 +61,14 @@ WORDS: Final[Mapping[str, Words]] = {
             "{link}",
         ),
     ),
+    "password_changed": Words(
+        "Your password was changed",
+        (
+            "The password of the account {user_name} at {site} was changed on {time}.",
+            "All sessions of the account have ended.",
+            "If it was not you, tell an administrator.",
+        ),
+    ),
     "test": Words(
         "A mail for a test",
         ("An operator of {site} has sent this mail, to see whether mails arrive. They do.",),

@@ -148,6 +148,11 @@ async def ask(connection: AsyncConnection, user_name_key: str, client_ip: str) -
     await connection.execute(row.on_conflict_do_nothing())
 
 
+async def is_asked(connection: AsyncConnection) -> bool:
+    """Return whether somebody has asked, and no job has looked at it yet."""
+    return (await connection.execute(select(reset_request.c.user_name_key).limit(1))).first() is not None
+
+
 async def take_requests(connection: AsyncConnection, most: int) -> Sequence[ResetRequest]:
     """Delete and return at most ``most`` requests; those that another transaction takes are left out."""
     chosen = select(reset_request.c.user_name_key).limit(most).with_for_update(skip_locked=True)

@@ -58,6 +58,15 @@ class Credentials(Standing):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Recoverable:
+    """Who may set a forgotten password by a link to ``email``, the address that they have confirmed."""
+
+    user_id: int
+    user_name: str
+    email: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Entitled(Standing):
     """The facts about a person that tokens need: the standing, and the rights of ``role_rights.of``.
 
@@ -96,6 +105,7 @@ _CREDENTIALS: Final = RowMapper(
     second_factor=factors.has_factor(user.c.id),
     password_age=cast(_password_age, BigInteger),
 )
+_RECOVERABLE: Final = RowMapper(Recoverable, user, user_id=user.c.id, email=user.c.recovery_email)
 _roles, _permissions, _bits = role_rights.columns_of(bindparam("user_id", type_=BigInteger()))
 _ENTITLED: Final = RowMapper(
     Entitled,
@@ -149,6 +159,20 @@ async def credentials_of(source: Source, user_id: int) -> Credentials | None:
 async def entitled(source: Source, user_id: int) -> Entitled | None:
     """Return the standing and the rights of the person with that id, or None."""
     return await _ENTITLED_BY_ID.one_or_none(source, user_id=user_id)
+
+
+async def recoverable(connection: AsyncConnection, key: str) -> Recoverable | None:
+    """Return who has that key of a name, and may set a forgotten password by a link; None for all others."""
+    can = (
+        (user.c.user_name_key == key)
+        & (user.c.status == "enabled")
+        & user.c.password_hash.is_not(None)
+        & user.c.email.is_not(None)
+        & user.c.recovery_email.is_not(None)
+        & user_ban.c.user_id.is_(None)
+    )
+    statement = select(*_RECOVERABLE.columns).select_from(bans.with_bans()).where(can)
+    return await _RECOVERABLE.one_or_none(connection, statement)
 
 
 async def renew_password(

@@ -53,6 +53,12 @@ class Throttle:
         help="Wrong API keys from one client address (IPv6: one /64 network). Further keys from there that a "
         "worker does not know yet are refused without being looked up.",
     )
+    reset_address: int = setting(
+        20,
+        unit="attempts",
+        check=between(1, _MOST),
+        help="Requests for a forgotten password from one client address (IPv6: one /64 network) in an hour.",
+    )
     known_device_life: int = setting(
         2_592_000,
         unit="s",

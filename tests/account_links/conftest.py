@@ -10,9 +10,13 @@ from typing import Any, Final
 import psycopg
 import pytest
 
+from service.administration.account_links import AccountLinks
+from service.administration.forgotten_passwords import answer_requests
 from service.authn.factors.sealing import FactorKeys
 from service.embedded import EmbeddedStores
-from service.mail.outbox import about
+from service.mail.outbox import Outbox, about
+from service.records.database.transactions import Database
+from service.settings import load
 from tests.factors.conftest import SETTINGS, Person, public
 from tests.support.databases import database, session_store
 from tests.support.inside import Inside, inside_published
@@ -22,6 +26,7 @@ NEW: Final = "five wary otters at noon"
 MAILING: Final = SETTINGS | {
     "PORTCULLIS_MAIL__URL": "smtp://127.0.0.1:9",
     "PORTCULLIS_MAIL__FROM": "portcullis@example.com",
+    "PORTCULLIS_THROTTLE__RESET_ADDRESS": "1000000",
 }
 _numbers = count(1)
 
@@ -46,6 +51,12 @@ class Mailing:
     """A service that sends mail."""
 
     site: Inside
+
+    @property
+    def links(self) -> AccountLinks:
+        """What makes links, as the job does."""
+        settings = load({"PORTCULLIS_CONFIG": "", **MAILING})
+        return AccountLinks(Outbox(settings, FactorKeys.of(settings.auth)), settings.auth.link_timeout)
 
     def execute(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
         """Run a statement past the service."""
@@ -77,6 +88,28 @@ class Mailing:
         if confirmed:
             self.execute('UPDATE sys."user" SET recovery_email = email WHERE id = %s', made["id"])
         return Person(self.site, made["id"], name)
+
+    async def ask_for_link(self, user_name: str) -> Answer:
+        """Ask for a link for a forgotten password."""
+        return await self.post("/api/auth/password-reset", userName=user_name)
+
+    async def link(self, person: Person) -> str:
+        """Return the token of the link that a person has asked for and got."""
+        assert (await self.ask_for_link(person.name)).status == 202
+        await self.answer_requests()
+        return self.mails(person.id, "password_reset")[-1].token
+
+    async def answer_requests(self) -> None:
+        """Run the job that mails links, if the service has not."""
+        opened = Database(self.site.database_url)
+        try:
+            await answer_requests(opened, self.links)
+        finally:
+            await opened.close()
+
+    async def confirm(self, token: str, password: str = NEW, **proof: Any) -> Answer:
+        """Set a password by a link."""
+        return await self.post("/api/auth/password-reset/confirm", token=token, password=password, **proof)
 
     async def post(self, target: str, **body: Any) -> Answer:
         """Send a request without a token."""

@@ -49,6 +49,9 @@ async def execute(database: Database, *statements: str) -> list[tuple[object, ..
         return [tuple(row) for row in cursor] if cursor.returns_rows else []
 
 
+BY_SETTING = {"file-sweep": "`upload.sweep_interval`", "password-resets": "5 s, or 1 h without mail"}
+
+
 def test_the_page_names_all_jobs_with_their_intervals_and_bounds(tmp_path: Path) -> None:
     settings = load({"PORTCULLIS_CONFIG": "", "PORTCULLIS_SERVER__DATA": str(tmp_path)})
     page = (ROOT / "docs/reference/jobs.md").read_text()
@@ -58,7 +61,7 @@ def test_the_page_names_all_jobs_with_their_intervals_and_bounds(tmp_path: Path)
     expected = [
         (
             job.name,
-            "`upload.sweep_interval`" if job.name == "file-sweep" else units[job.interval or 0],
+            BY_SETTING.get(job.name) or units[job.interval or 0],
             units[job.within],
             job.title,
         )

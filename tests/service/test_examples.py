@@ -67,7 +67,12 @@ PROOFS = {
     "POST /api/user/profile/factors/passkey",
 }
 """About a second factor: each needs a proof, or the answer to a challenge, that no example can have."""
-LINKS = {"POST /api/auth/invitation"}
+LINKS = {
+    "POST /api/auth/invitation",
+    "POST /api/auth/password-reset",  # and no mail is sent
+    "POST /api/auth/password-reset/options",
+    "POST /api/auth/password-reset/confirm",
+}
 """Opened by the token of a link, which no example can have."""
 OTHERWISE = {
     "POST /api/auth/refresh",

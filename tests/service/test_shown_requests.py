@@ -36,7 +36,9 @@ LACKING = {
     **dict.fromkeys(("createOwnApp", "createOwnPasskey", "createOwnRecoveryCodes"), 409),  # no factor_key
     **dict.fromkeys(("getPasskeyLoginOptions", "getPasskeyOptions"), 409),  # no public_url
     "listUserFactors": 409,  # one's own are in the profile
-    "acceptInvitation": 403,
+    **dict.fromkeys(("acceptInvitation", "confirmPasswordReset", "getPasswordResetOptions"), 403),
+    "requestPasswordReset": 409,  # no mail
+    "startUserPasswordReset": 409,  # one's own is in the profile
     "inviteUser": 409,  # the caller has a password
     "logInWithPasskey": 401,
     "logInWithSecondFactor": 401,

@@ -59,10 +59,12 @@ class Inside:
             return await ask(self._app, method, target, *headers)
         return await ask(self._app, method, target, JSON, *headers, body=json.dumps(body).encode())
 
-    async def ask_from(self, address: str, method: str, target: str, *headers: tuple[str, str]) -> Answer:
+    async def ask_from(
+        self, address: str, method: str, target: str, *headers: tuple[str, str], body: bytes = b""
+    ) -> Answer:
         """Send one request over a connection from ``address``."""
         sent = [*headers, ("Authorization", f"Bearer {self.token}")]
-        return await ask(self._app, method, target, *sent, client=(address, 4711))
+        return await ask(self._app, method, target, *sent, client=(address, 4711), body=body)
 
     async def ask_raw(
         self, method: str, target: str, body: bytes, *headers: tuple[str, str], token: str | None = None

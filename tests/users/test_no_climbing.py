@@ -10,6 +10,7 @@ import pytest
 
 from service.authz.publishing.shipped import read_shipped
 from service.embedded import EmbeddedStores
+from tests.account_links.conftest import MAILING
 from tests.support.databases import database, session_store
 from tests.support.inside import Inside, inside_published
 from tests.support.members import Member, member
@@ -72,7 +73,7 @@ async def stage(
 ) -> AsyncIterator[Stage]:
     """Of each level all callers, or the strongest one who is refused and the weakest one who is allowed."""
     with database(stores, published_template) as url, session_store(stores) as redis_url:
-        async with inside_published(url, redis_url) as service:
+        async with inside_published(url, redis_url, **MAILING) as service:
             with psycopg.connect(url, autocommit=True) as connection:
                 world = World(connection)
                 with connection.transaction():

@@ -70,6 +70,11 @@ class World:
             self._rows("INSERT INTO sys.user_role VALUES (%s, %s)", made, role)
         return made
 
+    def confirm_address(self, user: int) -> None:
+        """Let a user have confirmed an address."""
+        changed = "UPDATE sys.user SET email = 'target@example.org', recovery_email = 'target@example.org'"
+        self._rows(f"{changed} WHERE id = %s", user)
+
     def name_of(self, user: int) -> str:
         """Return the name of a user."""
         ((name,),) = self._rows('SELECT user_name FROM sys."user" WHERE id = %s', user)
@@ -144,7 +149,14 @@ def _user(method: str, below: str, body: Any) -> Callable[[World, str], Request]
 
 def _invite(world: World, level: str) -> Request:
     guest = world.user(world.role(world.button(level)), password=None)
+    world.confirm_address(guest)
     return "POST", f"/api/user/{guest}/invitation", None
+
+
+def _forgetful(world: World, level: str) -> Request:
+    user = world.user(world.role(world.button(level)))
+    world.confirm_address(user)
+    return "POST", f"/api/user/{user}/password-reset", None
 
 
 def _edited_user(method: str, **changes: Any) -> Callable[[World, str], Request]:
@@ -346,6 +358,7 @@ WRITES: Final = (
         _user("PUT", "/password", {"newPassword": "four wary herons"}),
     ),
     Write("POST /api/user/{id}/invitation", "invite", _invite),
+    Write("POST /api/user/{id}/password-reset", "send a link", _forgetful),
     Write("DELETE /api/user/{id}", "delete", _user("DELETE", "", None)),
     Write("POST /api/user/import", "rename", _reimport_user),
     Write("POST /api/user/bulk/status", "disable", _bulk("status", status="disabled")),
@@ -394,6 +407,9 @@ WITHOUT_TARGET: Final = {
     "POST /api/auth/login/passkey/options": "changes nothing",
     "POST /api/auth/login/passkey": "the caller's own, by passkey",
     "POST /api/auth/invitation": "the caller's own, by the token of a link",
+    "POST /api/auth/password-reset": "notes a request, for the owner",
+    "POST /api/auth/password-reset/options": "changes nothing",
+    "POST /api/auth/password-reset/confirm": "the caller's own, by the token of a link",
     "POST /api/auth/step-up/options": "changes nothing",
     "POST /api/auth/step-up": "the caller's own session",
     **dict.fromkeys(

@@ -24,7 +24,7 @@ Document = dict[str, Any]
 
 VERBS = (
     "accept|ban|change|check|compare|confirm|create|delete|download|end|explain|export|find|get|import|introspect|invite|issue|kick|list|log|"
-    "patch|pause|preview|refresh|reload|request|reset|restore|revoke|run|set|step|unban|update|upload|verify"
+    "patch|pause|preview|refresh|reload|request|reset|restore|revoke|run|set|start|step|unban|update|upload|verify"
 )
 OK = ("200", "201")
 CREATING = (

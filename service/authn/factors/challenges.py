@@ -16,8 +16,9 @@ from service.keyspace import SessionStore
 LIFE: Final = 300
 """Seconds for the answer."""
 
-Purpose = Literal["login", "passkey-login", "step-up", "enrol"]
-"""What is answered: the second step of a login, a login by passkey alone, a step-up, or a new passkey."""
+Purpose = Literal["login", "passkey-login", "step-up", "enrol", "password-reset"]
+"""What is answered: the second step of a login, a login by passkey alone, a step-up, a new passkey, or a link
+for a forgotten password."""
 
 
 class Challenge(Struct, frozen=True):

@@ -441,6 +441,11 @@ export interface LinkBody {
   expiresIn?: number | null;
 }
 
+/** The token of a link. */
+export interface LinkOrder {
+  token: string;
+}
+
 export type LogSort = "-createTime" | "createTime";
 
 /** An event of a session, or a failed attempt; `reason` is the code of the refusal. */
@@ -637,6 +642,15 @@ export interface NewPasskey {
   createTime: string;
   lastUsedTime: string | null;
   recoveryCodes: string[] | null;
+}
+
+/** The token of a link, the password to set, and the second factor of who has one. */
+export interface NewPasswordByLink {
+  token: string;
+  password: string;
+  method?: SecondFactorMethod | null;
+  code?: string | null;
+  credential?: Record<string, unknown> | null;
 }
 
 /** A new resource, enabled by default, of this service (`portcullis`) or of another one for good. */
@@ -1100,6 +1114,18 @@ export interface RefreshToken {
 export type RefusalLog = "decision-log" | "operation-log";
 
 export type RequestMethod = "DELETE" | "GET" | "PATCH" | "POST" | "PUT";
+
+/** How the owner of a link proves a second factor: no methods, or no `publicKey`, for who has none. */
+export interface ResetOptions {
+  methods: SecondFactorMethod[];
+  publicKey: Record<string, unknown> | null;
+  expiresIn: number;
+}
+
+/** Whose password is forgotten. */
+export interface ResetRequest {
+  userName: string;
+}
 
 /** A registered route. Each edit increments `version`, its `ETag`; bindings have their own `ETag`. */
 export interface Resource {
@@ -2327,6 +2353,30 @@ export interface Operations {
     query: {};
     body: undefined;
     answer: SentLink;
+  };
+  "POST /api/user/{id}/password-reset": {
+    path: { id: number };
+    query: {};
+    body: undefined;
+    answer: SentLink;
+  };
+  "POST /api/auth/password-reset": {
+    path: {};
+    query: {};
+    body: ResetRequest;
+    answer: null;
+  };
+  "POST /api/auth/password-reset/options": {
+    path: {};
+    query: {};
+    body: LinkOrder;
+    answer: ResetOptions;
+  };
+  "POST /api/auth/password-reset/confirm": {
+    path: {};
+    query: {};
+    body: NewPasswordByLink;
+    answer: null;
   };
   "POST /api/auth/invitation": {
     path: {};

@@ -1,0 +1,195 @@
+"""Forgotten passwords: a link by mail, and whoever has a second factor proves that too.
+
+The answer to a request says nothing about the account, and neither does the time that it takes: the request
+is written down, and a job looks for the account.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any, Final
+
+from service.administration import change_log
+from service.administration.account_links import AccountLinks, Link, digest_of
+from service.administration.delegation import Delegation
+from service.authn.factors import Answer
+from service.authn.factors.challenges import LIFE, Challenge, Challenges
+from service.authn.factors.checking import FactorCheck
+from service.authn.factors.passkeys import challenge_of
+from service.authn.password_change import PasswordChange
+from service.authn.throttle import Throttle
+from service.errors import Conflict, LinkInvalid, LoginFailed, SecondFactorRequired
+from service.kernel.identity import Caller, Target, owner
+from service.kernel.text import name_key
+from service.records import account_tokens, accounts, user_list
+from service.records.account_tokens import AccountToken
+from service.records.accounts import Credentials
+from service.records.database.transactions import Connection, Database
+
+PAUSE: Final = timedelta(minutes=20)
+"""For how long nobody is sent another link: the one before is good, so requests of strangers harm nobody."""
+_PURPOSE: Final = "password_reset"
+
+
+class ForgottenPasswords:
+    """Takes requests for links, sends them for administrators, and sets passwords by them.
+
+    The request, and the link of an administrator, raise ``MailNotConfigured`` where no mail is.
+    """
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        delegation: Delegation,
+        links: AccountLinks,
+        passwords: PasswordChange,
+        throttle: Throttle,
+        challenges: Challenges,
+        check: FactorCheck,
+    ) -> None:
+        self._database = database
+        self._delegation = delegation
+        self._links = links
+        self._passwords = passwords
+        self._throttle = throttle
+        self._challenges = challenges
+        self._check = check
+
+    async def request(self, user_name: str, address: str) -> None:
+        """Note that a client at ``address`` asks for a link, whether or not there is such a user.
+
+        Raises ``RateLimited`` for the address, and ``Unavailable``.
+        """
+        self._links.require_mail()
+        await self._throttle.reset_from(address)
+        async with self._database.transaction() as connection:
+            await account_tokens.ask(connection, name_key(user_name), address)
+
+    async def start(self, caller: Caller, user_id: int) -> Link:
+        """Mail a link to a user who holds no more than the caller, who does not see it.
+
+        Raises ``NotFound``, ``PermissionDenied``, and ``Conflict`` for who has no password, is disabled or
+        banned, or has no confirmed address.
+        """
+        async with self._database.transaction() as connection:
+            check = await self._delegation.check(connection, caller)
+            user = await user_list.read(connection, user_id)
+            change_log.concerns(change_log.user_target(user.user_name))
+            await check.target(connection, user_id, "start-reset")
+            self._links.require_mail()
+            if user.kind == "service" or user.invited:
+                raise Conflict("Only who has a password can have forgotten it", rule="has_password")
+            if user.status == "disabled" or user.ban is not None:
+                raise Conflict("The user is disabled or banned", rule="kept_out")
+            if user.email is None or user.recovery_email is None:
+                raise Conflict("The user has confirmed no email address", rule="confirmed_address")
+            known = (user_id, user.user_name, user.recovery_email)
+            return await self._links.mail(connection, _PURPOSE, *known, created_by=caller.user_id)
+
+    async def options(self, token: str, address: str) -> dict[str, Any]:
+        """Return ``methods``, ``expires_in`` and ``public_key`` for the second factor beside a link.
+
+        There are no methods for who has none. Raises ``LinkInvalid``, ``RateLimited`` and ``Unavailable``.
+        """
+        await self._throttle.from_address(address)
+        async with self._database.transaction() as connection:
+            found = await _found(connection, digest_of(token))
+            known = await accounts.credentials_of(connection, found.user_id)
+        if known is None or not known.second_factor:
+            return {"methods": [], "expires_in": LIFE, "public_key": None}
+        methods = await self._check.methods(known.user_id)
+        public_key = None
+        if "passkey" in methods:
+            issued = await self._challenges.issue(Challenge("password-reset", known.user_id))
+            public_key = await self._check.options(issued, known.user_id)
+        return {"methods": methods, "expires_in": LIFE, "public_key": public_key}
+
+    async def confirm(
+        self, token: str, password: str, answer: Answer | None, address: str, user_agent: str
+    ) -> None:
+        """Set the password of the owner of a link, and end all sessions; bans and factors stay.
+
+        Raises ``LinkInvalid``, ``ValidationFailed`` for ``password``; ``SecondFactorRequired`` for who has a
+        factor and sends no ``answer``, ``LoginFailed`` for a wrong one, which leaves the link for
+        ``MOST_WRONG`` of them; ``Conflict`` if the account was changed meanwhile, ``RateLimited`` and
+        ``Unavailable``.
+        """
+        await self._throttle.from_address(address)
+        digest = digest_of(token)
+        proved = False
+
+        async def find(connection: Connection) -> Target:
+            found = await _found(connection, digest)
+            change_log.concerns(change_log.user_target(found.user_name))
+            return owner(found.user_id)
+
+        async def prove(known: Credentials) -> None:
+            nonlocal proved
+            if known.second_factor:
+                client = (address, user_agent)
+                await self._prove(known, digest, answer, client)
+                proved = True
+
+        async def spend(connection: Connection) -> Target:
+            spent = await account_tokens.spend(connection, _PURPOSE, digest)
+            if spent is None:
+                raise LinkInvalid
+            known = await accounts.credentials_of(connection, spent.user_id)
+            if known is None or (known.second_factor and not proved):
+                raise Conflict("The account was changed meanwhile", rule="changed_meanwhile")
+            await self._links.tell(
+                connection, "password_changed", spent.user_id, spent.user_name, spent.email or ""
+            )
+            return owner(spent.user_id)
+
+        await self._passwords.by_link(password, find, spend, prove, "link")
+
+    async def _prove(
+        self, known: Credentials, digest: bytes, answer: Answer | None, client: tuple[str, str]
+    ) -> None:
+        """Return if ``answer`` is right; each try is counted before, for the link and for the account."""
+        if answer is None:
+            methods = await self._check.methods(known.user_id)
+            raise SecondFactorRequired("The account has a second factor: prove it as well", methods=methods)
+        guessed = answer.method != "passkey"
+        attempt = await self._throttle.second_factor(known.user_name, *client, guessed=guessed)
+        async with self._database.transaction() as connection:
+            if not await account_tokens.tried(connection, digest):
+                raise LinkInvalid
+        issued = None
+        if not guessed:
+            issued = challenge_of(answer.credential)
+            challenge = await self._challenges.answered(issued, "password-reset", known.user_id)
+            if issued is None or challenge is None:
+                raise LoginFailed
+        await self._check.check(known.user_id, answer, issued)
+        if issued is not None and not await self._challenges.spend(issued):
+            raise LoginFailed
+        await attempt.succeeded()
+
+
+async def answer_requests(database: Database, links: AccountLinks) -> str:
+    """Mail a link to each user who has asked for one, and may have it; return how many were mailed.
+
+    A name that no user has, or one who is disabled, banned or invited, a service account, or without a
+    confirmed address, is forgotten. Raises Unavailable.
+    """
+    mailed = 0
+    while True:
+        async with database.transaction() as connection:
+            requests = await account_tokens.take_requests(connection, 1)
+            if not requests:
+                return f"{mailed} links mailed"
+            known = await accounts.recoverable(connection, requests[0].user_name_key)
+            if known is None or await account_tokens.made_within(connection, _PURPOSE, known.user_id, PAUSE):
+                continue
+            await links.mail(connection, _PURPOSE, known.user_id, known.user_name, known.email)
+            mailed += 1
+
+
+async def _found(connection: Connection, digest: bytes) -> AccountToken:
+    found = await account_tokens.find(connection, _PURPOSE, digest)
+    if found is None:
+        raise LinkInvalid
+    return found
