@@ -34,6 +34,7 @@ class Banned:
     ended: int
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Bans:
     """Bans users, for callers who hold all codes of the user: a ban has the effect of disabling the account.
 
@@ -42,17 +43,10 @@ class Bans:
     is unavailable. Bans are recorded in the login log and on standard output.
     """
 
-    def __init__(
-        self,
-        database: Database,
-        delegation: Delegation,
-        revocations: Revocations,
-        log: LoginLog = UNRECORDED,
-    ) -> None:
-        self._database = database
-        self._delegation = delegation
-        self._revocations = revocations
-        self._entries = log
+    database: Database
+    delegation: Delegation
+    revocations: Revocations
+    log: LoginLog = UNRECORDED
 
     async def ban(self, caller: Caller, user_id: int, seconds: int | None, reason: str) -> Banned:
         """Ban a user for ``seconds``, or without an end, and end all sessions.
@@ -64,33 +58,33 @@ class Bans:
         """
         if fault := BAN_REASON(reason):
             raise ValidationFailed(("reason", fault))
-        async with self._database.transaction(within=WITHIN) as connection:
+        async with self.database.transaction(within=WITHIN) as connection:
             # Under the lock: if two users ban each other at once, the second one is no longer a caller.
-            check = await self._delegation.check(connection, caller)
+            check = await self.delegation.check(connection, caller)
             known = await accounts.standing_of(connection, user_id)
             if known is None:
                 raise NotFound("There is no such user")
             change_log.concerns(change_log.user_target(known.user_name))
             target = await check.target(connection, user_id, "ban")
             until = await bans.ban(connection, target, seconds, reason, by=caller.user_id)
-            await self._revocations.mark_first([user_id])
-        ended = await self._revocations.settle(target)
-        self._entries.by_other("ban", user_id, known.user_name)
+            await self.revocations.mark_first([user_id])
+        ended = await self.revocations.settle(target)
+        self.log.by_other("ban", user_id, known.user_name)
         _security("a user was banned", target.login_id, until=until and rfc3339(until), ended=ended)
         return Banned(until, ended)
 
     async def unban(self, caller: Caller, user_id: int) -> None:
         """Clear the ban of a user, if there is one; raises the refusals of ``ban`` except ``NotFound``."""
-        async with self._database.transaction(within=WITHIN) as connection:
-            check = await self._delegation.check(connection, caller)
+        async with self.database.transaction(within=WITHIN) as connection:
+            check = await self.delegation.check(connection, caller)
             known = await accounts.standing_of(connection, user_id)
             if known is not None:
                 change_log.concerns(change_log.user_target(known.user_name))
             target = await check.target(connection, user_id, "unban")
             cleared = await bans.unban(connection, user_id)
-        await self._revocations.settle(target)
+        await self.revocations.settle(target)
         if cleared:
-            self._entries.by_other("unban", user_id, known.user_name if known else None)
+            self.log.by_other("unban", user_id, known.user_name if known else None)
             _security("the ban of a user was cleared", target.login_id)
 
 

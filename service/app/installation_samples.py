@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from datetime import datetime
 from typing import Final, get_args
 
@@ -42,6 +42,7 @@ class InDatabase:
     backup: Standing
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Installation:
     """Asks database and session store.
 
@@ -49,20 +50,12 @@ class Installation:
     0: of any age.
     """
 
-    def __init__(
-        self,
-        database: Database,
-        store: SessionStore,
-        all_jobs: Collection[Job],
-        *,
-        limit: int,
-        backup_days: int,
-    ) -> None:
-        self._database = database
-        self._store = store
-        self._job_names = [job.name for job in all_jobs]
-        self._limit = limit
-        self._backup_days = backup_days
+    database: Database
+    store: SessionStore
+    all_jobs: Collection[Job]
+    _: KW_ONLY
+    limit: int
+    backup_days: int
 
     async def samples(self) -> list[Sample]:
         """Return what can be told in ``WITHIN`` seconds; raises nothing."""
@@ -76,24 +69,25 @@ class Installation:
         return gathered
 
     async def _of_database(self) -> list[Sample]:
-        async with asyncio.timeout(WITHIN), self._database.snapshot() as connection:
+        async with asyncio.timeout(WITHIN), self.database.snapshot() as connection:
             latest = await policy_revisions.latest(connection)
-            stored = await jobs.stored(connection, self._job_names)
+            names = [job.name for job in self.all_jobs]
+            stored = await jobs.stored(connection, names)
             facts = InDatabase(
                 newest=0 if latest is None else latest.revision,
                 tamperings=await policy_revisions.tampering_count(connection),
                 workers=await policy_workers.present(connection),
-                jobs=[stored[name] for name in self._job_names if name in stored],
+                jobs=[stored[name] for name in names if name in stored],
                 entries=await log_chain.lengths(connection),
                 verified=await log_chain.latest_verifications(connection),
-                backup=await backups.standing(connection, self._backup_days),
+                backup=await backups.standing(connection, self.backup_days),
             )
         return list(samples_of_database(facts))
 
     async def _of_store(self) -> list[Sample]:
         async with asyncio.timeout(WITHIN):
-            sessions, queue = await asyncio.gather(self._store.online.count(), self._store.log.queue())
-        return list(samples_of_store(sessions, queue, self._limit))
+            sessions, queue = await asyncio.gather(self.store.online.count(), self.store.log.queue())
+        return list(samples_of_store(sessions, queue, self.limit))
 
 
 def samples_of_database(facts: InDatabase) -> Iterator[Sample]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 
 from service.authn.login_log import UNRECORDED, LoginLog, reason_of
 from service.authn.password_rules import NO_PASSWORD, InitialPasswords, PasswordRules
@@ -23,6 +24,7 @@ Prove = Callable[[Credentials], Awaitable[None]]
 """Returns when the owner of an account has proved what it takes beside a link; raises else."""
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class PasswordChange:
     """Sets a password and ends the sessions opened with the old one.
 
@@ -31,26 +33,14 @@ class PasswordChange:
     stays, but not one that has replaced it on its device meanwhile.
     """
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        store: SessionStore,
-        passwords: Passwords,
-        rules: PasswordRules,
-        initial: InitialPasswords,
-        throttle: Throttle,
-        revocations: Revocations,
-        log: LoginLog = UNRECORDED,
-    ) -> None:
-        self._database = database
-        self._store = store
-        self._passwords = passwords
-        self._rules = rules
-        self._initial = initial
-        self._throttle = throttle
-        self._revocations = revocations
-        self._entries = log
+    database: Database
+    store: SessionStore
+    passwords: Passwords
+    rules: PasswordRules
+    initial: InitialPasswords
+    throttle: Throttle
+    revocations: Revocations
+    log: LoginLog = UNRECORDED
 
     async def change(self, caller: Caller, current: str, new: str, *, address: str, user_agent: str) -> None:
         """Set the caller's own password; the caller's session stays, and must refresh its access token.
@@ -63,23 +53,23 @@ class PasswordChange:
         try:
             await self._change(caller, current, new, address=address, user_agent=user_agent)
         except Exception as error:
-            self._entries.own("password_change", *user, reason=reason_of(error), outcome="failure")
+            self.log.own("password_change", *user, reason=reason_of(error), outcome="failure")
             raise
-        self._entries.own("password_change", *user)
+        self.log.own("password_change", *user)
 
     async def _change(self, caller: Caller, current: str, new: str, *, address: str, user_agent: str) -> None:
-        attempt = await self._throttle.login(caller.user_name, address, user_agent)
-        async with self._database.transaction() as connection:
+        attempt = await self.throttle.login(caller.user_name, address, user_agent)
+        async with self.database.transaction() as connection:
             known = await accounts.credentials_of(connection, caller.user_id)
             owner = await accounts.values(connection, caller.user_id)
         if owner is None:  # deleted while the token was valid
             raise RefreshRequired
         if known is None:
             raise Conflict(NO_PASSWORD, rule="kind_of_account")
-        if not await self._passwords.verify(known.password_hash, current):
+        if not await self.passwords.verify(known.password_hash, current):
             raise ValidationFailed(("currentPassword", "is not the current password"))
         await attempt.succeeded()
-        if self._initial.is_initial(known) and new == current:
+        if self.initial.is_initial(known) and new == current:
             raise ValidationFailed(("newPassword", "must not be the password that has to be changed"))
 
         async def authorize(_connection: Connection) -> Target:
@@ -96,7 +86,7 @@ class PasswordChange:
         """
         known, owner = await self._found(authorize)
         await self._set(owner, new, authorize, known=known, keep=None, initial=accounts.GIVEN)
-        self._entries.by_other("password_reset", known.user_id, owner.user_name)
+        self.log.by_other("password_reset", known.user_id, owner.user_name)
         return owner.user_name
 
     async def by_link(self, new: str, find: Authorize, spend: Authorize, prove: Prove, reason: str) -> None:
@@ -113,12 +103,12 @@ class PasswordChange:
                 owner, new, spend, known=known, keep=None, initial=None, field="password", prove=prove
             )
         except Exception as error:
-            self._entries.own("password_reset", *user, reason=reason_of(error), outcome="failure")
+            self.log.own("password_reset", *user, reason=reason_of(error), outcome="failure")
             raise
-        self._entries.own("password_reset", *user, reason=reason)
+        self.log.own("password_reset", *user, reason=reason)
 
     async def _found(self, authorize: Authorize) -> tuple[Credentials, UserValues]:
-        async with self._database.transaction() as connection:
+        async with self.database.transaction() as connection:
             target = await authorize(connection)
             known = await accounts.credentials_of(connection, target.user_id)
             owner = await accounts.values(connection, target.user_id)
@@ -140,17 +130,17 @@ class PasswordChange:
         field: str = "newPassword",
         prove: Prove | None = None,
     ) -> None:
-        await self._rules.require(field, new, owner, has_factor=known.second_factor)
-        password_hash = await self._passwords.hash(new)
+        await self.rules.require(field, new, owner, has_factor=known.second_factor)
+        password_hash = await self.passwords.hash(new)
         if prove is not None:
             await prove(known)
         device, opened_by = (keep.device, keep.issued_at) if keep else ("", 0.0)
-        async with self._database.transaction() as connection:
+        async with self.database.transaction() as connection:
             target = await authorize(connection)
             saved = await accounts.change_password(
                 connection, target.user_id, password_hash, expected_hash=known.password_hash, initial=initial
             )
             if not saved:
                 raise Conflict("The password was changed meanwhile", rule="changed_meanwhile")
-            await self._store.close_sessions(target.login_id, keep=device, opened_by=opened_by)
-        await self._revocations.end_sessions(target, keep=device, opened_by=opened_by)
+            await self.store.close_sessions(target.login_id, keep=device, opened_by=opened_by)
+        await self.revocations.end_sessions(target, keep=device, opened_by=opened_by)

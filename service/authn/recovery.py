@@ -39,40 +39,28 @@ class Recovered:
     factors: int = 0
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class Recovery:
     """Sets a password without authorization: for the operator, who owns the stores anyway.
 
     As in ``PasswordChange``, sessions end before the commit, so that nothing is saved while the session store
-    is unavailable, and again after it.
+    is unavailable, and again after it. ``invariants`` returns what a user who is enabled must not break.
     """
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        store: SessionStore,
-        passwords: Passwords,
-        rules: PasswordRules,
-        throttle: Throttle,
-        invariants: Callable[[], Awaitable[Keeping]],
-        log: LoginLog = UNRECORDED,
-    ) -> None:
-        """``invariants`` returns what a user who is enabled must not break."""
-        self._database = database
-        self._store = store
-        self._passwords = passwords
-        self._rules = rules
-        self._throttle = throttle
-        self._invariants = invariants
-        self._entries = log
-        self._denials = Denials(database, store)
+    database: Database
+    store: SessionStore
+    passwords: Passwords
+    rules: PasswordRules
+    throttle: Throttle
+    invariants: Callable[[], Awaitable[Keeping]]
+    log: LoginLog = UNRECORDED
 
     async def find(self, user_name: str) -> int:
         """Return the id of the user with that name, compared by ``name_key``.
 
         Raises ``NotFound``, and ``Conflict`` for a service account.
         """
-        async with self._database.transaction() as connection:
+        async with self.database.transaction() as connection:
             known = await accounts.standing(connection, user_name)
         if known is None:
             raise NotFound("There is no user with that name")
@@ -87,19 +75,19 @@ class Recovery:
         ``NotFound``, ``ValidationFailed`` for ``newPassword``, ``Conflict`` when the password was changed
         meanwhile or the enabled user would break an invariant, and ``Unavailable``.
         """
-        async with self._database.transaction() as connection:
+        async with self.database.transaction() as connection:
             known = await accounts.credentials_of(connection, user_id)
             owner = await accounts.values(connection, user_id)
         if known is None or owner is None:
             raise NotFound("There is no such user")
-        await self._rules.require("newPassword", new, owner, has_factor=known.second_factor)
-        password_hash = await self._passwords.hash(new)
+        await self.rules.require("newPassword", new, owner, has_factor=known.second_factor)
+        password_hash = await self.passwords.hash(new)
         unbanned = False
         if enable:
-            await self._throttle.unlock(owner.user_name)
+            await self.throttle.unlock(owner.user_name)
         login_id = str(user_id)
-        keeping = await self._invariants() if enable else nullcontext
-        async with self._database.transaction(within=_WITHIN) as connection:
+        keeping = await self.invariants() if enable else nullcontext
+        async with self.database.transaction(within=_WITHIN) as connection:
             async with keeping(connection):
                 if not await accounts.change_password(
                     connection,
@@ -112,12 +100,12 @@ class Recovery:
                 if enable:
                     enabled = await accounts.set_status(connection, user_id, "enabled")
                     unbanned = await bans.unban(connection, user_id) or enabled
-            ended = await self._store.close_sessions(login_id)
+            ended = await self.store.close_sessions(login_id)
         self._enter("password_reset", user_id, owner.user_name)
         ended += await self._end_once_more(login_id, enable=enable)
         if unbanned:
             self._enter("unban", user_id, owner.user_name)
-        banned = await self._store.ban_of(login_id) is not None
+        banned = await self.store.ban_of(login_id) is not None
         if known.status == "disabled" and not enable:
             return Recovered(user_id, owner.user_name, ended, "disabled")
         return Recovered(user_id, owner.user_name, ended, "banned" if banned else None)
@@ -127,28 +115,28 @@ class Recovery:
 
         Raises ``NotFound`` and ``Unavailable``.
         """
-        async with self._database.transaction(within=_WITHIN) as connection:
+        async with self.database.transaction(within=_WITHIN) as connection:
             known = await accounts.standing_of(connection, user_id)
             if known is None:
                 raise NotFound("There is no such user")
             await factors.lock(connection, user_id)
             gone = await factors.remove_all(connection, user_id)
-            ended = await self._store.close_sessions(str(user_id))
+            ended = await self.store.close_sessions(str(user_id))
         self._enter("factor_reset", user_id, known.user_name)
-        ended += await self._store.close_sessions(str(user_id))
+        ended += await self.store.close_sessions(str(user_id))
         kept_out: Literal["disabled", "banned"] | None = "banned" if known.banned else None
         if known.status == "disabled":
             kept_out = "disabled"
         return Recovered(user_id, known.user_name, ended, kept_out, len(gone))
 
     def _enter(self, event: SessionEvent, user_id: int, user_name: str) -> None:
-        self._entries.by_other(event, user_id, user_name, reason=BY_OPERATOR)
+        self.log.by_other(event, user_id, user_name, reason=BY_OPERATOR)
 
     async def _end_once_more(self, login_id: str, *, enable: bool) -> int:
         """End sessions opened meanwhile with the old password; with ``enable`` clear the store's ban."""
         try:
-            await self._denials.settle(int(login_id), all_bans=enable)
-            return await self._store.close_sessions(login_id)
+            await Denials(self.database, self.store).settle(int(login_id), all_bans=enable)
+            return await self.store.close_sessions(login_id)
         except Unavailable as refusal:
             raise Unavailable(
                 "The password is set, but the session store has become unavailable: a login with the old "

@@ -7,6 +7,7 @@ has a share of its own, so its user gets in during an attack.
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from hashlib import sha256
 from ipaddress import ip_address, ip_network
 from typing import Final
@@ -45,28 +46,19 @@ LIMITS: Final = (
 _log = structlog.get_logger(__name__)
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Attempt:
     """A login that was let through; call ``succeeded`` after it succeeds."""
 
-    def __init__(
-        self,
-        throttle: Throttle,
-        limit: str,
-        *,
-        account: str,
-        device: str,
-        share: str,
-        network: str,
-        favoured: bool,
-    ) -> None:
-        self._throttle = throttle
-        self._limit = limit
-        self._account = account
-        self._device = device
-        self._share = share
-        self._network = network
-        self.favoured = favoured
-        """True if a login from this address succeeded within a day: during a flood it goes first."""
+    throttle: Throttle
+    limit: str
+    _: KW_ONLY
+    account: str
+    device: str
+    share: str
+    network: str
+    favoured: bool
+    """True if a login from this address succeeded within a day: during a flood it goes first."""
 
     async def succeeded(self) -> None:
         """Reset the account's count, and remember the device as known and the address as favoured.
@@ -74,7 +66,7 @@ class Attempt:
         A second factor also resets the count of logins. A password does not reset that of second factors: who
         has stolen it could go on guessing.
         """
-        await self._throttle.forgive(self._limit, self._account, self._device, self._share, self._network)
+        await self.throttle.forgive(self.limit, self.account, self.device, self.share, self.network)
 
 
 class Throttle:

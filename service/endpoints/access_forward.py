@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Annotated, Final
+from typing import Annotated, ClassVar, Final
 from urllib.parse import quote
 
 from msgspec import Meta
@@ -43,23 +44,19 @@ _ORIGIN: Final = b"origin"
 _ASKED_METHOD: Final = b"access-control-request-method"
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class _Forward:
-    """Decides about the original request; a class below for each header profile."""
+    """Decides about the original request; a class below for each header profile.
 
-    profile: HeaderProfile
+    ``note`` is None if there is no decision log.
+    """
 
-    def __init__(
-        self,
-        guard: AuthorizationGuard,
-        answers: Answers,
-        assertions: Assertions,
-        note: Note | None = None,
-    ) -> None:
-        """``note`` is None if there is no decision log."""
-        self._guard = guard
-        self._answers = answers
-        self._assertions = assertions
-        self._note = note
+    profile: ClassVar[HeaderProfile]
+
+    guard: AuthorizationGuard
+    answers: Answers
+    assertions: Assertions
+    note: Note | None = None
 
     async def _decide(self, context: RequestContext, service: str) -> None:
         policy = context.policy
@@ -72,9 +69,9 @@ class _Forward:
             self._tell(context, service, original, None, passed)
             self._let_pass(context, service, None, _allowed(passed, None).id)
             return
-        caller, policy = await self._guard.identify(context, policy, original)
+        caller, policy = await self.guard.identify(context, policy, original)
         question = RequestTo(service, original.method, original.path)
-        answer = self._answers.about(policy, question, caller)
+        answer = self.answers.about(policy, question, caller)
         self._tell(context, service, original, caller, answer)
         self._let_pass(context, service, caller, _allowed(answer, caller).id)
 
@@ -94,14 +91,14 @@ class _Forward:
     def _tell(
         self, context: RequestContext, service: str, original: Original, caller: Caller | None, answer: Answer
     ) -> None:
-        if self._note is not None:
+        if self.note is not None:
             subject = Subject("" if caller is None else TOKEN, "")
             asked = Asked(subject, original.method, Resource(ROUTE, original.path, service))
-            self._note(context, asked, caller, answer)
+            self.note(context, asked, caller, answer)
 
     def _let_pass(self, context: RequestContext, service: str, caller: Caller | None, decision: str) -> None:
         user = _NOBODY if caller is None else _identity(caller.user_name, caller.login_id, caller.roles)
-        assertion = self._assertions.issue(service, caller, decision)
+        assertion = self.assertions.issue(service, caller, decision)
         for header, value in zip(IDENTITY, (*user, decision, assertion), strict=True):
             context.respond_header(header, value)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Final
@@ -75,23 +76,15 @@ class Question(Schema):
     decision_id: DecisionId | None = None
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Explain:
-    """``/api/policy/explain``."""
+    """``/api/policy/explain``; ``decision_log`` is where that of this node goes: a file can be searched."""
 
-    def __init__(
-        self,
-        database: Database,
-        live: LivePolicy,
-        concurrency: ConcurrencyLimit,
-        past: PastPolicies,
-        decision_log: str | Path,
-    ) -> None:
-        """``decision_log`` is where the decision log of this node goes: a file can be searched."""
-        self._database = database
-        self._live = live
-        self._concurrency = concurrency
-        self._past = past
-        self._decision_log = decision_log
+    database: Database
+    live: LivePolicy
+    concurrency: ConcurrencyLimit
+    past: PastPolicies
+    decision_log: str | Path
 
     @needs("system:policy:read")
     @logged("policy", "explain", "QUERY", response=False)
@@ -107,14 +100,14 @@ class Explain:
         node; that takes the right to `GET /api/operation-log/{id}` too, and 404 says that neither has it.
         """
         asking = None if is_by_id(body) else asked(body)
-        context.policy = policy = self._live.current
+        context.policy = policy = self.live.current
         if asking is None:
             require_log(context, policy)
         revision = self._revision(body)
-        async with self._concurrency.turn():
+        async with self.concurrency.turn():
             event = None if asking else await self._event(body.decision_id)
-            async with self._database.snapshot(within=policy_history.READ_WITHIN) as connection:
-                past = _Past(connection, policy, self._past, revision)
+            async with self.database.snapshot(within=policy_history.READ_WITHIN) as connection:
+                past = _Past(connection, policy, self.past, revision)
                 await past.require_kept("decisionId" if body.revision is None else "revision")
                 if asking is None:
                     return await refusal_answer(connection, body.decision_id or "", event, policy, past.at)
@@ -131,9 +124,9 @@ class Explain:
                 )
 
     async def _event(self, decision_id: str | None) -> Event | None:
-        if decision_id is None or not isinstance(self._decision_log, Path):
+        if decision_id is None or not isinstance(self.decision_log, Path):
             return None
-        return await self._concurrency.computed(denial_in, self._decision_log, decision_id)
+        return await self.concurrency.computed(denial_in, self.decision_log, decision_id)
 
     def _revision(self, body: Question) -> int | None:
         """Return the revision that is asked, None for the one in force.
@@ -142,7 +135,7 @@ class Explain:
         """
         if body.decision_id is None:
             return body.revision
-        revision = revision_of(body.decision_id, self._past.shipped.digest)
+        revision = revision_of(body.decision_id, self.past.shipped.digest)
         if body.revision not in (None, revision):
             raise ValidationFailed(("revision", "The decision is of another revision"))
         return revision

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, MutableMapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Final
 
 from service.web.content.streams import Sending
@@ -16,28 +17,19 @@ JSON: Final = b"application/json"
 _BODILESS: Final = frozenset({204, 304})  # RFC 9110 §6.4.1
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Answer:
     """An answer: its status, its media type, and its body, either ``data`` or the chunks of ``stream``.
 
     ``length`` is the size of all chunks in bytes, None if unknown. ``media_type`` is None without a body.
     """
 
-    __slots__ = ("data", "length", "media_type", "status", "stream")
-
-    def __init__(
-        self,
-        status: int,
-        data: bytes = b"",
-        media_type: bytes | None = JSON,
-        *,
-        stream: Sending | None = None,
-        length: int | None = None,
-    ) -> None:
-        self.status = status
-        self.data = data
-        self.media_type = media_type
-        self.stream = stream
-        self.length = length
+    status: int
+    data: bytes = b""
+    media_type: bytes | None = JSON
+    _: KW_ONLY
+    stream: Sending | None = None
+    length: int | None = None
 
     def headers(self) -> list[tuple[bytes, bytes]]:
         """Return the headers that describe the body."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
@@ -42,23 +43,18 @@ _BASIC: Final = f'Basic realm="{NAME}"'
 _NOT_AUTHENTICATED: Final = (Unauthenticated, TokenInvalid, TokenExpired, RefreshRequired, AccountBanned)
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class AuthorizationGuard:
-    """Decides if a request may go on to its responder."""
+    """Decides if a request may go on to its responder.
 
-    def __init__(
-        self,
-        token: HeaderToken,
-        authenticator: Authenticator,
-        live: LivePolicy,
-        revisions: PublishedRevisions,
-        now: Callable[[], float] = time.time,
-    ) -> None:
-        """``now`` returns the time by which the age of an authentication is told, in seconds."""
-        self._now = now
-        self._token = token
-        self._authenticator = authenticator
-        self._live = live
-        self._revisions = revisions
+    ``now`` returns the time by which the age of an authentication is told, in seconds.
+    """
+
+    token: HeaderToken
+    authenticator: Authenticator
+    live: LivePolicy
+    revisions: PublishedRevisions
+    now: Callable[[], float] = time.time
 
     async def admit(self, context: RequestContext, operation: Operation) -> None:
         """Admit the request and set caller and policy of ``context``, or raise a refusal.
@@ -72,7 +68,7 @@ class AuthorizationGuard:
         PermissionDenied, InsufficientAuthentication, ProxyRefused, BadRequest, and Unavailable before the
         first policy is loaded.
         """
-        policy = context.policy = self._live.current
+        policy = context.policy = self.live.current
         if not policy.revision:
             raise Unavailable("No policy has been loaded yet")
         if not operation.public:
@@ -91,7 +87,7 @@ class AuthorizationGuard:
         _require(context, decide(RESOURCE, resource, caller))
         _require(context, decide(ENDPOINT, operation.object, caller))
         # Last, so that nobody steps up for what stays closed.
-        satisfied = context.satisfied = words_asked(caller, self._now())
+        satisfied = context.satisfied = words_asked(caller, self.now())
         demanded = policy.judge_assurance(resource, operation.object, satisfied)
         if not demanded.allowed:
             raise too_weak(demanded)
@@ -107,17 +103,17 @@ class AuthorizationGuard:
         admitted.
         """
         try:
-            token = self._token.of(context.request)
+            token = self.token.of(context.request)
         except Unauthenticated:
             return None, policy
         # A wrong API key would count against the proxy, and not against its client.
-        identified = await self._authenticator.authenticate(token, policy.permission_map, counted=False)
+        identified = await self.authenticator.authenticate(token, policy.permission_map, counted=False)
         newer = await self._announced(policy, identified.announced)
         if newer is not policy:
             policy = context.policy = newer
-            identified = await self._authenticator.authenticate(token, policy.permission_map, counted=False)
+            identified = await self.authenticator.authenticate(token, policy.permission_map, counted=False)
         if original.method not in SAFE:
-            self._token.check_meant(context.request, identified.caller, original.host)
+            self.token.check_meant(context.request, identified.caller, original.host)
         return identified.caller, policy
 
     async def _authenticate(
@@ -131,29 +127,29 @@ class AuthorizationGuard:
         if context.has_body:
             context.all_rights = identified.all_rights
         if operation.method != "GET":
-            self._token.check_meant(context.request, identified.caller)
+            self.token.check_meant(context.request, identified.caller)
         return identified.announced
 
     def _sender(
         self, context: RequestContext, operation: Operation, policy: Policy
     ) -> Awaitable[Authenticated]:
-        sent = self._token.sent(context.request)
-        known = None if sent is None else self._authenticator.remembered(sent, policy.permission_map)
+        sent = self.token.sent(context.request)
+        known = None if sent is None else self.authenticator.remembered(sent, policy.permission_map)
         return self._unknown_sender(context, operation, policy) if known is None else known
 
     async def _unknown_sender(
         self, context: RequestContext, operation: Operation, policy: Policy
     ) -> Authenticated:
         try:
-            token = self._token.of(context.request)
+            token = self.token.of(context.request)
         except Unauthenticated:
             if not operation.metadata.by_client:
                 raise
         else:
-            return await self._authenticator.authenticate(token, policy.permission_map)
+            return await self.authenticator.authenticate(token, policy.permission_map)
         client_id, secret = basic_client(context.request)
         try:
-            return await self._authenticator.authenticate_client(client_id, secret)
+            return await self.authenticator.authenticate_client(client_id, secret)
         except (TokenInvalid, TokenExpired) as refusal:
             refusal.headers["WWW-Authenticate"] = _BASIC  # of the scheme that was used (RFC 6749 §5.2)
             raise
@@ -161,7 +157,7 @@ class AuthorizationGuard:
     async def _proxy(self, context: RequestContext, policy: Policy) -> Authenticated:
         try:
             key = _PROXY.of(context.request)
-            identified = await self._authenticator.authenticate(key, policy.permission_map)
+            identified = await self.authenticator.authenticate(key, policy.permission_map)
         except _NOT_AUTHENTICATED as refusal:
             # Not as it is: the user would take it for a refusal of the own token.
             raise ProxyRefused(f"The proxy has no good API key: {refusal.code}") from refusal
@@ -169,11 +165,11 @@ class AuthorizationGuard:
 
     async def _newest(self, policy: Policy, announced: int | None, least: int) -> Policy:
         policy = await self._announced(policy, announced)
-        return policy if least <= policy.revision else await self._revisions.at_least(least)
+        return policy if least <= policy.revision else await self.revisions.at_least(least)
 
     async def _announced(self, policy: Policy, announced: int | None) -> Policy:
         if announced is None or announced > policy.revision:
-            return await self._revisions.announced(announced)
+            return await self.revisions.announced(announced)
         return policy
 
 
