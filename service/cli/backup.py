@@ -21,7 +21,7 @@ from service.cli.lazy_commands import add_data, add_json
 from service.cli.output import aligned, say, say_text
 from service.kernel.text import counted
 from service.operator.stores import reachable
-from service.operator.who import log_to_errors, operator_name
+from service.operator.who import log_to_errors, operator_event
 from service.records import backups
 from service.records.database.transactions import Database
 from service.records.logs.events import OperationEvent
@@ -121,18 +121,15 @@ def _write_keys(options: Namespace, archive: ArchiveReader) -> None:
 
 
 def _event(options: Namespace, manifest: Manifest, begun: float) -> OperationEvent:
-    return OperationEvent(
+    return operator_event(
+        "backup",
+        begun,
         module="backup",
         action="make",
         kind="EXPORT",
-        method="CLI",
-        url="portcullis backup",
         params={"file": options.file.name, "withKeys": options.with_keys, "files": manifest.files.included},
         response={"id": manifest.id, "snapshotTime": manifest.snapshot_time.isoformat()},
-        status=200,
-        elapsed_ms=round((perf_counter() - begun) * 1000, 3),
         policy_revision=manifest.revision,
-        user_name=operator_name(),
     )
 
 

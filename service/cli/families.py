@@ -19,11 +19,17 @@ FAMILIES: Final = (
             Command("export", "write the published policy for any Casbin"),
             Command("who", "print the roles, or the users, that pass a request"),
             Command("explain", "print how a request, or a grant, is decided, and why"),
-            Command("refusal", "print what a refusal was about, and why, by the id of its decision"),
-            Command("what", "print all that a role, a user or a set of codes passes and may grant"),
-            Command("what-if", "print who gains and loses what if codes or roles were others"),
-            Command("matrix", "print or write the table of all roles and requests"),
-            Command("openings", "print the requests that need no role"),
+            Command(
+                "refusal",
+                "print what a refusal was about, and why, by the id of its decision",
+                "policy_explain",
+            ),
+            Command(
+                "what", "print all that a role, a user or a set of codes passes and may grant", "policy_who"
+            ),
+            Command("what-if", "print who gains and loses what if codes or roles were others", "policy_diff"),
+            Command("matrix", "print or write the table of all roles and requests", "policy_who"),
+            Command("openings", "print the requests that need no role", "policy_who"),
             Command("lint", "find what a start does not refuse, in files and in a database"),
             Command(
                 "prove", "print the exact condition of a request, or whether two policies are equivalent"
@@ -32,10 +38,16 @@ FAMILIES: Final = (
             Command("diff", "compare two policies: lines, and who gains and loses what"),
             Command("replay", "print which logged decisions would come out differently"),
             Command("report", "write one page about the whole policy, for an auditor: HTML or Markdown"),
-            Command("republish", "publish what is stored anew, whatever the newest revision says"),
+            Command(
+                "republish", "publish what is stored anew, whatever the newest revision says", "policy_sync"
+            ),
             Command("sync", "register the routes that are not registered"),
             Command("test", "run decision tables and invariants, and find what they would not notice"),
-            Command("unlock", "print the resources that lock everybody out, or open one to users who hold *"),
+            Command(
+                "unlock",
+                "print the resources that lock everybody out, or open one to users who hold *",
+                "policy_sync",
+            ),
         ),
     ),
     Family(

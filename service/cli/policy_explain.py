@@ -1,26 +1,42 @@
-"""``portcullis policy explain USER METHOD PATH``: how a request is decided, and why."""
+"""``portcullis policy explain`` and ``refusal``: how a request is decided, or was refused, and why."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping
+from io import BytesIO
+from pathlib import Path
 from typing import Final
 
+import msgspec
+
+from service import settings as table
+from service.audit.decision_event import Event, denial_in, latest_denial
+from service.authz.engine.policy import Policy
 from service.authz.engine.rules import GRANT, LAYERS, METHODS, OF_CODES, PERMISSION, LayerName, PolicyError
 from service.authz.review.sources import READ_WITHIN, Source
 from service.authz.review.subjects import Subject, holder_of, subject_of
+from service.cli.lazy_commands import Parts, add_data, add_json
 from service.cli.output import show
-from service.cli.policy_reviewing import Review, add_review, review_one
-from service.endpoints.policy_explain import Question, asked, supposed
-from service.endpoints.policy_explained import Explained, Layer, Opening, explained_answer, layers_of
+from service.cli.policy_reviewing import Review, add_review, opened_log, review, review_one
+from service.endpoints.policy_explain import DecisionId, Question, asked, revision_of, supposed
+from service.endpoints.policy_explained import (
+    Explained,
+    Layer,
+    Opening,
+    explained_answer,
+    layers_of,
+    refusal_answer,
+)
+from service.errors import ValidationFailed
 from service.kernel.assurance import WORDS
 from service.kernel.services import PORTCULLIS, is_own
+from service.records.policy_history import Place
 
 _OBJECTS: Final[Mapping[str, LayerName]] = {layer.upper(): layer for layer in LAYERS}
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """Add the subject and the request."""
+def _add_explain(parser: ArgumentParser) -> None:
     parser.add_argument("user", metavar="USER", nargs="?", help="a user, by name; or one of the options")
     subject = parser.add_mutually_exclusive_group()
     subject.add_argument("--role", metavar="CODE", help="a role")
@@ -44,7 +60,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_review(parser)
 
 
-def run(options: Namespace, environ: Mapping[str, str]) -> None:
+def _explain(options: Namespace, environ: Mapping[str, str]) -> None:
     """Print the explanation; raises ``ValidationFailed`` if there is no such subject, ``PolicyError``."""
     codes = None if options.codes is None else [code for code in options.codes.split(",") if code]
     if sum((options.user is not None, options.role is not None, codes is not None, options.visitor)) != 1:
@@ -133,3 +149,66 @@ def _opening(opens: Opening) -> Iterator[str]:
     ):
         if names:
             yield f"  would open by {what}: {', '.join(names)}"
+
+
+def _add_refusal(parser: ArgumentParser) -> None:
+    parser.add_argument("id", metavar="ID", help="the id of a decision, such as r12-9be1a6f0-5f0c39d1a2b4")
+    parser.add_argument(
+        "--log",
+        metavar="LOG",
+        help="a decision log, or - for standard input; by default that of the settings",
+    )
+    add_data(parser)
+    add_json(parser)
+
+
+def _refusal(options: Namespace, environ: Mapping[str, str]) -> None:
+    """Print the refusal and its explanation.
+
+    Raises ``ValidationFailed`` for what is no id, ``NotFound`` if no log has it, ``Conflict`` if another own
+    part has decided, and ``PolicyError``.
+    """
+    try:
+        decision_id = msgspec.convert(options.id, DecisionId)
+    except msgspec.ValidationError:
+        raise ValidationFailed(("ID", "is no id of a decision")) from None
+    event = _event(options.log, environ, decision_id)
+    revision = decision_id.removeprefix("r").partition("-")[0]
+
+    async def ask(policies: Review, sources: tuple[Source, ...]) -> Explained:
+        revision_of(decision_id, policies.past.shipped.digest)
+        policy = await policies.policy(sources[0])
+
+        async def at(_place: Place | None) -> Policy:
+            return policy
+
+        assert policies.database is not None  # noqa: S101 - a revision is read from it
+        async with policies.database.snapshot(within=READ_WITHIN) as connection:
+            return await refusal_answer(connection, decision_id, event, policy, at)
+
+    answer = review(options, environ, (revision,), ask)
+    show(options, answer, lambda: _told_of_refusal(answer))
+
+
+def _event(log: str | None, environ: Mapping[str, str], decision_id: str) -> Event | None:
+    if log is None:
+        named = table.load(environ).policy.decision_log
+        return denial_in(named, decision_id) if isinstance(named, Path) else None
+    with opened_log(log) as lines:
+        return latest_denial(lines if lines.seekable() else BytesIO(lines.read()), decision_id)
+
+
+def _told_of_refusal(answer: Explained) -> Iterator[str]:
+    if (refusal := answer.refusal) is not None:
+        who = refusal.user_name or (
+            f"user {refusal.user_id}" if refusal.user_id else "nobody who was logged in"
+        )
+        what = f"{refusal.method} {refusal.path}" if refusal.method else "a question of another service"
+        what += "" if refusal.service == PORTCULLIS else f" of {refusal.service}"
+        yield f"{refusal.create_time}: {what}, by {who}; request {refusal.request_id} ({refusal.log})"
+    if not answer.decision_matches:
+        yield "The user held other codes then: this is the answer for those of now."
+    yield from lines_of(answer)
+
+
+COMMANDS: Final[Parts] = {"explain": (_add_explain, _explain), "refusal": (_add_refusal, _refusal)}

@@ -1,32 +1,67 @@
-"""``portcullis policy sync``: registers the routes that are not registered."""
+"""Changes of the policy by the operator: ``portcullis policy sync``, ``republish`` and ``unlock``."""
 
 from __future__ import annotations
 
+import asyncio
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Final
 
 from service import settings as table
-from service.audit.chain.seals import seals_of
-from service.authz.publishing.shipped import configured
+from service.audit.chain.seals import RevisionSeals, seals_of
+from service.audit.journal import enter
+from service.authz.engine.paths import shape
+from service.authz.engine.policy import Policy
+from service.authz.engine.rules import UNREGISTERED, PolicyError
+from service.authz.publishing.announced import leave_to_workers
+from service.authz.publishing.changes import WITHIN, PolicyChanges
+from service.authz.publishing.live import LivePolicy, UntrustedRevisionError
+from service.authz.publishing.lockout import closing_resources
+from service.authz.publishing.publisher import derived_policy, publish_if_changed
+from service.authz.publishing.shipped import Shipped, configured
 from service.authz.publishing.sync import Differences, differences, register
-from service.cli.lazy_commands import add_data
+from service.cli.lazy_commands import Parts, add_data
 from service.cli.output import say
-from service.cli.policy_operator_changes import operator_changes
+from service.errors import Conflict
 from service.operator.database import with_database
 from service.operator.known_routes import known_routes, routes_of_code
 from service.operator.stores import reachable
-from service.operator.who import log_to_errors, operator_name
+from service.operator.who import log_to_errors, operator_event, operator_name, tell_security
+from service.records import bindings, menus, policy_revisions, resources
 from service.records.database.transactions import Database
 from service.settings import Settings
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """Add ``--dry-run``."""
+async def operator_changes(database: Database, shipped: Shipped, seals: RevisionSeals) -> PolicyChanges:
+    """Return changes that may neither break a statement of the invariants nor lock everybody out anew.
+
+    They are compared with the newest published policy; before the first one there is nothing to compare
+    with. One that can't be used is replaced first by what is stored, as a worker does. Raises PolicyError if
+    no policy can be built from that, UntrustedRevisionError if that one is sealed by an unknown key, and
+    Unavailable.
+    """
+    live = LivePolicy(shipped, seals)
+    changes = PolicyChanges(database, live, shipped, lambda: shipped, leave_to_workers)
+    async with database.snapshot() as connection:
+        published = await policy_revisions.latest(connection)
+    if published is not None:
+        try:
+            await live.load(database)
+        except PolicyError as fault:
+            if isinstance(fault, UntrustedRevisionError) and fault.judgement.authenticity == "unknown_key":
+                raise
+            await changes.mend(f"derived anew: {fault}", published.revision + 1)
+    return changes
+
+
+def _add_sync(parser: ArgumentParser) -> None:
     add_data(parser)
     parser.add_argument("--dry-run", action="store_true", help="only print the differences")
 
 
-def run(options: Namespace, environ: Mapping[str, str]) -> None:
+def _sync(options: Namespace, environ: Mapping[str, str]) -> None:
     """Register, and print the differences; raises what ``sync`` raises."""
     with reachable(table.load(environ)) as settings:
         say(*sync(settings, dry_run=options.dry_run))
@@ -76,3 +111,181 @@ def _described(comparison: Differences, *, dry_run: bool) -> list[str]:
     done = "would be registered" if dry_run else "registered"
     lines.append(f"{len(comparison.proposed)} {done}, {unbindable} can't be, {unrouted} fit no route.")
     return lines
+
+
+def _add_republish(parser: ArgumentParser) -> None:
+    add_data(parser)
+    parser.add_argument(
+        "--without-key",
+        action="store_true",
+        help="also where revisions are sealed and no key is set here: from then on none must be sealed",
+    )
+
+
+def _republish(options: Namespace, environ: Mapping[str, str]) -> None:
+    """Publish, and print the revision; raises what ``republish`` raises."""
+    with reachable(table.load(environ)) as settings:
+        say(republish(settings, without_key=options.without_key))
+
+
+def republish(settings: Settings, *, without_key: bool) -> str:
+    """Publish the policy that follows from resources, bindings and Buttons; return a summary.
+
+    Revisions that are not trusted, or sealed by a key that is not set, are passed over. Logged as a security
+    event and in the operation log. Raises ``PolicyError``, also if the newest revision is sealed and no key
+    is set, unless ``without_key``; ``SchemaError`` and ``Unavailable``.
+    """
+    begun = perf_counter()
+    log_to_errors(settings)
+    policy = with_database(settings, lambda database: _derived(settings, database, without_key=without_key))
+    revision, sealed = policy.revision, bool(settings.oplog.chain_key)
+    tell_security(settings, "the policy was published anew by the operator", revision=revision, sealed=sealed)
+    event = operator_event(
+        "policy republish",
+        begun,
+        module="policy",
+        action="republish",
+        response={"revision": revision, "sealed": sealed},
+        policy_revision=revision,
+    )
+    asyncio.run(enter(settings, event))
+    return (
+        f"Revision {revision}, {'sealed' if sealed else 'without a seal'}: {len(policy.shared)} shared lines."
+    )
+
+
+async def _derived(settings: Settings, database: Database, *, without_key: bool) -> Policy:
+    seals, shipped = seals_of(settings.oplog), configured(settings.policy)
+    async with database.transaction(within=WITHIN) as connection:
+        await policy_revisions.lock(connection)
+        latest = await policy_revisions.latest(connection)
+        if latest is not None and latest.sealed_from and not seals.key_ids and not without_key:
+            raise PolicyError(
+                f"Revision {latest.revision} must be sealed, and oplog.chain_key is not set here: set it, or "
+                "repeat this with --without-key if no node has a key any more"
+            )
+        newest = 0 if latest is None else latest.revision
+        cause = f"published anew by {operator_name()}"
+        return await publish_if_changed(connection, shipped, seals, cause, least=newest + 1, anew=True)
+
+
+_TOP: Final = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class _Unlocked:
+    """A resource that was opened, the changes to it, and the first revision with them."""
+
+    name: str
+    done: tuple[str, ...]
+    revision: int
+
+
+def _add_unlock(parser: ArgumentParser) -> None:
+    add_data(parser)
+    parser.add_argument("resource", metavar="ID", type=int, nargs="?", help="the id of the resource to open")
+
+
+def _unlock(options: Namespace, environ: Mapping[str, str]) -> None:
+    """Print what locks everybody out, or open a resource; raises what ``locked`` and ``unlock`` raise."""
+    with reachable(table.load(environ)) as settings:
+        say(*locked(settings) if options.resource is None else [unlock(settings, options.resource)])
+
+
+def locked(settings: Settings) -> list[str]:
+    """Describe the endpoints that are closed to everybody, and the resources that close them; change nothing.
+
+    Raises ``PolicyError``, ``SchemaError`` and ``Unavailable``.
+    """
+    shipped = configured(settings.policy)
+
+    async def look(database: Database) -> tuple[dict[str, list[str]], dict[str, int]]:
+        async with database.snapshot() as connection:
+            policy = await derived_policy(connection, shipped)
+            known = await resources.of_service(connection)
+        return closing_resources(policy), {
+            shape(f"{resource.method} {resource.path}"): resource.id for resource in known
+        }
+
+    closing, ids = with_database(settings, look)
+    if not closing:
+        return ["Nobody is locked out: users who hold * pass each endpoint that administers the policy."]
+    # Some are closed because their resource is disabled and policy.unregistered closes unregistered ones.
+    unregistered = closing.pop(UNREGISTERED, [])
+    lines = [_closed(requests, ids[shape(name)]) for name, requests in sorted(closing.items())]
+    lines += [_closed([request], ids[shape(request)]) for request in unregistered if shape(request) in ids]
+    if missing := [request for request in unregistered if shape(request) not in ids]:
+        lines.append(f"{', '.join(missing)}: not registered: portcullis policy sync")
+    return lines
+
+
+def _closed(requests: list[str], resource_id: int) -> str:
+    by = f"closed by resource {resource_id}: portcullis policy unlock {resource_id}"
+    return f"{', '.join(requests)}: {by}"
+
+
+def unlock(settings: Settings, resource_id: int) -> str:
+    """Open a resource to users who hold ``*``, publish that, and return a summary.
+
+    A disabled resource is enabled. A resource that is bound to disabled Buttons only is bound to the Button
+    ``*`` as well, so that no other user gains access. Logged as a security event and in the operation log.
+    Raises ``NotFound``, ``Conflict`` if no enabled Button carries ``*`` or a statement of the invariants
+    would break, ``PolicyError``, ``SchemaError`` and ``Unavailable``.
+    """
+    begun = perf_counter()
+    log_to_errors(settings)
+    done = with_database(settings, lambda database: _opened(settings, database, resource_id))
+    if not done.done:
+        return (
+            f"Resource {resource_id}, {done.name}, is open to users who hold * already; nothing was changed."
+        )
+    tell_security(
+        settings,
+        "a resource was unlocked by the operator",
+        resource_id=resource_id,
+        resource=done.name,
+        done=list(done.done),
+        revision=done.revision,
+    )
+    event = operator_event(
+        f"policy unlock {resource_id}",
+        begun,
+        module="resource",
+        action="unlock",
+        response={"resource": done.name, "done": list(done.done)},
+        policy_revision=done.revision,
+    )
+    asyncio.run(enter(settings, event))
+    did = ", ".join(done.done)
+    return f"Resource {resource_id}, {done.name}: {did}. In force with revision {done.revision}."
+
+
+async def _opened(settings: Settings, database: Database, resource_id: int) -> _Unlocked:
+    shipped = configured(settings.policy)
+    changes = await operator_changes(database, shipped, seals_of(settings.oplog))
+    async with changes.begin(f"resource {resource_id} unlocked by {operator_name()}") as change:
+        done = []
+        resource = await resources.read(change.connection, resource_id)
+        bound = await bindings.buttons_of(change.connection, resource_id)
+        top = (await menus.buttons_by_code(change.connection)).get(_TOP)
+        if not resource.enabled:
+            await resources.set_enabled(change.connection, resource_id, enabled=True)
+            done.append("enabled")
+        # Without bindings all logged-in users may pass, and a binding would close it to them.
+        if bound and not any(button.enabled for button in bound):
+            if top is None:
+                raise Conflict(
+                    "No enabled Button carries *, to which the resource could be bound", rule="consistent"
+                )
+            await bindings.bind_buttons(
+                change.connection, resource_id, [*(bound_button.id for bound_button in bound), top]
+            )
+            done.append("bound to the Button *")
+    return _Unlocked(f"{resource.method} {resource.path}", tuple(done), change.policy.revision)
+
+
+COMMANDS: Final[Parts] = {
+    "sync": (_add_sync, _sync),
+    "republish": (_add_republish, _republish),
+    "unlock": (_add_unlock, _unlock),
+}

@@ -1,28 +1,44 @@
-"""``portcullis policy who METHOD PATH``: the roles that pass a request, or the users."""
+"""``portcullis policy who``, ``what``, ``openings`` and ``matrix``: who passes which requests."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Final
 
 from service.authz.engine.rules import METHODS, PolicyError
-from service.authz.proof.demands import beyond_login
+from service.authz.proof.demands import beyond_login, demanded
 from service.authz.review.access import who
 from service.authz.review.explain import Explanation
+from service.authz.review.impact import Standing
+from service.authz.review.matrix import Matrix, as_csv, as_html
 from service.authz.review.sources import READ_WITHIN, Source
-from service.cli.output import aligned, show
+from service.authz.review.subjects import holder_of
+from service.cli.lazy_commands import Parts
+from service.cli.output import aligned, say, show
 from service.cli.policy_reviewing import Review, add_review, review_one
-from service.endpoints.policy_who_may import PassingUser, Who, WhoQuery, who_answer
+from service.endpoints.policy_matrix import MatrixQuery, matrix_answer
+from service.endpoints.policy_who_may import (
+    OpenRequest,
+    Passed,
+    PassingUser,
+    What,
+    WhatQuery,
+    Who,
+    WhoQuery,
+    openings_answer,
+    what_answer,
+    who_answer,
+)
 from service.kernel.services import PORTCULLIS, is_own
 from service.kernel.text import counted
 from service.records import role_holdings
 from service.reporting.wording import by
-from service.web.messages.schema import WHOLE_LIST, Page, page_answer
+from service.web.messages.schema import WHOLE_LIST, Page, PageQuery, page_answer
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """Add the request."""
+def _add_who(parser: ArgumentParser) -> None:
     parser.add_argument("method", metavar="METHOD", type=str.upper, choices=METHODS)
     parser.add_argument(
         "path", metavar="PATH", help="such as /api/user/1, or /api/user/{id} for any other value"
@@ -32,7 +48,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_review(parser)
 
 
-def run(options: Namespace, environ: Mapping[str, str]) -> None:
+def _who(options: Namespace, environ: Mapping[str, str]) -> None:
     """Print who passes; raises ``ValidationFailed`` for a path that no request may have, ``PolicyError``."""
     query = WhoQuery(
         method=options.method, path=options.path, service=options.service, page=1, size=WHOLE_LIST
@@ -44,7 +60,7 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
         passing = who(standing, query.method, place, query.service)
         if not options.users:
             answer = who_answer(passing, standing.policy.revision, query)
-            return answer, _lines(answer, review.database is not None)
+            return answer, _lines_of_who(answer, review.database is not None)
         if review.database is None:
             raise PolicyError("Users are in the database: name one by --data or the settings")
         async with review.database.snapshot(within=READ_WITHIN) as connection:
@@ -68,7 +84,7 @@ def _is_served(asked: Explanation) -> bool:
     return asked.external or asked.endpoint is not None
 
 
-def _lines(answer: Who, roles_known: bool) -> list[str]:
+def _lines_of_who(answer: Who, roles_known: bool) -> list[str]:
     layers = [("resource", answer.resource), ("endpoint", answer.endpoint)]
     lines = [f"{answer.method} {answer.path}"]
     lines += [f"  {name}: {line}" for name, layer in layers if layer for line in layer.lines or ["no line"]]
@@ -99,3 +115,118 @@ def _users(page: Page[PassingUser]) -> list[str]:
     rows = [("ID", "NAME", "ROLES")]
     rows += [(str(user.id), user.user_name, ", ".join(user.roles) or "-") for user in page.items]
     return [*aligned(rows), f"{counted(page.total, 'user')}."]
+
+
+def _add_what(parser: ArgumentParser) -> None:
+    subject = parser.add_mutually_exclusive_group(required=True)
+    subject.add_argument("--role", metavar="CODE", help="a role")
+    subject.add_argument("--user", metavar="NAME", help="a user, by name")
+    subject.add_argument(
+        "--codes",
+        metavar="CODES",
+        help="permission codes, separated by commas; empty for a login without any",
+    )
+    add_review(parser)
+
+
+def _what(options: Namespace, environ: Mapping[str, str]) -> None:
+    """Print what the subject passes; raises ``ValidationFailed`` if there is no such one, ``PolicyError``."""
+    query = WhatQuery(
+        role_code=options.role, user_name=options.user, codes=options.codes, page=1, size=WHOLE_LIST
+    )
+
+    async def ask(review: Review, source: Source) -> What:
+        policy = await review.policy(source)
+        if review.database is None:
+            if query.codes is None:
+                raise PolicyError("Roles and users are in the database: name one by --data or the settings")
+            return what_answer(policy, holder_of(query.held_codes or []), query)
+        async with review.database.snapshot(within=READ_WITHIN) as connection:
+            asking = await query.subject(connection)
+        return what_answer(policy, asking, query)
+
+    answer = review_one(options, environ, ask)
+    show(options, answer, lambda: _lines_of_what(answer))
+
+
+def _lines_of_what(answer: What) -> list[str]:
+    lines = [f"Held codes: {', '.join(answer.permissions) or 'none'}"]
+    if answer.kept_out:
+        return [*lines, "The user is disabled or banned: the service serves no request."]
+    requests = [passed for passed in answer.items if passed.kind == "request"]
+    grants = [passed for passed in answer.items if passed.kind == "grant"]
+    if requests:
+        rows = [_request(passed) for passed in requests]
+        heads = ("REQUEST", "RESOURCE", "ENDPOINT", "ASSURANCE")
+        width = len(heads) if any(row[-1] for row in rows) else len(heads) - 1
+        lines += aligned([row[:width] for row in (heads, *rows)])
+    if grants:
+        lines += aligned([("MAY GRANT", "HELD"), *((passed.object, by(passed.grant)) for passed in grants)])
+    return [*lines, f"{counted(len(requests), 'request')}, {counted(len(grants), 'code')} to grant."]
+
+
+def _request(passed: Passed) -> tuple[str, ...]:
+    stronger = " ".join(beyond_login(passed.assurance or ()))
+    return passed.object, by(passed.resource), by(passed.endpoint), stronger
+
+
+def _openings(options: Namespace, environ: Mapping[str, str]) -> None:
+    """Print the requests; raises ``PolicyError``."""
+
+    async def ask(review: Review, source: Source) -> Page[OpenRequest]:
+        return openings_answer(await review.policy(source), PageQuery(page=1, size=WHOLE_LIST))
+
+    answer = review_one(options, environ, ask)
+    show(options, answer, lambda: _lines_of_openings(answer))
+
+
+def _lines_of_openings(answer: Page[OpenRequest]) -> list[str]:
+    rows = [
+        (
+            request.object,
+            request.needs,
+            " ".join(demanded(request.assurance)),
+            by(request.resource),
+            by(request.endpoint),
+        )
+        for request in answer.items
+    ]
+    head = ("REQUEST", "NEEDS", "AUTHENTICATION", "RESOURCE", "ENDPOINT")
+    return [*aligned([head, *rows]), f"{counted(answer.total, 'request')}."]
+
+
+def _add_matrix(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--output", metavar="FILE", type=Path, help="write FILE: HTML if it ends in .html, else CSV"
+    )
+    add_review(parser)
+
+
+def _matrix(options: Namespace, environ: Mapping[str, str]) -> None:
+    """Print CSV, or write the file; raises ``PolicyError`` and OSError."""
+
+    async def read(review: Review, source: Source) -> Standing:
+        return await review.standing(source)
+
+    standing = review_one(options, environ, read)
+    if options.json and options.output is None:
+        show(options, matrix_answer(standing, MatrixQuery(page=1, size=WHOLE_LIST)), list)
+        return
+    matrix = Matrix(standing)
+    if options.output is None:
+        for line in as_csv(matrix):
+            say(line.rstrip())
+        return
+    parts = as_html(matrix) if options.output.suffix == ".html" else as_csv(matrix)
+    with options.output.open("wb") as file:
+        file.writelines(part.encode() for part in parts)
+    roles, requests = counted(len(matrix.roles), "role"), counted(len(matrix.requests), "request")
+    say(f"{roles} and {requests} in {options.output}.")
+
+
+COMMANDS: Final[Parts] = {
+    "who": (_add_who, _who),
+    "what": (_add_what, _what),
+    "openings": (add_review, _openings),
+    "matrix": (_add_matrix, _matrix),
+}

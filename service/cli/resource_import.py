@@ -32,9 +32,8 @@ from service.kernel.strict_yaml import Bounds, document_of, read_within
 from service.kernel.text import counted
 from service.operator.stores import reachable
 from service.operator.units import caller_named, operator, units_of_work
-from service.operator.who import log_to_errors, operator_name
+from service.operator.who import log_to_errors, operator_event, operator_name
 from service.records.database.transactions import Database
-from service.records.logs.events import OperationEvent
 from service.records.schema_revision import require_current
 from service.settings import Settings
 
@@ -152,20 +151,18 @@ async def _register(
     caller = operator() if options.user is None else await caller_named(database, options.user)
     async with units_of_work(settings, database, configured(settings.policy)) as units:
         plan, policy = await ResourceImport(units).register(caller, options.service, operations)
-    event = OperationEvent(
+    event = operator_event(
+        "resource import",
+        begun,
         module="resource",
         action="import",
         kind="INSERT",
-        method="CLI",
-        url="portcullis resource import",
         params={
             "file": Path(options.file).name,
             "sha256": digest,
             "service": options.service,
             "operator": operator_name(),
         },
-        status=200,
-        elapsed_ms=round((perf_counter() - begun) * 1000, 3),
         user_id=None if caller.is_operator else caller.user_id,
         user_name=caller.user_name,
         response={"registered": [operation.object for operation in plan.new]},

@@ -27,7 +27,7 @@ from service.kernel.write import Write
 from service.operator.errors import LaunchError, UnpreparedError
 from service.operator.stores import reachable
 from service.operator.units import caller_named, operator, units_of_work
-from service.operator.who import log_to_errors, operator_name, tell_security
+from service.operator.who import log_to_errors, operator_event, operator_name, tell_security
 from service.records.database.transactions import Database
 from service.records.logs.events import OperationEvent
 from service.records.schema_revision import require_current
@@ -128,20 +128,17 @@ async def _apply(settings: Settings, order: Order) -> tuple[Caller, Applied | Ed
 def _event(
     order: Order, caller: Caller, outcome: Applied | EditRefusedError | Refusal, begun: float
 ) -> OperationEvent:
-    event = OperationEvent(
+    event = operator_event(
+        "state apply",
+        begun,
         module="state",
         action="apply",
-        kind="UPDATE",
-        method="CLI",
-        url="portcullis state apply",
         params={
             "file": order.file.name,
             "sha256": order.digest,
             "prune": order.prune,
             "operator": operator_name(),
         },
-        status=200,
-        elapsed_ms=round((perf_counter() - begun) * 1000, 3),
         user_id=None if caller.is_operator else caller.user_id,
         user_name=caller.user_name,
     )

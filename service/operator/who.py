@@ -6,10 +6,13 @@ import os
 import pwd
 import sys
 from getpass import getpass
+from time import perf_counter
+from typing import Any
 
 import structlog
 
 from service.operator.errors import PasswordError
+from service.records.logs.events import OperationEvent
 from service.settings import Settings
 from service.web.observability.log_format import configure_logging
 
@@ -53,3 +56,14 @@ def tell_security(settings: Settings, event: str, **facts: object) -> None:
     log_to_errors(settings)
     log = structlog.get_logger(__name__)
     log.warning(event, event_type="security", operator=operator_name(), **facts)
+
+
+def operator_event(command: str, begun: float, **facts: Any) -> OperationEvent:
+    """Return the entry of a command that the operator has run, for the operation log.
+
+    ``command`` is its words behind ``portcullis``, ``begun`` when it began, by ``perf_counter``. ``facts``
+    are other fields of the entry; without them it is an update that was done.
+    """
+    done: dict[str, Any] = {"kind": "UPDATE", "status": 200, "user_name": operator_name()}
+    elapsed_ms = round((perf_counter() - begun) * 1000, 3)
+    return OperationEvent(method="CLI", url=f"portcullis {command}", elapsed_ms=elapsed_ms, **(done | facts))

@@ -8,8 +8,7 @@ import psycopg
 import pytest
 
 from service.authz.publishing.shipped import configured
-from service.cli.policy_sync import sync
-from service.cli.policy_unlock import unlock
+from service.cli.policy_sync import sync, unlock
 from service.embedded import EmbeddedStores
 from service.errors import Conflict
 from service.records.schema_revision import SchemaError
