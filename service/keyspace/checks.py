@@ -12,10 +12,9 @@ from typing import Any, Final, NamedTuple
 
 from hiredis import ReplyError
 
-from service.errors import Unavailable
 from service.kernel.tracing import current_span
 from service.keyspace import keys
-from service.keyspace.pipeline import Command, Pipeline, begin_command, end_with
+from service.keyspace.pipeline import Command, Pipeline, begin_command, end_with, refuse
 
 
 class Answer(NamedTuple):
@@ -105,7 +104,4 @@ def _settle(batch: _Batch, values: Any) -> None:
 
 def _fail(batch: _Batch, cause: BaseException) -> None:
     for future in batch:
-        if not future.done():
-            refusal = Unavailable("The session store is out of reach")
-            refusal.__cause__ = cause
-            future.set_exception(refusal)
+        refuse(future, cause)

@@ -282,7 +282,7 @@ class PipelinedClient(Redis):
         if not self._waiting:
             loop.call_soon(self._send_waiting)
         self._waiting.append(
-            Command(text, partial(self._settle, future), partial(_refuse, future), repeatable=False)
+            Command(text, partial(self._settle, future), partial(refuse, future), repeatable=False)
         )
         reply = await future
         in_form = self.response_callbacks.get(words[0])
@@ -302,10 +302,11 @@ class PipelinedClient(Redis):
         elif str(reply).startswith("NOSCRIPT"):
             future.set_exception(NoScriptError(str(reply)))
         else:
-            _refuse(future, reply)
+            refuse(future, reply)
 
 
-def _refuse(future: asyncio.Future[Any], cause: BaseException) -> None:
+def refuse(future: asyncio.Future[Any], cause: BaseException) -> None:
+    """Answer a question to the store with ``Unavailable``, unless it has its answer already."""
     if not future.done():
         refusal = Unavailable("The session store is out of reach")
         refusal.__cause__ = cause

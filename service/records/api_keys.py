@@ -101,17 +101,13 @@ async def add(
     created_by: int,
 ) -> StoredKey:
     """Write a key that expires in ``seconds``, or never (None); ``hint`` and ``digest`` are of its secret."""
-    ends = None
-    if seconds is not None:
-        lasts = bindparam("lasts", timedelta(seconds=seconds), Interval())
-        ends = func.date_trunc("milliseconds", func.clock_timestamp() + lasts)
     new = insert(api_key).values(
         user_id=target.user_id,
         key_name=key_name,
         hint=hint,
         digest=digest,
         scopes=None if scopes is None else list(scopes),
-        expire_time=ends,
+        expire_time=bans.end_after(seconds),
         created_by=created_by,
     )
     return await _STORED.returned(connection, new.returning(*_STORED.columns))

@@ -33,6 +33,17 @@ def in_force() -> ColumnElement[bool]:
     return or_(user_ban.c.until.is_(None), user_ban.c.until > func.clock_timestamp())
 
 
+def end_after(seconds: int | None) -> ColumnElement[datetime] | None:
+    """Return the SQL of the time ``seconds`` from now; None for no end.
+
+    In whole milliseconds, as in the session store and the API.
+    """
+    if seconds is None:
+        return None
+    lasts = bindparam("lasts", timedelta(seconds=seconds), Interval())
+    return func.date_trunc("milliseconds", func.clock_timestamp() + lasts)
+
+
 def with_bans() -> Join:
     """Return a join of all users with their bans in force."""
     return user.outerjoin(user_ban, (user_ban.c.user_id == user.c.id) & in_force())
@@ -45,12 +56,9 @@ async def ban(
 
     If the user has a ban with a later end, that end stays. ``by`` is the id of the user who bans.
     """
-    until = None
-    if seconds is not None:
-        # Whole milliseconds, as in the session store and the API.
-        lasts = bindparam("lasts", timedelta(seconds=seconds), Interval())
-        until = func.date_trunc("milliseconds", func.clock_timestamp() + lasts)
-    new = upsert(user_ban).values(user_id=target.user_id, until=until, reason=reason, banned_by=by)
+    new = upsert(user_ban).values(
+        user_id=target.user_id, until=end_after(seconds), reason=reason, banned_by=by
+    )
     written = new.on_conflict_do_update(
         index_elements=[user_ban.c.user_id],
         set_={

@@ -133,8 +133,7 @@ async def unused(connection: AsyncConnection) -> int:
         )
         + 1
     )
-    position: int = (await connection.execute(used)).scalar_one()
-    return position
+    return int((await connection.execute(used)).scalar_one())
 
 
 async def _new(connection: AsyncConnection) -> int:

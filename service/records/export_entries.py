@@ -67,8 +67,7 @@ async def last_taken(
 async def last(connection: Connection, log: ExportLog) -> int:
     """Return the id of the entry of ``log`` that was committed last; 0 if there is none."""
     column = _TABLES[log].c.id
-    last_id: int = (await connection.execute(select(func.coalesce(func.max(column), 0)))).scalar_one()
-    return last_id
+    return int((await connection.execute(select(func.coalesce(func.max(column), 0)))).scalar_one())
 
 
 def _statement(log: ExportLog, position: int, most: int) -> Select[*tuple[Any, ...]]:

@@ -19,7 +19,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from service.errors import NotFound, QuotaExceeded
 from service.kernel.value_rules import ID
 from service.records.database.filters import contains, equals
-from service.records.database.paging import RecordList
+from service.records.database.paging import RecordList, sorts_of
 from service.records.database.row_mapper import RowMapper
 from service.records.schema.of_users import file, object_space
 from service.records.schema.rights import user
@@ -53,13 +53,7 @@ class FileFilter:
     owner_id: Annotated[int | None, equals(file.c.owner_id), ID] = None
 
 
-SORTS: Final = {
-    "id": file.c.id,
-    "name": file.c.name,
-    "size": file.c.size,
-    "contentType": file.c.content_type,
-    "createTime": file.c.create_time,
-}
+SORTS: Final = sorts_of(file, "id", "name", "size", "content_type", "create_time")
 """The columns by which a list of files can be sorted."""
 
 _FILE: Final = RowMapper(

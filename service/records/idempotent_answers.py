@@ -57,8 +57,7 @@ async def claim(connection: Connection, scope: KeyScope) -> bool:
     """Claim the key until the transaction ends; False if another transaction has claimed it."""
     digest = hashlib.sha256(msgspec.json.encode(astuple(scope))).digest()
     lock = int.from_bytes(digest[:8], signed=True)
-    claimed: bool = (await connection.execute(select(func.pg_try_advisory_xact_lock(lock)))).scalar_one()
-    return claimed
+    return bool((await connection.execute(select(func.pg_try_advisory_xact_lock(lock)))).scalar_one())
 
 
 async def find(connection: Connection, scope: KeyScope) -> KeptAnswer | None:

@@ -137,8 +137,7 @@ async def try_lock(connection: Connection, name: str) -> bool:
     """
     await connection.execute(text("SET LOCAL idle_in_transaction_session_timeout = 0"))
     key = int.from_bytes(hashlib.sha256(f"portcullis job {name}".encode()).digest()[:8], signed=True)
-    taken: bool = (await connection.execute(select(func.pg_try_advisory_xact_lock(key)))).scalar_one()
-    return taken
+    return bool((await connection.execute(select(func.pg_try_advisory_xact_lock(key)))).scalar_one())
 
 
 async def claim(connection: Connection, name: str, worker: str) -> JobRun | None:

@@ -36,7 +36,7 @@ from service.kernel.value_rules import (
 )
 from service.records import bit_positions
 from service.records.database.filters import contains, equals, one_of
-from service.records.database.paging import RecordList
+from service.records.database.paging import RecordList, sorts_of
 from service.records.database.row_mapper import RowMapper, RowWriter
 from service.records.schema.rights import action_resource, menu, resource, role, role_menu, user_role
 
@@ -118,13 +118,7 @@ class MenuFilter:
     enabled: Annotated[bool | None, equals(menu.c.enabled)] = None
 
 
-SORTS: Final = {
-    "id": menu.c.id,
-    "parentId": menu.c.parent_id,
-    "title": menu.c.title,
-    "authMark": menu.c.auth_mark,
-    "sort": menu.c.sort,
-}
+SORTS: Final = sorts_of(menu, "id", "parent_id", "title", "auth_mark", "sort")
 """The columns by which a list of menus can be sorted."""
 
 MENU: Final = RowMapper(Menu, menu)

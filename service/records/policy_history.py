@@ -139,8 +139,7 @@ async def tampered(connection: AsyncConnection, revision: int) -> int:
 
 async def lines_digest(connection: AsyncConnection, revision: int) -> str:
     """Return the SHA-256, in hexadecimal, of the kept lines of ``revision``; many take a second."""
-    digest: str = (await connection.execute(_LINES_DIGEST, {"revision": revision})).scalar_one()
-    return digest
+    return str((await connection.execute(_LINES_DIGEST, {"revision": revision})).scalar_one())
 
 
 async def changes_of(connection: AsyncConnection, revision: int, part: Part = ALL) -> Difference:

@@ -104,10 +104,9 @@ async def lock(connection: AsyncConnection) -> None:
 
 async def try_lock(connection: AsyncConnection) -> bool:
     """Take the same lock until the end of the transaction if nobody holds it; tell whether it was taken."""
-    taken: bool = (
-        await connection.execute(text("SELECT pg_try_advisory_xact_lock(:key)"), {"key": LOCK})
-    ).scalar_one()
-    return taken
+    return bool(
+        (await connection.execute(text("SELECT pg_try_advisory_xact_lock(:key)"), {"key": LOCK})).scalar_one()
+    )
 
 
 async def latest(connection: AsyncConnection) -> PolicyRevision | None:
@@ -209,8 +208,7 @@ async def add(connection: AsyncConnection, new: NewRevision, *, least: int = 0) 
         .values(revision=following, **asdict(new))
         .returning(policy_revision.c.revision)
     )
-    revision: int = (await connection.execute(statement)).scalar_one()
-    return revision
+    return int((await connection.execute(statement)).scalar_one())
 
 
 _SEAL: Final = (

@@ -30,7 +30,7 @@ from service.kernel.value_rules import (
     service_fault,
 )
 from service.records.database.filters import any_of, contains, equals, one_of, whether
-from service.records.database.paging import RecordList
+from service.records.database.paging import RecordList, sorts_of
 from service.records.database.row_mapper import RowMapper, RowWriter
 from service.records.schema.rights import action_resource, menu, opening, resource
 
@@ -137,17 +137,18 @@ class ResourceFilter:
     ] = None
 
 
-SORTS: Final = {
-    "id": resource.c.id,
-    "resourceName": resource.c.resource_name,
-    "resourceCode": resource.c.resource_code,
-    "method": resource.c.method,
-    "path": resource.c.path,
-    "service": resource.c.service,
-    "enabled": resource.c.enabled,
-    "createTime": resource.c.create_time,
-    "updateTime": resource.c.update_time,
-}
+SORTS: Final = sorts_of(
+    resource,
+    "id",
+    "resource_name",
+    "resource_code",
+    "method",
+    "path",
+    "service",
+    "enabled",
+    "create_time",
+    "update_time",
+)
 """The columns by which a list of resources can be sorted."""
 
 RESOURCE: Final = RowMapper(Resource, resource)

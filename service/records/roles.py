@@ -20,7 +20,7 @@ from service.kernel.fields import ITS_TYPE, Field, declared
 from service.kernel.text import MAX_NAME_LENGTH, name_key, text_fault
 from service.kernel.value_rules import DESCRIPTION, bounds_of, one_line, whole
 from service.records.database.filters import any_of, contains, equals, whether
-from service.records.database.paging import RecordList
+from service.records.database.paging import RecordList, sorts_of
 from service.records.database.row_mapper import RowMapper, RowWriter
 from service.records.schema.rights import menu, role, role_menu, user, user_role
 
@@ -91,14 +91,7 @@ class RoleFilter:
     ] = None
 
 
-SORTS: Final = {
-    "id": role.c.id,
-    "roleName": role.c.role_name_key,
-    "roleCode": role.c.role_code,
-    "enabled": role.c.enabled,
-    "createTime": role.c.create_time,
-    "updateTime": role.c.update_time,
-}
+SORTS: Final = sorts_of(role, "id", "role_name", "role_code", "enabled", "create_time", "update_time")
 """The columns by which a list of roles can be sorted."""
 
 ROLE: Final = RowMapper(Role, role)

@@ -19,7 +19,7 @@ from service.kernel.fields import ITS_TYPE, Field, declared
 from service.kernel.services import Service
 from service.kernel.value_rules import DESCRIPTION
 from service.records.database.filters import contains, one_of
-from service.records.database.paging import RecordList
+from service.records.database.paging import RecordList, sorts_of
 from service.records.database.row_mapper import RowMapper, RowWriter
 from service.records.schema.rights import service
 
@@ -72,12 +72,7 @@ class ServiceFilter:
     services: Annotated[Collection[str] | None, one_of(service.c.name)] = None
 
 
-SORTS: Final = {
-    "id": service.c.id,
-    "name": service.c.name,
-    "createTime": service.c.create_time,
-    "updateTime": service.c.update_time,
-}
+SORTS: Final = sorts_of(service, "id", "name", "create_time", "update_time")
 """The columns by which a list of services can be sorted."""
 
 _PUBLISHED: Final = RowMapper(Service, service)

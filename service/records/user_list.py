@@ -25,7 +25,7 @@ from service.records.database.filters import (
     one_of,
     whether,
 )
-from service.records.database.paging import Page, order_by, page_of
+from service.records.database.paging import Page, order_by, page_of, sorts_of
 from service.records.database.row_mapper import PreparedSelect, RowMapper
 from service.records.factors import has_factor
 from service.records.schema.rights import role, user, user_ban, user_login, user_role
@@ -162,16 +162,9 @@ class UserFilter:
     ] = None
 
 
-SORTS: Final = {
-    "id": user.c.id,
-    "userName": user.c.user_name_key,
-    "nickName": user.c.nick_name_key,
-    "email": user.c.email_key,
-    "status": user.c.status,
-    "createTime": user.c.create_time,
-    "updateTime": user.c.update_time,
-    "lastLoginTime": func.coalesce(user_login.c.last_login_time, text("'-infinity'::timestamptz")),
-}
+SORTS: Final = sorts_of(
+    user, "id", "user_name", "nick_name", "email", "status", "create_time", "update_time"
+) | {"lastLoginTime": func.coalesce(user_login.c.last_login_time, text("'-infinity'::timestamptz"))}
 """The columns by which a list of users can be sorted.
 
 There is an index for each but the last login: an index would be written with each one, and all users are

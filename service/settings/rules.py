@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Collection, Iterator
+from operator import attrgetter
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
@@ -87,14 +88,7 @@ def _assertions(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]
         )
 
 
-def _lifetimes(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]:
-    if settings.auth.refresh_timeout < settings.auth.access_timeout:
-        yield Fault("auth.refresh_timeout", "must not be shorter than auth.access_timeout")
-
-
-def _password_lengths(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]:
-    if settings.password.max_length < settings.password.min_length:
-        yield Fault("password.max_length", "must not be less than password.min_length")
+def _length_with_factor(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]:
     if (settings.password.min_length_with_factor or 0) > settings.password.min_length:
         yield Fault("password.min_length_with_factor", "must not be more than password.min_length")
 
@@ -121,11 +115,6 @@ def _presigned(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]:
     store = settings.objstore
     if store.presigned_links and not (store.bucket and store.access_key):
         yield Fault("objstore.presigned_links", "needs a bucket and both of its keys")
-
-
-def _link_lives(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]:
-    if settings.upload.link_max_life < settings.upload.link_life:
-        yield Fault("upload.link_max_life", "must not be shorter than upload.link_life")
 
 
 def _decision_log(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]:
@@ -165,22 +154,6 @@ def _is_signing_key(text: str) -> bool:
         return False
 
 
-def _previous_chain_key(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]:
-    oplog = settings.oplog
-    if oplog.chain_previous_key and not oplog.chain_key:
-        yield Fault("oplog.chain_key", "is missing: oplog.chain_previous_key is the key before it")
-    elif oplog.chain_previous_key and oplog.chain_previous_key == oplog.chain_key:
-        yield Fault("oplog.chain_previous_key", "is the same as oplog.chain_key")
-
-
-def _factor_keys(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]:
-    auth = settings.auth
-    if auth.factor_previous_key and not auth.factor_key:
-        yield Fault("auth.factor_key", "is missing: auth.factor_previous_key is the key before it")
-    elif auth.factor_previous_key and auth.factor_previous_key == auth.factor_key:
-        yield Fault("auth.factor_previous_key", "is the same as auth.factor_key")
-
-
 def _mail(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]:
     mail = settings.mail
     if bool(mail.user) != bool(mail.password):
@@ -204,11 +177,34 @@ def _tracing_files(settings: Settings, _faulty: Collection[str]) -> Iterator[Fau
     return file_faults(settings.tracing)
 
 
+def _not_below(name: str, least: str, word: str = "shorter") -> dict[tuple[str, ...], Rule]:
+    """Return the rule that the setting ``name`` is not below the setting ``least``."""
+
+    def rule(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]:
+        if attrgetter(name)(settings) < attrgetter(least)(settings):
+            yield Fault(name, f"must not be {word} than {least}")
+
+    return {(least, name): rule}
+
+
+def _key_before(previous: str, key: str) -> dict[tuple[str, ...], Rule]:
+    """Return the rule that ``previous`` is another key than ``key``, which must be set then too."""
+
+    def rule(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]:
+        former, present = attrgetter(previous, key)(settings)
+        if former and not present:
+            yield Fault(key, f"is missing: {previous} is the key before it")
+        elif former and former == present:
+            yield Fault(previous, f"is the same as {key}")
+
+    return {(key, previous): rule}
+
+
 _RULES: dict[tuple[str, ...], Rule] = {
     ("objstore.bucket", "objstore.endpoint", "objstore.access_key", "objstore.secret_key"): _bucket,
     ("objstore.addressing", "objstore.bucket", "objstore.endpoint"): _addressing,
     ("objstore.presigned_links", "objstore.bucket", "objstore.access_key"): _presigned,
-    ("upload.link_life", "upload.link_max_life"): _link_lives,
+    **_not_below("upload.link_max_life", "upload.link_life"),
     ("auth.jwt_algorithm", "auth.jwt_secret"): _signing_secret,
     ("auth.jwt_algorithm", "auth.jwt_private_key", "auth.jwt_public_key"): _key_files,
     (
@@ -218,7 +214,7 @@ _RULES: dict[tuple[str, ...], Rule] = {
         "auth.jwt_previous_private_key",
         "auth.jwt_previous_until",
     ): _previous_key,
-    ("auth.factor_key", "auth.factor_previous_key"): _factor_keys,
+    **_key_before("auth.factor_previous_key", "auth.factor_key"),
     (
         "mail.url",
         "mail.user",
@@ -230,11 +226,12 @@ _RULES: dict[tuple[str, ...], Rule] = {
         "auth.factor_key",
     ): _mail,
     ("auth.forward_assertion", "auth.jwt_algorithm"): _assertions,
-    ("auth.access_timeout", "auth.refresh_timeout"): _lifetimes,
+    **_not_below("auth.refresh_timeout", "auth.access_timeout"),
     ("server.cors_origins", "auth.is_read_cookie"): _cross_origin,
-    ("password.min_length", "password.min_length_with_factor", "password.max_length"): _password_lengths,
+    **_not_below("password.max_length", "password.min_length", "less"),
+    ("password.min_length", "password.min_length_with_factor"): _length_with_factor,
     ("policy.decision_log",): _decision_log,
-    ("oplog.chain_key", "oplog.chain_previous_key"): _previous_chain_key,
+    **_key_before("oplog.chain_previous_key", "oplog.chain_key"),
     ("export.destinations",): _destinations,
     ("tracing.headers", "tracing.headers_file", "tracing.ca_file"): _tracing_files,
 }

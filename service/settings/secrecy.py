@@ -5,8 +5,8 @@ import re
 import secrets
 import stat
 import tempfile
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 
@@ -119,21 +119,23 @@ def _kept_or_made(path: Path, nbytes: int) -> tuple[str, str | None]:
     """
     if not os.path.lexists(path):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _create(path, secrets.token_urlsafe(nbytes))
+        with _beside(path, secrets.token_urlsafe(nbytes) + "\n") as made, suppress(FileExistsError):
+            os.link(made, path)  # if another process was first, its secret is used
     return owner_only_text(path)
 
 
-def _create(path: Path, secret: str) -> None:
+@contextmanager
+def _beside(path: Path, content: str) -> Iterator[Path]:
+    """Write ``content`` to the disk, in a file of mode 0600 beside ``path``; remove it in the end."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # O_EXCL, mode 0600
     try:
         with os.fdopen(handle, "w", encoding="ascii") as file:
-            file.write(secret + "\n")
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        with suppress(FileExistsError):  # another process was first: its secret is used
-            os.link(name, path)
+        yield Path(name)
     finally:
-        Path(name).unlink()
+        Path(name).unlink(missing_ok=True)
 
 
 def is_open_to_others(status: os.stat_result) -> bool:
@@ -267,13 +269,5 @@ def rotate_local_factor_key(data_dir: Path) -> Path:
 
 
 def _replace(path: Path, content: str) -> None:
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # O_EXCL, mode 0600
-    try:
-        with os.fdopen(handle, "w", encoding="ascii") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    with _beside(path, content) as made:
+        made.replace(path)

@@ -10,6 +10,7 @@ import structlog
 
 from service.kernel.clock import rfc3339
 from service.kernel.cooperative_yield import CooperativeYield
+from service.kernel.fields import camel
 from service.records.export_entries import StoredEntry
 from service.settings import ExportLog
 
@@ -54,7 +55,7 @@ def entry_of(log: ExportLog, stored: StoredEntry) -> Entry:
     key, number, link = (columns.pop(name, None) for name in _CHAIN)
     day = str(stored.create_time.astimezone(UTC).date())
     place = {"day": day, "key": key, "number": number, "hash": None if link is None else link.hex()}
-    return Entry(event_id, log, time, {_camel(name): value for name, value in columns.items()}, place)
+    return Entry(event_id, log, time, {camel(name): value for name, value in columns.items()}, place)
 
 
 def encoded(entry: Entry) -> bytes:
@@ -65,11 +66,6 @@ def encoded(entry: Entry) -> bytes:
 def decoded(text: str | bytes) -> Entry:
     """Return the entry that ``encoded`` made ``text`` of."""
     return _decode(text)
-
-
-def _camel(name: str) -> str:
-    first, *others = name.split("_")
-    return first + "".join(map(str.capitalize, others))
 
 
 class Failed(Exception):  # noqa: N818 - an outcome that the sender handles

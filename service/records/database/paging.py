@@ -6,10 +6,11 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequen
 from dataclasses import dataclass
 from typing import Any, Final, Generic, Protocol, TypeVar
 
-from sqlalchemy import ColumnElement, Row, Select, func, select
+from sqlalchemy import ColumnElement, FromClause, Row, Select, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import NotFound, ValidationFailed
+from service.kernel.fields import camel
 from service.records.database.filters import conditions_of
 from service.records.database.row_mapper import RowMapper
 from service.records.database.transactions import Database
@@ -49,6 +50,11 @@ async def page_of(
     total = (await connection.execute(select(func.count()).select_from(all_of_them))).scalar_one()
     chosen = statement.order_by(*order).limit(size).offset((page - 1) * size)
     return Page(tuple((await connection.execute(chosen)).all()), total)
+
+
+def sorts_of(table: FromClause, *names: str) -> dict[str, ColumnElement[Any]]:
+    """Return the columns ``names`` of ``table`` by their JSON names; the column of its key, if it has one."""
+    return {camel(name): table.c.get(f"{name}_key", table.c[name]) for name in names}
 
 
 class RecordList(Generic[R, F]):

@@ -47,8 +47,7 @@ async def server_facts(connection: AsyncConnection) -> ServerFacts:
 
 async def is_standby(connection: AsyncConnection) -> bool:
     """Return whether the server replays what another one writes."""
-    is_replaying: bool = (await connection.execute(text("SELECT pg_is_in_recovery()"))).scalar_one()
-    return is_replaying
+    return bool((await connection.execute(text("SELECT pg_is_in_recovery()"))).scalar_one())
 
 
 _TABLES = sorted(metadata.tables)
