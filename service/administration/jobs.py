@@ -28,7 +28,8 @@ from service.jobs.housekeeping import (
 )
 from service.jobs.runner import Job, JobRunner
 from service.keyspace import SessionStore
-from service.mail.outbox import Outbox
+from service.mail.outbox import Outbox, seal_links_anew
+from service.mail.sending import Sending
 from service.records import account_tokens, restore_epochs
 from service.records.database.transactions import Database
 from service.settings import Settings
@@ -54,11 +55,12 @@ async def _verify_logs(database: Database, settings: Settings) -> str:
 
 def all_jobs(settings: Settings) -> tuple[Job, ...]:
     """Return the jobs of the installation; the order is that of lists."""
-    return jobs_of(settings, object_store(settings.objstore, settings.server.data / "files"))
+    objects = object_store(settings.objstore, settings.server.data / "files")
+    return jobs_of(settings, objects, Sending(settings, FactorKeys.of(settings.auth)))
 
 
-def jobs_of(settings: Settings, objects: ObjectStore) -> tuple[Job, ...]:
-    """Return the jobs of an installation whose files are in ``objects``."""
+def jobs_of(settings: Settings, objects: ObjectStore, sending: Sending) -> tuple[Job, ...]:
+    """Return the jobs of an installation with its files in ``objects``, and its mails sent by ``sending``."""
     outbox = Outbox(settings, FactorKeys.of(settings.auth))
     links = AccountLinks(outbox, settings.auth.link_timeout)
 
@@ -68,6 +70,10 @@ def jobs_of(settings: Settings, objects: ObjectStore) -> tuple[Job, ...]:
         await upkeep.today()
         await upkeep.report_heads()
         return "the partitions of the logs are as they should be"
+
+    async def seal_all_anew(database: Database) -> str:
+        keys = FactorKeys.of(settings.auth)
+        return f"{await seal_anew(database, keys)}, {await seal_links_anew(database, keys)} links of mails"
 
     async def clean_up_orphans(database: Database) -> str:
         deleted = await OrphanCleanup(database, objects).once()
@@ -117,9 +123,17 @@ def jobs_of(settings: Settings, objects: ObjectStore) -> tuple[Job, ...]:
         ),
         Job(
             "factor-keys",
-            "Encrypt secrets of second factors anew after `auth.factor_key` was replaced",
-            partial(seal_anew, keys=FactorKeys.of(settings.auth)),
+            "Encrypt secrets of second factors and links of mails anew after `auth.factor_key` was replaced",
+            seal_all_anew,
             _HOUR,
+        ),
+        Job(
+            "mail",
+            "Send the mails that wait, and delete those that ended 7 days ago",
+            sending.run,
+            sending.interval,
+            within=sending.within,
+            pending=sending.pending,
         ),
         Job("key-reminders", "Log the API keys that expire within 14 days", remind_of_keys, _DAY),
     )

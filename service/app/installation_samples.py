@@ -12,13 +12,14 @@ from service.errors import Unavailable
 from service.jobs.runner import Job
 from service.kernel.metrics import Sample, counted
 from service.keyspace import LogQueue, SessionStore
-from service.records import backups, jobs, policy_revisions, policy_workers
+from service.records import backups, jobs, mail, policy_revisions, policy_workers
 from service.records.backups import Standing
 from service.records.database.transactions import Database
 from service.records.jobs import StoredJob
 from service.records.logs import chain as log_chain
 from service.records.logs.chain import Verification
 from service.records.logs.inserts import Log
+from service.records.mail import MailStanding
 from service.records.policy_workers import PolicyWorker
 
 WITHIN: Final = 1.0
@@ -40,6 +41,7 @@ class InDatabase:
     entries: Mapping[Log, int]
     verified: Collection[Verification]
     backup: Standing
+    mails: MailStanding
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -80,6 +82,7 @@ class Installation:
                 jobs=[stored[name] for name in names if name in stored],
                 entries=await log_chain.lengths(connection),
                 verified=await log_chain.latest_verifications(connection),
+                mails=await mail.standing(connection),
                 backup=await backups.standing(connection, self.backup_days),
             )
         return list(samples_of_database(facts))
@@ -117,6 +120,9 @@ def samples_of_database(facts: InDatabase) -> Iterator[Sample]:
         yield Sample("portcullis_log_verification_faulty_days", last.faulty_count if last else 0, labels)
     yield Sample("portcullis_backup_timestamp_seconds", _unix(facts.backup.snapshot_time), {})
     yield Sample("portcullis_backup_overdue_seconds", facts.backup.overdue, {})
+    yield Sample("portcullis_mails_waiting", facts.mails.waiting, {})
+    yield Sample("portcullis_mails_oldest_seconds", facts.mails.oldest, {})
+    yield Sample("portcullis_mails_given_up", facts.mails.given_up, {})
 
 
 def _unix(moment: datetime | None) -> float:

@@ -11,7 +11,9 @@ from service.app.installation_samples import Installation
 from service.app.policy import PolicyParts
 from service.app.readiness import EnvironmentChecks, readiness
 from service.app.stores import Stores
+from service.authn.factors.sealing import FactorKeys
 from service.jobs.scheduler import Scheduler
+from service.mail.sending import Sending
 from service.settings import Settings
 from service.web.observability.readiness import ReadinessChecks
 from service.web.observability.shared_metrics import Slot
@@ -37,6 +39,7 @@ class Node:
     readiness: ReadinessChecks
     operator_token: OperatorToken
     scheduler: Scheduler
+    sending: Sending
     tracing: RequestTracing | None
 
 
@@ -44,7 +47,9 @@ def make(
     settings: Settings, stores: Stores, policy: PolicyParts, trail: Trail, *, worker: str, slot: Slot | None
 ) -> Node:
     """Return what watches the worker with that name; ``slot`` is its place in the node."""
-    scheduler = Scheduler(jobs_of(settings, stores.objects), stores.database, runner_of(settings, worker))
+    sending = Sending(settings, FactorKeys.of(settings.auth))
+    all_jobs = jobs_of(settings, stores.objects, sending)
+    scheduler = Scheduler(all_jobs, stores.database, runner_of(settings, worker))
     environment_checks = EnvironmentChecks(settings)
     return Node(
         worker=worker,
@@ -72,5 +77,6 @@ def make(
         ),
         operator_token=OperatorToken(settings.server.metrics_token),
         scheduler=scheduler,
+        sending=sending,
         tracing=request_tracing(settings.tracing, worker),
     )

@@ -28,6 +28,7 @@ from service.endpoints import (
     files,
     jobs,
     login_log,
+    mails,
     menus,
     oauth,
     openings,
@@ -78,6 +79,7 @@ TAGS: Final = {
     "file": "Files: upload, list, download, delete, and public links.",
     "health": "Whether the process runs, and whether the service works.",
     "jobs": "What the service does by itself, and how it ended.",
+    "mail": "Mails that wait to be sent, and those of the last days.",
     "login-log": "Logins and other events of sessions.",
     "menu": "Menus and Buttons, and the resources that Buttons open.",
     "oauth": "Tokens for service accounts, and what a token is worth (RFC 6749, RFC 7662).",
@@ -241,6 +243,7 @@ def _add_system(routes: Routes, container: Container) -> None:
     routes.add("/api/jobs", jobs.Jobs(*asked))
     routes.add("/api/jobs/{name}/run", jobs.RunOfJob(*asked))
     routes.add("/api/jobs/{name}/paused", jobs.PausedJob(*asked))
+    routes.add("/api/mail/list", mails.MailList(container.stores.database))
     latest = LatestFindings(container.settings, partial(_known, routes), container.policy.live)
     routes.add("/api/system/findings", system.SystemFindingList(latest))
     elsewhere = not container.settings.database.backup_days

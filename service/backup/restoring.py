@@ -262,6 +262,7 @@ async def _enter(
             "apiKeysEnded": restored.secrets.api_keys,
             "linksEnded": restored.secrets.links,
             "recoveryCodesEnded": restored.secrets.recovery_codes,
+            "mailsGivenUp": restored.secrets.mails,
             "files": restored.files,
         },
         status=200,

@@ -80,6 +80,7 @@ FAMILIES: Final = (
             ),
         ),
     ),
+    Family("mail", "mails to users", (Command("test", "send a mail now, and print what the server says"),)),
     Family(
         "jobs",
         "what the service does by itself",

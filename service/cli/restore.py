@@ -70,6 +70,7 @@ def _report(done: Restored, manifest: Manifest) -> list[str]:
         ("ended", counted(done.secrets.api_keys, "API key")),
         ("", counted(done.secrets.links, "public link")),
         ("", counted(done.secrets.recovery_codes, "recovery code")),
+        ("", counted(done.secrets.mails, "waiting mail")),
         ("", ended if done.sessions is None else counted(done.sessions, "session")),
     ]
     return [*aligned(rows), "All tokens from before are refused. Start the service, or restart it."]

@@ -11,7 +11,7 @@ from service.diagnosis.findings import Finding, fault, ok, warning
 from service.diagnosis.installation import Installation
 from service.diagnosis.upkeep_checks import NEW
 from service.kernel.text import name_key
-from service.records import factors
+from service.records import factors, mail
 from service.records.seed_catalogue import ADMINISTRATOR
 from service.records.user_overview import administrators
 from service.settings import SettingsError, local_factor_key, local_previous_factor_key
@@ -90,6 +90,7 @@ async def factor_key(installation: Installation) -> Finding:
         return fault(wrong.faults[0].message, "restore the file from a backup of the keys")
     async with installation.records() as connection:
         counts = await factors.count_by_key(connection, ID_BYTES)
+        of_mails = await mail.count_by_key(connection, ID_BYTES)
     lost = sum(count for key_id, count in counts.items() if key_id not in keys.known)
     if lost:
         return fault(
@@ -98,7 +99,8 @@ async def factor_key(installation: Installation) -> Finding:
         )
     if keys.current is None:
         return ok("there is none: nobody can enrol an authenticator app")
-    before = sum(counts.values()) - counts.get(keys.current, 0)
+    others = keys.known - {keys.current}  # a link that no key opens ends with its mail, within a day
+    before = sum(counts.get(key_id, 0) + of_mails.get(key_id, 0) for key_id in others)
     if before:
         return ok(f"{before} secrets wait for the job factor-keys, which encrypts them with the new key")
     if len(keys.known) > 1:

@@ -193,7 +193,7 @@ class RolePermissions(RecordEndpoint[Changes]):
         "setRolePermissions",
         "system:role:permission",
         refuses=[Conflict],
-        example={"menuIds": [13]},
+        example={"menuIds": [14]},
     )
     async def on_put(self, context: RequestContext, body: RoleMenusEdit, id: int) -> RoleMenus:
         """Replace the menus and Buttons that a role gives, said by ids or by codes.

@@ -297,6 +297,7 @@ CATALOGUE: Final = (
         ("run", "Run jobs now", "POST /api/jobs/{name}/run"),
         ("update", "Pause and resume jobs", "PUT /api/jobs/{name}/paused"),
     ),
+    _page("mail", "Mails", "mail", ("list", "List mails", "GET /api/mail/list")),
     _page(
         "doctor",
         "Doctor",

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from contextlib import suppress
+from typing import Final, Protocol
 from uuid import uuid4
 
+from service.errors import Unavailable
 from service.mail.letters import WORDS, Letter
 from service.records import mail
-from service.records.database.transactions import Connection
+from service.records.database.transactions import Connection, Database
 from service.records.mail import NewMail
-from service.settings import Settings
+from service.settings import Mail, Settings
+
+_AT_ONCE: Final = 500  # links of one transaction
 
 
 class Sealing(Protocol):
     """Encrypts secrets, as ``service.authn.factors.sealing.FactorKeys`` does."""
+
+    @property
+    def current(self) -> bytes | None:
+        """The id of the key that seals, which what it has sealed begins with; None without a key."""
 
     def seal(self, secret: bytes, about: str) -> bytes:
         """Return ``secret`` encrypted and bound to what it is ``about``."""
@@ -51,7 +59,7 @@ class Outbox:
             return False
         if link is None and WORDS[letter.kind].needs_link:
             raise ValueError(f"a mail of the kind {letter.kind} needs a link")
-        message_id = f"<{uuid4()}@{self._settings.mail.from_.rpartition('@')[2]}>"
+        message_id = new_message_id(self._settings.mail)
         sealed = None if link is None else self._keys.seal(link.encode(), about(message_id))
         new = NewMail(
             message_id=message_id,
@@ -65,6 +73,29 @@ class Outbox:
         return True
 
 
+def new_message_id(settings: Mail) -> str:
+    """Return a ``Message-ID`` (RFC 5322 §3.6.4) in the domain of the sender."""
+    return f"<{uuid4()}@{settings.from_.rpartition('@')[2]}>"
+
+
 def about(message_id: str) -> str:
     """Return what the link of a mail is bound to."""
     return f"the link of mail {message_id}"
+
+
+async def seal_links_anew(database: Database, keys: Sealing) -> int:
+    """Seal the links of waiting mails with the current key, and return how many that were.
+
+    A link that no key opens stays as it is. Raises ``Unavailable``.
+    """
+    done, last, found = 0, 0, _AT_ONCE
+    while found == _AT_ONCE and keys.current is not None:
+        async with database.transaction() as connection:
+            mails = await mail.sealed_with_others(connection, keys.current, after=last, most=_AT_ONCE)
+            for waiting in mails:
+                with suppress(Unavailable):
+                    link = keys.open(waiting.sealed_link or b"", about(waiting.message_id))
+                    await mail.seal_anew(connection, waiting.id, keys.seal(link, about(waiting.message_id)))
+                    done += 1
+        found, last = len(mails), mails[-1].id if mails else 0
+    return done

@@ -1,18 +1,45 @@
 """``sys.mail``: the outbox. A waiting mail that is due is claimed by one sender, for as long as it may need.
 
-A claim is a number of attempts: who holds an older one can no longer go on.
+A claim is a number of attempts: who holds an older one can no longer go on. A mail that ends loses its link
+in the same statement.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Literal, TypeAlias
+from datetime import datetime, timedelta
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
-from sqlalchemy import insert
+from sqlalchemy import (
+    ColumnElement,
+    Integer,
+    and_,
+    cast,
+    delete,
+    func,
+    insert,
+    null,
+    or_,
+    select,
+    update,
+)
 
+from service.records.database.filters import equals, one_of
+from service.records.database.paging import RecordList
+from service.records.database.row_mapper import RowMapper
 from service.records.database.transactions import Connection
+from service.records.schema.base import past
 from service.records.schema.of_users import mail
 
 MailState: TypeAlias = Literal["waiting", "sent", "given_up"]
+TRIED_FOR: Final = timedelta(days=1)
+"""How long it is tried to send a mail."""
+KEPT: Final = timedelta(days=7)
+"""How long a mail is listed after it has ended."""
+TOLD_FOR: Final = timedelta(days=1)
+"""How long operators are told of a mail that was given up."""
+FIRST_RETRY: Final = timedelta(seconds=30)
+"""How long a mail waits after its first failed attempt; after each further one twice as long."""
+LONGEST_RETRY: Final = timedelta(minutes=30)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +54,182 @@ class NewMail:
     sealed_link: bytes | None = field(repr=False)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitingMail(NewMail):
+    """A mail that is claimed; ``attempts`` counts this one too."""
+
+    id: int
+    attempts: int
+    create_time: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class GivenUp:
+    """A mail that is given up; ``fault`` is why its last attempt failed, None if there was none."""
+
+    id: int
+    kind: str
+    fault: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ListedMail:
+    """A mail as operators see it: without its facts and its link."""
+
+    id: int
+    message_id: str
+    kind: str
+    recipient: str
+    user_id: int | None
+    state: MailState
+    attempts: int
+    next_time: datetime
+    create_time: datetime
+    end_time: datetime | None
+    fault: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class MailFilter:
+    """A filter of mails: their states, their kind, whom they are about."""
+
+    state: Annotated[Collection[str] | None, one_of(mail.c.state)] = None
+    kind: Annotated[str | None, equals(mail.c.kind)] = None
+    user_id: Annotated[int | None, equals(mail.c.user_id)] = None
+
+
+@dataclass(frozen=True, slots=True)
+class MailStanding:
+    """How many mails wait, how many were given up within ``TOLD_FOR``, and the age of the oldest that waits.
+
+    The age is in seconds, 0 if none waits.
+    """
+
+    waiting: int
+    given_up: int
+    oldest: float
+
+
+_WAITING: Final = RowMapper(WaitingMail, mail)
+_LISTED: Final = RowMapper(ListedMail, mail)
+SORTS: Final = {"id": mail.c.id}
+"""The columns by which a list of mails can be sorted."""
+page: Final = RecordList[ListedMail, MailFilter]("mail", _LISTED, select(*_LISTED.columns), SORTS, "-id").page
+_GIVEN_UP: Final = RowMapper(GivenUp, mail)
+_IS_WAITING: Final = mail.c.state == "waiting"
+_IS_DUE: Final = and_(_IS_WAITING, mail.c.next_time <= func.now())
+_DOUBLINGS: Final = 10  # more would not fit into an interval
+
+
 async def add(connection: Connection, new: NewMail) -> None:
     """Write a mail that waits."""
     await connection.execute(insert(mail).values(asdict(new)))
+
+
+async def pending(connection: Connection, *, sends: bool) -> bool:
+    """Return whether a mail is due, or has to go; without ``sends`` only those that are too old count."""
+    wanted = _IS_DUE if sends else and_(_IS_DUE, _is_old())
+    return bool(await connection.scalar(select(select(mail.c.id).where(or_(wanted, _is_over())).exists())))
+
+
+async def claim(connection: Connection, lease: timedelta) -> WaitingMail | None:
+    """Claim the mail that is due for longest, for the time of ``lease``; None if none is due."""
+    due = select(mail.c.id).where(_IS_DUE).order_by(mail.c.next_time, mail.c.id).limit(1)
+    claimed = update(mail).where(mail.c.id == due.with_for_update(skip_locked=True).scalar_subquery())
+    values = {"attempts": mail.c.attempts + 1, "next_time": func.now() + lease}
+    return await _WAITING.one_or_none(connection, claimed.values(values).returning(*_WAITING.columns))
+
+
+async def hold(connection: Connection, claimed: WaitingMail, lease: timedelta) -> bool:
+    """Begin the time of ``lease`` anew; False if the mail has ended, or somebody else has claimed it."""
+    held = update(mail).where(_is(claimed)).values(next_time=func.now() + lease)
+    return (await connection.execute(held)).rowcount == 1
+
+
+async def end(connection: Connection, claimed: WaitingMail, fault: str | None) -> None:
+    """End a mail, and remove its link: it is sent, or given up for a ``fault``."""
+    state: MailState = "sent" if fault is None else "given_up"
+    which = and_(mail.c.id == claimed.id, _IS_WAITING)
+    await connection.execute(update(mail).where(which).values(_ended(state, fault)))
+
+
+async def defer(connection: Connection, claimed: WaitingMail, fault: str, *, others: bool) -> None:
+    """Let a mail wait for its next attempt; with ``others`` all that are due too, as if they had failed."""
+    own = update(mail).where(_is(claimed)).values(fault=fault, next_time=_next_time(mail.c.attempts - 1))
+    await connection.execute(own)
+    if others:
+        values = {"attempts": mail.c.attempts + 1, "next_time": _next_time(mail.c.attempts), "fault": fault}
+        await connection.execute(update(mail).where(_IS_DUE).values(values))
+
+
+async def give_up_old(connection: Connection) -> list[GivenUp]:
+    """Give up the mails that nobody has claimed, and that are older than ``TRIED_FOR``; return them."""
+    old = update(mail).where(_IS_DUE, _is_old()).values(_ended("given_up", mail.c.fault))
+    return await _GIVEN_UP.all(connection, old.returning(*_GIVEN_UP.columns))
+
+
+async def give_up_all(connection: Connection, fault: str) -> int:
+    """Give up all mails that wait, and return how many that were."""
+    return (
+        await connection.execute(update(mail).where(_IS_WAITING).values(_ended("given_up", fault)))
+    ).rowcount
+
+
+async def forget_ended(connection: Connection) -> None:
+    """Delete the mails that have ended ``KEPT`` ago."""
+    await connection.execute(delete(mail).where(_is_over()))
+
+
+async def standing(connection: Connection) -> MailStanding:
+    """Return how the outbox stands."""
+    age = func.extract("epoch", func.now() - func.min(mail.c.create_time).filter(_IS_WAITING))
+    lately = and_(mail.c.state == "given_up", mail.c.end_time > func.now() - TOLD_FOR)
+    counts = func.count().filter(_IS_WAITING), func.count().filter(lately)
+    row = (await connection.execute(select(*counts, func.coalesce(age, 0.0)))).one()
+    return MailStanding(row[0], row[1], float(row[2]))
+
+
+async def sealed_with_others(
+    connection: Connection, key_id: bytes, *, after: int, most: int
+) -> list[WaitingMail]:
+    """Return, and lock, at most ``most`` mails whose links are sealed with another key than ``key_id``.
+
+    By id, and only those with a greater id than ``after``.
+    """
+    other = func.substr(mail.c.sealed_link, 1, len(key_id)) != key_id
+    found = select(*_WAITING.columns).where(mail.c.id > after, other).order_by(mail.c.id).limit(most)
+    return await _WAITING.all(connection, found.with_for_update(skip_locked=True))
+
+
+async def seal_anew(connection: Connection, mail_id: int, sealed_link: bytes) -> None:
+    """Store the link of a mail sealed with another key."""
+    await connection.execute(update(mail).where(mail.c.id == mail_id).values(sealed_link=sealed_link))
+
+
+async def count_by_key(connection: Connection, id_bytes: int) -> dict[bytes, int]:
+    """Return how many links each key has sealed, by its id, the first ``id_bytes`` of what is sealed."""
+    key_id = func.substr(mail.c.sealed_link, 1, id_bytes)
+    counted = select(key_id, func.count()).where(mail.c.sealed_link.is_not(None)).group_by(key_id)
+    return {bytes(sealed_by): count for sealed_by, count in await connection.execute(counted)}
+
+
+def _is(claimed: WaitingMail) -> ColumnElement[bool]:
+    return and_(mail.c.id == claimed.id, mail.c.attempts == claimed.attempts, _IS_WAITING)
+
+
+def _is_old() -> ColumnElement[bool]:
+    return mail.c.create_time < past() - TRIED_FOR
+
+
+def _is_over() -> ColumnElement[bool]:
+    return and_(~_IS_WAITING, mail.c.end_time < past() - KEPT)
+
+
+def _next_time(failed: ColumnElement[int]) -> ColumnElement[datetime]:
+    """Return the SQL of when a mail is tried again that had ``failed`` attempts before this one."""
+    doubled = cast(func.power(2, func.least(failed, _DOUBLINGS)), Integer)
+    return func.now() + func.least(FIRST_RETRY * doubled, LONGEST_RETRY)
+
+
+def _ended(state: MailState, fault: Any) -> dict[str, Any]:
+    return {"state": state, "fault": fault, "end_time": func.now(), "sealed_link": null()}

@@ -8,7 +8,7 @@ from typing import Any, Final
 from sqlalchemy import BigInteger, delete, func, insert, literal, or_, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from service.records import account_tokens, bit_positions
+from service.records import account_tokens, bit_positions, mail
 from service.records.schema.installation import restore_epoch
 from service.records.schema.of_users import file, object_space
 from service.records.schema.rights import (
@@ -126,11 +126,12 @@ WHERE class.relkind IN ('r', 'p', 'v', 'm', 'f') AND place.nspname <> 'informati
 
 @dataclass(frozen=True, slots=True)
 class Secrets:
-    """How many API keys, public links and recovery codes were ended."""
+    """How many API keys, public links and recovery codes were ended, and mails that waited given up."""
 
     api_keys: int = 0
     links: int = 0
     recovery_codes: int = 0
+    mails: int = 0
 
 
 async def count_tables(connection: AsyncConnection) -> int:
@@ -183,10 +184,12 @@ async def end_secrets(
 ) -> Secrets:
     """End all API keys, public links and recovery codes: some may have been revoked or used since.
 
-    The links that owners of accounts were sent end in any case.
+    The links that owners of accounts were sent end in any case, and mails that waited are given up: they may
+    have been sent since.
     """
     await account_tokens.forget_all(connection)
-    ended = Secrets()
+    mails = await mail.give_up_all(connection, "it waited in a backup, and may have been sent since")
+    ended = Secrets(mails=mails)
     if api_keys:
         live = or_(api_key.c.expire_time.is_(None), api_key.c.expire_time > func.now())
         rows = await connection.execute(update(api_key).where(live).values(expire_time=func.now()))

@@ -13,12 +13,11 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from service.administration.jobs import jobs_of
+from service.administration.jobs import all_jobs
 from service.audit.chain.form import Chain
 from service.audit.chain.verification import TamperedError, verify_again
 from service.audit.chain.writer import Writing
 from service.audit.entries import encode
-from service.files.object_store import object_store
 from service.jobs.housekeeping import forget_bans, forget_keys, remind_of_keys
 from service.records.database.transactions import Database
 from service.records.logs import chain
@@ -49,7 +48,8 @@ async def execute(database: Database, *statements: str) -> list[tuple[object, ..
         return [tuple(row) for row in cursor] if cursor.returns_rows else []
 
 
-BY_SETTING = {"file-sweep": "`upload.sweep_interval`", "password-resets": "5 s, or 1 h without mail"}
+WITH_MAIL = "5 s, or 1 h without mail"
+BY_SETTING = {"file-sweep": "`upload.sweep_interval`", "password-resets": WITH_MAIL, "mail": WITH_MAIL}
 
 
 def test_the_page_names_all_jobs_with_their_intervals_and_bounds(tmp_path: Path) -> None:
@@ -57,7 +57,7 @@ def test_the_page_names_all_jobs_with_their_intervals_and_bounds(tmp_path: Path)
     page = (ROOT / "docs/reference/jobs.md").read_text()
     table = page.partition("<!-- jobs:start -->")[2].partition("<!-- jobs:end -->")[0]
     documented = re.findall(r"^\| `([\w-]+)` \| (.+) \| (.+) \| (.+) \|$", table, re.MULTILINE)
-    units = {3600.0: "1 h", 86_400.0: "24 h", 600.0: "10 min"}
+    units = {3600.0: "1 h", 86_400.0: "24 h", 600.0: "10 min", 1920.0: "32 min"}
     expected = [
         (
             job.name,
@@ -65,7 +65,7 @@ def test_the_page_names_all_jobs_with_their_intervals_and_bounds(tmp_path: Path)
             units[job.within],
             job.title,
         )
-        for job in jobs_of(settings, object_store(settings.objstore, tmp_path))
+        for job in all_jobs(settings)
     ]
     assert documented == expected
 
@@ -75,16 +75,14 @@ async def test_every_job_of_the_service_does_its_work_on_a_new_database(
 ) -> None:
     stores = {"REDIS_URL": redis_url, "JWT_SECRET": "hinges-2-portals-7-winches-4-chains-9"}
     settings = load({"PORTCULLIS_CONFIG": "", "PORTCULLIS_SERVER__DATA": str(tmp_path)} | stores)
-    for job in jobs_of(settings, object_store(settings.objstore, tmp_path)):
+    for job in all_jobs(settings):
         assert await job.work(database), job.name
 
 
-async def test_a_sweep_interval_of_0_leaves_the_sweep_without_a_schedule(tmp_path: Path) -> None:
+async def test_a_sweep_interval_of_0_leaves_the_sweep_without_a_schedule() -> None:
     variables = {"PORTCULLIS_CONFIG": "", "PORTCULLIS_UPLOAD__SWEEP_INTERVAL": "0"}
     settings = load(variables)
-    (cleanup,) = [
-        job for job in jobs_of(settings, object_store(settings.objstore, tmp_path)) if "sweep" in job.name
-    ]
+    (cleanup,) = [job for job in all_jobs(settings) if "sweep" in job.name]
     assert cleanup.interval is None
 
 

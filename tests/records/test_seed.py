@@ -27,6 +27,7 @@ ACTIONS = {
     "login-log": "list export",
     "file": "upload list download delete share",
     "job": "list run update",
+    "mail": "list",
     "doctor": "read",
     "activity": "list",
 }

@@ -20,6 +20,7 @@ from service.keyspace import LogQueue
 from service.records.backups import Standing
 from service.records.jobs import StoredJob
 from service.records.logs.chain import Verification
+from service.records.mail import MailStanding
 from service.records.policy_workers import PolicyWorker
 from service.web.observability.families import FAMILIES, OF_ALL, exposition
 from service.web.observability.shared_metrics import FRESH, LONGEST, SharedMetrics
@@ -228,6 +229,7 @@ FOUND = InDatabase(
     entries={"operation_log": 5, "login_log": 0},
     verified=[Verification("operation_log", NOW, 3, 1)],
     backup=Standing(None, 60.0),
+    mails=MailStanding(2, 1, 90.0),
 )
 BY_ROUTE = {"portcullis_http_requests_total", "portcullis_http_request_duration_seconds"}
 RESERVED = {"worker", "instance", "job"}  # ours for all metrics, and what Prometheus adds to each series

@@ -488,6 +488,33 @@ export interface MadeEdit {
   changes: FieldEdit[];
 }
 
+/** A mail: whom it is for, and how far it has come; neither its text nor the link in it. `userId` is the account that it is about. `nextTime` is when a waiting one is tried next, `fault` why the last attempt failed: the command of SMTP, and the codes of the answer. */
+export interface MailEntry {
+  id: number;
+  messageId: string;
+  kind: string;
+  recipient: string;
+  userId: number | null;
+  state: MailState;
+  attempts: number;
+  nextTime: string;
+  createTime: string;
+  endTime: string | null;
+  fault: string | null;
+}
+
+/** One page of a list; `total` counts the items of all pages. */
+export interface MailEntryPage {
+  items: MailEntry[];
+  page: number;
+  size: number;
+  total: number;
+}
+
+export type MailSort = "id" | "-id";
+
+export type MailState = "given_up" | "sent" | "waiting";
+
 /** A request and the roles that pass it. `visitors`: everybody passes, logged in or not. `anyLogin`: everybody who is logged in. `assurance` are the weakest words about authentication, any one of which is needed beside that. */
 export interface MatrixRequest {
   object: string;
@@ -2185,6 +2212,12 @@ export interface Operations {
     query: {};
     body: Pause;
     answer: JobState;
+  };
+  "GET /api/mail/list": {
+    path: {};
+    query: { page?: number; size?: number; state?: MailState[]; kind?: string; userId?: number; sort?: MailSort };
+    body: undefined;
+    answer: MailEntryPage;
   };
   "GET /api/system/findings": {
     path: {};

@@ -100,6 +100,9 @@ OF_WORKERS: Final = {
     "portcullis_job_runs_total": Family(
         "counter", "Runs of jobs by this worker, by outcome.", ("job_name", "outcome")
     ),
+    "portcullis_mails_total": Family(
+        "counter", "Attempts of this worker to send mails, by outcome.", ("outcome",)
+    ),
     "portcullis_log_entries_total": Family(
         "counter", "Entries of the operation and login logs, by outcome.", ("outcome",)
     ),
@@ -161,6 +164,9 @@ OF_ALL: Final = {
     "portcullis_job_success_timestamp_seconds": Family(
         "gauge", "When a job was last done, in Unix time; 0: never.", ("job_name",)
     ),
+    "portcullis_mails_waiting": Family("gauge", "Mails that wait to be sent."),
+    "portcullis_mails_oldest_seconds": Family("gauge", "Age of the oldest of these mails; 0: none."),
+    "portcullis_mails_given_up": Family("gauge", "Mails that were given up within a day."),
     "portcullis_log_queue_entries": Family(
         "gauge", "Entries that wait in the session store until the database takes them."
     ),

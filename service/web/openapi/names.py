@@ -49,6 +49,7 @@ _ENUMERATIONS: Final = {
         "StepUpMethod": "password totp recovery_code passkey",
         "UserKind": "person service",
         "FindingState": "ok warning fault unknown",
+        "MailState": "waiting sent given_up",
         "JobOutcome": "running done failed stopped abandoned",
         "RoleAction": "give take",
         "UserStatus": "enabled disabled",

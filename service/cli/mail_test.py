@@ -1,0 +1,36 @@
+"""``portcullis mail test ADDRESS``."""
+
+from __future__ import annotations
+
+import asyncio
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
+
+from service.cli.output import say
+from service.kernel.text import printable
+from service.mail.mail_server import MailFault
+from service.mail.sending import send_test
+from service.operator.errors import LaunchError
+from service.settings import load
+
+
+class TestError(LaunchError):
+    """The mail was not taken."""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the address."""
+    parser.add_argument("address", metavar="ADDRESS", help="to whom the mail is sent")
+
+
+def run(options: Namespace, environ: Mapping[str, str]) -> None:
+    """Send a mail at once, past the outbox, and print the answer of the mail server; raises ``TestError``."""
+    settings = load(environ)
+    if not settings.mail.url:
+        raise TestError("No mail is sent: mail.url is empty")
+    try:
+        answer = asyncio.run(send_test(settings, options.address))
+    except MailFault as fault:
+        told = f" ({printable(fault.answer)})" if fault.answer else ""
+        raise TestError(f"The mail was not taken: {fault.fault}{told}") from None
+    say(f"The mail server has taken the mail: {printable(answer)}")

@@ -1,0 +1,164 @@
+"""The mail server: one connection to it, and what its refusals mean.
+
+A fault says the command, and the codes of the answer (RFC 5321 §4.2, RFC 3463). The text of an answer may
+repeat what was sent, so it is left out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+from urllib.parse import urlsplit
+
+import idna
+from aiosmtplib import SMTP, SMTPException, SMTPResponseException, SMTPServerDisconnected, SMTPTimeoutError
+
+from service.kernel.value_rules import EMAIL
+from service.settings import Settings
+
+ENVELOPE_SHARE: Final = 3
+"""How often ``mail.timeout`` a connection, and an envelope, may take as a whole."""
+CONTENT_SHARE: Final = 10
+"""How often ``mail.timeout`` the server may take to accept a message."""
+
+_ENHANCED: Final = re.compile(r"[245]\.\d{1,3}\.\d{1,3}(?!\S)")
+_CLOSING: Final = 421
+_PERMANENT: Final = range(500, 600)
+# Of the login or of commands out of order: what the server has against this client, and not against a mail.
+_OF_CLIENT: Final = frozenset({_CLOSING, 503, 530, 534, 535, 538})
+
+
+class MailFault(Exception):  # noqa: N818 - it says what is wrong
+    """A mail was not taken: ``fault`` says why in words that may be kept, ``answer`` is the server's text.
+
+    ``of_server``: no other mail would be taken either. ``final``: this one never will (RFC 5321 §4.2.1: a
+    client should not repeat what was refused with 5yz).
+    """
+
+    def __init__(self, fault: str, answer: str = "", *, of_server: bool = False, final: bool = False) -> None:
+        super().__init__(fault)
+        self.fault: Final = fault
+        self.answer: Final = answer
+        self.of_server: Final = of_server
+        self.final: Final = final
+
+
+class MailServer:
+    """The mail server of the settings, connected while there is something to send."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._mail = settings.mail
+        self._name = urlsplit(settings.server.public_url).hostname or "localhost"
+        self._smtp: SMTP | None = None
+
+    async def connect(self) -> None:
+        """Connect and log in, unless that was done; raises ``MailFault``."""
+        if self._smtp is not None:
+            try:
+                await self._smtp.rset()
+            except (SMTPException, OSError):
+                self._smtp.close()  # the server has had enough of this connection
+                self._smtp = None
+            else:
+                return
+        with _told("connection"):
+            smtp = self._client()
+            try:
+                async with asyncio.timeout(ENVELOPE_SHARE * self._mail.timeout):
+                    await smtp.connect()
+                    if smtp.is_ehlo_or_helo_needed:
+                        await smtp.ehlo()
+            except BaseException:
+                smtp.close()
+                raise
+        self._smtp = smtp
+
+    def _client(self) -> SMTP:
+        scheme, host, port = self._mail.server
+        return SMTP(
+            hostname=host,
+            port=port,
+            username=self._mail.user or None,
+            password=self._mail.password or None,
+            local_hostname=self._name,
+            timeout=self._mail.timeout,
+            use_tls=scheme == "smtps",
+            start_tls=scheme == "smtp+starttls",
+            tls_context=None if scheme == "smtp" else ssl.create_default_context(cafile=self._mail.ca_file),
+        )
+
+    async def begin(self, recipient: str) -> None:
+        """Begin a mail to ``recipient``, as ``deliverable`` returns it; raises ``MailFault``."""
+        await self.connect()
+        assert self._smtp is not None  # noqa: S101 - connected
+        if not recipient.isascii() and not self._smtp.supports_extension("smtputf8"):
+            raise MailFault("RCPT: the mail server takes ASCII addresses only", final=True)
+        options = [] if recipient.isascii() else ["SMTPUTF8"]
+        with _told("MAIL"):
+            async with asyncio.timeout(ENVELOPE_SHARE * self._mail.timeout):
+                await self._smtp.mail(self._mail.from_, options=options)
+                with _told("RCPT", of_mail=True):
+                    await self._smtp.rcpt(recipient, encoding="utf-8")
+
+    async def finish(self, message: bytes) -> str:
+        """Hand over the content of the mail that was begun, and return the answer; raises ``MailFault``."""
+        assert self._smtp is not None  # noqa: S101 - begun
+        with _told("DATA", of_mail=True):
+            async with asyncio.timeout((CONTENT_SHARE + 1) * self._mail.timeout):
+                return (await self._smtp.data(message, timeout=CONTENT_SHARE * self._mail.timeout)).message
+
+    async def close(self) -> None:
+        """Say goodbye, and close the connection."""
+        smtp, self._smtp = self._smtp, None
+        if smtp is not None:
+            try:
+                async with asyncio.timeout(self._mail.timeout):
+                    await smtp.quit()
+            except (SMTPException, OSError):
+                pass  # it is closed in any case
+            finally:
+                smtp.close()
+
+
+def deliverable(address: str) -> str:
+    """Return an address with its domain in ASCII (RFC 5891); ``MailFault`` for what is no address."""
+    if EMAIL(address) is not None:
+        raise MailFault("it has no valid email address", final=True)
+    local, _, domain = address.rpartition("@")
+    try:
+        return f"{local}@{domain if domain.isascii() else idna.encode(domain, uts46=True).decode()}"
+    except idna.IDNAError:
+        raise MailFault("its email address has no valid domain", final=True) from None
+
+
+@contextmanager
+def _told(command: str, *, of_mail: bool = False) -> Iterator[None]:
+    try:
+        yield
+    except SMTPResponseException as error:
+        of_server = not of_mail or error.code in _OF_CLIENT
+        final = not of_server and error.code in _PERMANENT
+        enhanced = _ENHANCED.search(error.message)
+        codes = f"{error.code} {enhanced[0]}" if enhanced else str(error.code)
+        raise MailFault(f"{command}: {codes}", error.message, of_server=of_server, final=final) from None
+    except (SMTPException, OSError) as error:
+        raise MailFault(f"{command}: {_words(error)}", of_server=not of_mail) from None
+
+
+def _words(error: BaseException) -> str:
+    cause = error.__cause__ or error
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        return f"the certificate is refused: {cause.verify_message}"
+    if isinstance(cause, ssl.SSLError):
+        return f"TLS failed: {cause.reason}"
+    if isinstance(error, SMTPTimeoutError | TimeoutError):
+        return "no answer in time"
+    if isinstance(cause, SMTPServerDisconnected):
+        return "the server has closed the connection"
+    if isinstance(cause, OSError) and cause.strerror:
+        return cause.strerror
+    return error.message if isinstance(error, SMTPException) else type(error).__name__

@@ -1,0 +1,178 @@
+"""Sends the mails that wait: none is lost, and none is sent twice while the mail server answers.
+
+A mail is claimed for longer than sending it may take. So a process that is killed leaves it to a later run,
+and one that has only lost the database is still the only one that sends it. Whether a server that fell silent
+has accepted a message nobody knows: then it is sent again, with the same ``Message-ID``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from time import monotonic
+from typing import Final, Literal, TypeAlias, get_args
+
+import structlog
+
+from service.errors import Unavailable
+from service.kernel.clock import now
+from service.kernel.operator_error import OperatorError
+from service.mail.mail_server import CONTENT_SHARE, ENVELOPE_SHARE, MailFault, MailServer, deliverable
+from service.mail.messages import message_of
+from service.mail.outbox import Sealing, about, new_message_id
+from service.records import mail
+from service.records.database.transactions import Connection, Database
+from service.records.mail import WaitingMail
+from service.settings import Settings
+
+LOOK_EVERY: Final = 5.0
+"""Seconds between two looks into the outbox."""
+Outcome: TypeAlias = Literal["sent", "deferred", "given_up"]
+
+_BEGIN_FOR: Final = 60.0  # seconds of a run in which further mails are begun
+_FINISH_FOR: Final = 10.0  # seconds that a mail under way has when its run is stopped
+_AGAIN: Final = 1.0  # seconds from one try to note an outcome to the next
+
+_log = structlog.get_logger()
+
+
+async def send_test(settings: Settings, recipient: str) -> str:
+    """Send a mail of the kind ``test`` at once, and return the answer of the server; raises ``MailFault``."""
+    server, address = MailServer(settings), deliverable(recipient)
+    message_id = new_message_id(settings.mail)
+    mail_of_now = WaitingMail(
+        id=0,
+        message_id=message_id,
+        kind="test",
+        recipient=address,
+        user_id=None,
+        facts={},
+        sealed_link=None,
+        attempts=1,
+        create_time=now(),
+    )
+    message = message_of(mail_of_now, address, settings.mail.from_, settings.server.public_url, None)
+    try:
+        await server.begin(address)
+        return await server.finish(message)
+    finally:
+        await server.close()
+
+
+class Sending:
+    """Sends mails; ``counts`` has how many had which outcome since the start of this process."""
+
+    def __init__(self, settings: Settings, keys: Sealing) -> None:
+        self._settings = settings
+        self._keys = keys
+        timeout = settings.mail.timeout
+        self._to_begin = timedelta(seconds=(2 * ENVELOPE_SHARE + 1) * timeout)
+        self._to_finish = timedelta(seconds=(CONTENT_SHARE + 2) * timeout)
+        self.within: Final = _BEGIN_FOR + (self._to_begin + 2 * self._to_finish).total_seconds()
+        """Seconds that a run may take at most."""
+        self.counts: Final[dict[Outcome, int]] = dict.fromkeys(get_args(Outcome), 0)
+        self._under_way: set[asyncio.Task[None]] = set()
+
+    @property
+    def interval(self) -> float:
+        """Seconds between two looks; without a mail server only old mails have to go."""
+        return LOOK_EVERY if self._settings.mail.url else 3600.0
+
+    async def pending(self, connection: Connection) -> bool:
+        """Return whether a run has something to do."""
+        return await mail.pending(connection, sends=bool(self._settings.mail.url))
+
+    async def run(self, database: Database) -> str:
+        """Give up what is too old, send what is due, and say how much that was.
+
+        Raises ``OperatorError`` if the mail server takes no mail, and ``Unavailable``.
+        """
+        before = dict(self.counts)
+        async with database.transaction() as connection:
+            await mail.forget_ended(connection)
+            for given_up in await mail.give_up_old(connection):
+                self._count("given_up", given_up.id, given_up.kind, given_up.fault)
+        if self._settings.mail.url:
+            await self._send_due(database)
+        done = {outcome: count - before[outcome] for outcome, count in self.counts.items()}
+        return f"{done['sent']} mails sent, {done['deferred']} deferred, {done['given_up']} given up"
+
+    async def _send_due(self, database: Database) -> None:
+        server, begun = MailServer(self._settings), monotonic()
+        try:
+            while monotonic() - begun < _BEGIN_FOR:
+                async with database.transaction() as connection:
+                    claimed = await mail.claim(connection, self._to_begin)
+                if claimed is None:
+                    return
+                await self._send(database, server, claimed)
+        finally:
+            await server.close()
+
+    async def _send(self, database: Database, server: MailServer, claimed: WaitingMail) -> None:
+        """Send a mail to the end, even if this run is stopped meanwhile; raises ``OperatorError``."""
+        task = asyncio.create_task(self._sent(database, server, claimed))
+        self._under_way.add(task)
+        task.add_done_callback(self._under_way.discard)
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError:
+            await asyncio.wait({task}, timeout=_FINISH_FOR)
+            raise
+
+    async def _sent(self, database: Database, server: MailServer, claimed: WaitingMail) -> None:
+        try:
+            recipient = deliverable(claimed.recipient)
+            message = self._message(claimed, recipient)
+            await server.begin(recipient)
+            async with database.transaction() as connection:
+                # Another one may have it, if this process was held up for long.
+                if not await mail.hold(connection, claimed, self._to_finish):
+                    return
+            await server.finish(message)
+        except MailFault as fault:
+            await self._failed(database, claimed, fault)
+            if fault.of_server:
+                raise OperatorError(f"the mail server takes no mail: {fault.fault}") from None
+        else:
+            await self._note(database, claimed, None)
+            self.counts["sent"] += 1
+
+    def _message(self, claimed: WaitingMail, recipient: str) -> bytes:
+        site, sender = self._settings.server.public_url, self._settings.mail.from_
+        try:
+            sealed = claimed.sealed_link
+            link = None if sealed is None else self._keys.open(sealed, about(claimed.message_id)).decode()
+            return message_of(claimed, recipient, sender, site, link)
+        except Unavailable:
+            raise MailFault("the link can't be read: see auth.factor_key") from None
+        except KeyError:
+            raise MailFault("this version has no words for it") from None
+
+    async def _failed(self, database: Database, claimed: WaitingMail, fault: MailFault) -> None:
+        await self._note(database, claimed, fault)
+        outcome: Outcome = "given_up" if fault.final else "deferred"
+        self._count(outcome, claimed.id, claimed.kind, fault.fault)
+
+    async def _note(self, database: Database, claimed: WaitingMail, fault: MailFault | None) -> None:
+        """Note how a mail has ended; while the database is away, until nobody else may send it any more."""
+        until = monotonic() + self._to_finish.total_seconds()
+        while True:
+            try:
+                async with database.transaction() as connection:
+                    if fault is None or fault.final:
+                        await mail.end(connection, claimed, None if fault is None else fault.fault)
+                    else:
+                        await mail.defer(connection, claimed, fault.fault, others=fault.of_server)
+            except Unavailable:
+                if monotonic() > until:
+                    raise
+                await asyncio.sleep(_AGAIN)
+            else:
+                return
+
+    def _count(self, outcome: Outcome, mail_id: int, kind: str, fault: str | None) -> None:
+        self.counts[outcome] += 1
+        tell = _log.warning if outcome == "given_up" else _log.info
+        event = "a mail is given up" if outcome == "given_up" else "a mail is deferred"
+        tell(event, mail=mail_id, kind=kind, fault=fault)
