@@ -8,19 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from sqlalchemy import (
-    BigInteger,
-    ColumnElement,
-    Interval,
-    bindparam,
-    case,
-    delete,
-    func,
-    insert,
-    literal,
-    select,
-    text,
-)
+import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -55,17 +43,17 @@ async def give(connection: AsyncConnection, user_id: int | None) -> int:
     """
     await _require_quota(connection, user_id)
     behind = (
-        select(policy_worker.c.worker)
+        sa.select(policy_worker.c.worker)
         .where(policy_worker.c.revision < retired_bit.c.revision)
-        .where(policy_worker.c.seen_time > func.now() - KEPT)
+        .where(policy_worker.c.seen_time > sa.func.now() - KEPT)
     )
     free = (
-        select(retired_bit.c.position)
+        sa.select(retired_bit.c.position)
         .where(retired_bit.c.free_time <= past(), ~behind.exists())
         .order_by(retired_bit.c.position)
         .limit(1)
     )
-    given = delete(retired_bit).where(retired_bit.c.position.in_(free)).returning(retired_bit.c.position)
+    given = sa.delete(retired_bit).where(retired_bit.c.position.in_(free)).returning(retired_bit.c.position)
     position: int | None = (await connection.execute(given)).scalar_one_or_none()
     return await _new(connection) if position is None else position
 
@@ -79,14 +67,16 @@ async def retire(connection: AsyncConnection, first: int, user_id: int | None, *
     revision to be published is the first one without the position.
     """
     # Tokens with a life that was reported lately are issued until this change is committed.
-    last = case((token_life.c.last_time > func.now() - _LATELY, func.now()), else_=token_life.c.last_time)
-    expiry = select(func.max(last + _seconds(token_life.c.seconds))).scalar_subquery()
-    newest = select(func.coalesce(func.max(policy_revision.c.revision), 0) + 1).scalar_subquery()
-    positions = func.generate_series(first, first + count - 1).column_valued("position")
-    free = func.greatest(expiry, func.now() + UNCONFIRMED) + MARGIN
-    rows = select(positions, newest, literal(user_id, BigInteger), free)
+    last = sa.case(
+        (token_life.c.last_time > sa.func.now() - _LATELY, sa.func.now()), else_=token_life.c.last_time
+    )
+    expiry = sa.select(sa.func.max(last + _seconds(token_life.c.seconds))).scalar_subquery()
+    newest = sa.select(sa.func.coalesce(sa.func.max(policy_revision.c.revision), 0) + 1).scalar_subquery()
+    positions = sa.func.generate_series(first, first + count - 1).column_valued("position")
+    free = sa.func.greatest(expiry, sa.func.now() + UNCONFIRMED) + MARGIN
+    rows = sa.select(positions, newest, sa.literal(user_id, sa.BigInteger), free)
     names = ["position", "revision", "user_id", "free_time"]
-    await connection.execute(insert(retired_bit).from_select(names, rows))
+    await connection.execute(sa.insert(retired_bit).from_select(names, rows))
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +89,9 @@ class Positions:
 
 async def overview(connection: AsyncConnection) -> Positions:
     """Return the highest position, and how many retired ones there are."""
-    highest = select(func.max(menu.c.bit_position)).scalar_subquery()
-    waiting = select(func.count()).select_from(retired_bit).scalar_subquery()
-    row = (await connection.execute(select(highest, waiting))).one()
+    highest = sa.select(sa.func.max(menu.c.bit_position)).scalar_subquery()
+    waiting = sa.select(sa.func.count()).select_from(retired_bit).scalar_subquery()
+    row = (await connection.execute(sa.select(highest, waiting))).one()
     return Positions(row[0], row[1])
 
 
@@ -110,26 +100,26 @@ async def _require_quota(connection: AsyncConnection, user_id: int | None) -> No
     if user_id is None:
         return
     mine, of_users = retired_bit.c.user_id == user_id, retired_bit.c.user_id.is_not(None)
-    asked = select(
-        func.count().filter(mine), _wait(mine), func.count().filter(of_users), _wait(of_users)
-    ).where(retired_bit.c.free_time > func.now())
+    asked = sa.select(
+        sa.func.count().filter(mine), _wait(mine), sa.func.count().filter(of_users), _wait(of_users)
+    ).where(retired_bit.c.free_time > sa.func.now())
     own, own_wait, every, every_wait = (await connection.execute(asked)).one()
     for waiting, most, seconds in ((own, OF_USER, own_wait), (every, OF_ALL, every_wait)):
         if waiting >= most:
             raise RateLimited(int(seconds) + 1, "permission-codes", _TOO_MANY)
 
 
-def _wait(whose: ColumnElement[bool]) -> ColumnElement[int]:
+def _wait(whose: sa.ColumnElement[bool]) -> sa.ColumnElement[int]:
     """Return the seconds until the first of these positions is free."""
-    return func.extract("epoch", func.min(retired_bit.c.free_time).filter(whose) - func.now())
+    return sa.func.extract("epoch", sa.func.min(retired_bit.c.free_time).filter(whose) - sa.func.now())
 
 
 async def unused(connection: AsyncConnection) -> int:
     """Return the lowest position above all that are in use or retired."""
-    used = select(
-        func.greatest(
-            select(func.coalesce(func.max(menu.c.bit_position), -1)).scalar_subquery(),
-            select(func.coalesce(func.max(retired_bit.c.position), -1)).scalar_subquery(),
+    used = sa.select(
+        sa.func.greatest(
+            sa.select(sa.func.coalesce(sa.func.max(menu.c.bit_position), -1)).scalar_subquery(),
+            sa.select(sa.func.coalesce(sa.func.max(retired_bit.c.position), -1)).scalar_subquery(),
         )
         + 1
     )
@@ -143,7 +133,7 @@ async def _new(connection: AsyncConnection) -> int:
     """
     position = await unused(connection)
     await connection.execute(
-        text(
+        sa.text(
             "SELECT setval('sys.menu_bit_position_seq', :position)"
             " FROM sys.menu_bit_position_seq WHERE last_value <= :position"
         ),
@@ -152,16 +142,16 @@ async def _new(connection: AsyncConnection) -> int:
     return position
 
 
-def _seconds(number: ColumnElement[int]) -> ColumnElement[timedelta]:
-    return func.make_interval(0, 0, 0, 0, 0, 0, number, type_=Interval())
+def _seconds(number: sa.ColumnElement[int]) -> sa.ColumnElement[timedelta]:
+    return sa.func.make_interval(0, 0, 0, 0, 0, 0, number, type_=sa.Interval())
 
 
 # Each worker runs these every few seconds: they are built once.
 _ISSUED: Final = (
     upsert(token_life)
-    .values(seconds=bindparam("seconds"))
-    .on_conflict_do_update(index_elements=[token_life.c.seconds], set_={"last_time": func.now()})
+    .values(seconds=sa.bindparam("seconds"))
+    .on_conflict_do_update(index_elements=[token_life.c.seconds], set_={"last_time": sa.func.now()})
 )
-_EXPIRED: Final = delete(token_life).where(
-    token_life.c.last_time + _seconds(token_life.c.seconds) + MARGIN < func.now()
+_EXPIRED: Final = sa.delete(token_life).where(
+    token_life.c.last_time + _seconds(token_life.c.seconds) + MARGIN < sa.func.now()
 )

@@ -10,20 +10,7 @@ from datetime import datetime, timedelta
 from operator import itemgetter
 from typing import Any, Final, Literal, TypeAlias
 
-from sqlalchemy import (
-    BigInteger,
-    ColumnElement,
-    Interval,
-    LargeBinary,
-    bindparam,
-    delete,
-    exists,
-    func,
-    insert,
-    or_,
-    select,
-    update,
-)
+import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert as insert_or
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -83,36 +70,36 @@ _FACTOR: Final = RowMapper(Factor, user_factor)
 _APP: Final = RowMapper(App, user_factor)
 _PASSKEY: Final = RowMapper(Passkey, user_factor)
 _CONFIRMED: Final = user_factor.c.confirm_time.is_not(None)
-_OF_USER: Final = user_factor.c.user_id == bindparam("user_id", type_=BigInteger())
+_OF_USER: Final = user_factor.c.user_id == sa.bindparam("user_id", type_=sa.BigInteger())
 _APPS: Final = PreparedSelect(
-    select(*_APP.columns).where(_OF_USER, _CONFIRMED, user_factor.c.kind == "totp"), _APP.of_values
+    sa.select(*_APP.columns).where(_OF_USER, _CONFIRMED, user_factor.c.kind == "totp"), _APP.of_values
 )
-_PASSKEYS: Final = select(*_PASSKEY.columns).where(user_factor.c.kind == "passkey")
-_CREDENTIAL_ID: Final = user_factor.c.credential_id == bindparam("credential_id", type_=LargeBinary())
-_LEFT: Final = exists().where(recovery_code.c.factor_id == user_factor.c.id)
+_PASSKEYS: Final = sa.select(*_PASSKEY.columns).where(user_factor.c.kind == "passkey")
+_CREDENTIAL_ID: Final = user_factor.c.credential_id == sa.bindparam("credential_id", type_=sa.LargeBinary())
+_LEFT: Final = sa.exists().where(recovery_code.c.factor_id == user_factor.c.id)
 _KINDS: Final = PreparedSelect(
-    select(user_factor.c.kind)
-    .where(_OF_USER, _CONFIRMED, or_(user_factor.c.kind != "recovery_codes", _LEFT))
+    sa.select(user_factor.c.kind)
+    .where(_OF_USER, _CONFIRMED, sa.or_(user_factor.c.kind != "recovery_codes", _LEFT))
     .distinct(),
     itemgetter(0),
 )
 
 
-def has_factor(user_id: ColumnElement[int], acr: Literal["mfa", "phr"] = "mfa") -> ColumnElement[bool]:
+def has_factor(user_id: sa.ColumnElement[int], acr: Literal["mfa", "phr"] = "mfa") -> sa.ColumnElement[bool]:
     """Return the SQL of whether a user has a factor as strong as ``acr``; recovery codes alone are none."""
     kinds: tuple[FactorKind, ...] = ("passkey",) if acr == "phr" else ("totp", "passkey")
-    of_kinds = or_(*(user_factor.c.kind == kind for kind in kinds))
-    return exists().where(user_factor.c.user_id == user_id, _CONFIRMED, of_kinds)
+    of_kinds = sa.or_(*(user_factor.c.kind == kind for kind in kinds))
+    return sa.exists().where(user_factor.c.user_id == user_id, _CONFIRMED, of_kinds)
 
 
 async def lock(connection: AsyncConnection, user_id: int) -> None:
     """Wait for other changes of the factors of a user, until the end of the transaction."""
-    await connection.execute(select(user.c.id).where(user.c.id == user_id).with_for_update(key_share=True))
+    await connection.execute(sa.select(user.c.id).where(user.c.id == user_id).with_for_update(key_share=True))
 
 
 async def of_user(connection: AsyncConnection, user_id: int) -> list[Factor]:
     """Return the confirmed factors of a user, the oldest first, with the set of recovery codes."""
-    statement = select(*_FACTOR.columns).where(_of(user_id), _CONFIRMED).order_by(user_factor.c.id)
+    statement = sa.select(*_FACTOR.columns).where(_of(user_id), _CONFIRMED).order_by(user_factor.c.id)
     return await _FACTOR.all(connection, statement)
 
 
@@ -123,8 +110,8 @@ async def kinds(source: Source, user_id: int) -> frozenset[FactorKind]:
 
 async def add_pending(connection: AsyncConnection, user_id: int, name: str, sealed_secret: bytes) -> int:
     """Write an app that has to show a code, in place of one that still had to; return its id."""
-    await connection.execute(delete(user_factor).where(_of(user_id), ~_CONFIRMED))
-    new = insert(user_factor).values(
+    await connection.execute(sa.delete(user_factor).where(_of(user_id), ~_CONFIRMED))
+    new = sa.insert(user_factor).values(
         user_id=user_id, kind="totp", factor_name=name, sealed_secret=sealed_secret
     )
     return int((await connection.execute(new.returning(user_factor.c.id))).scalar_one())
@@ -132,8 +119,8 @@ async def add_pending(connection: AsyncConnection, user_id: int, name: str, seal
 
 async def pending(connection: AsyncConnection, user_id: int, factor_id: int) -> App | None:
     """Return an app of the user that still may show its first code; None if there is none."""
-    since = func.now() - bindparam("life", PENDING, Interval())
-    statement = select(*_APP.columns).where(
+    since = sa.func.now() - sa.bindparam("life", PENDING, sa.Interval())
+    statement = sa.select(*_APP.columns).where(
         user_factor.c.id == factor_id, _of(user_id), ~_CONFIRMED, user_factor.c.create_time > since
     )
     return await _APP.one_or_none(connection, statement)
@@ -142,9 +129,9 @@ async def pending(connection: AsyncConnection, user_id: int, factor_id: int) -> 
 async def confirm(connection: AsyncConnection, app: App, step: int) -> Factor | None:
     """Make an app a factor, whose code of ``step`` is used; None if another request did."""
     statement = (
-        update(user_factor)
+        sa.update(user_factor)
         .where(user_factor.c.id == app.id, ~_CONFIRMED)
-        .values(confirm_time=func.now(), last_used_time=func.now(), last_step=step)
+        .values(confirm_time=sa.func.now(), last_used_time=sa.func.now(), last_step=step)
     )
     return await _FACTOR.one_or_none(connection, statement.returning(*_FACTOR.columns))
 
@@ -156,7 +143,7 @@ async def apps(source: Source, user_id: int) -> list[App]:
 
 async def use_app(connection: AsyncConnection, app: App, step: int) -> bool:
     """Use the code of ``step``; False if it, or a later one, was used before."""
-    unused = or_(user_factor.c.last_step.is_(None), user_factor.c.last_step < step)
+    unused = sa.or_(user_factor.c.last_step.is_(None), user_factor.c.last_step < step)
     return await _used(connection, app.id, unused, last_step=step)
 
 
@@ -168,7 +155,7 @@ async def add_passkey(
         user_id=user_id,
         kind="passkey",
         factor_name=name,
-        confirm_time=func.now(),
+        confirm_time=sa.func.now(),
         credential_id=passkey.credential_id,
         credential=passkey.credential,
         user_handle=passkey.user_handle,
@@ -208,20 +195,20 @@ async def set_recovery_codes(
 ) -> Factor:
     """Write a set of recovery codes in place of the one before; the user must be locked."""
     of_codes = user_factor.c.kind == "recovery_codes"
-    await connection.execute(delete(user_factor).where(_of(user_id), of_codes))
-    new = insert(user_factor).values(
-        user_id=user_id, kind="recovery_codes", factor_name=name, confirm_time=func.now()
+    await connection.execute(sa.delete(user_factor).where(_of(user_id), of_codes))
+    new = sa.insert(user_factor).values(
+        user_id=user_id, kind="recovery_codes", factor_name=name, confirm_time=sa.func.now()
     )
     factor = await _FACTOR.returned(connection, new.returning(*_FACTOR.columns))
     rows = [{"factor_id": factor.id, "digest": digest} for digest in digests]
-    await connection.execute(insert(recovery_code), rows)
+    await connection.execute(sa.insert(recovery_code), rows)
     return factor
 
 
 async def use_recovery_code(connection: AsyncConnection, user_id: int, digest: bytes) -> bool:
     """Use up a recovery code; False if the user has no such code any more."""
     used = (
-        delete(recovery_code)
+        sa.delete(recovery_code)
         .where(
             recovery_code.c.digest == digest,
             recovery_code.c.factor_id == user_factor.c.id,
@@ -232,7 +219,7 @@ async def use_recovery_code(connection: AsyncConnection, user_id: int, digest: b
     factor_id = (await connection.execute(used)).scalar_one_or_none()
     if factor_id is None:
         return False
-    noted = update(user_factor).where(user_factor.c.id == factor_id).values(last_used_time=func.now())
+    noted = sa.update(user_factor).where(user_factor.c.id == factor_id).values(last_used_time=sa.func.now())
     await connection.execute(noted)
     return True
 
@@ -242,24 +229,26 @@ async def remove(connection: AsyncConnection, user_id: int, factor_id: int) -> F
 
     The user must be locked.
     """
-    gone = delete(user_factor).where(user_factor.c.id == factor_id, _of(user_id), _CONFIRMED)
+    gone = sa.delete(user_factor).where(user_factor.c.id == factor_id, _of(user_id), _CONFIRMED)
     factor = await _FACTOR.one_or_none(connection, gone.returning(*_FACTOR.columns))
     if factor is not None and not await has_any(connection, user_id):
-        await connection.execute(delete(user_factor).where(_of(user_id)))
+        await connection.execute(sa.delete(user_factor).where(_of(user_id)))
     return factor
 
 
 async def has_any(connection: AsyncConnection, user_id: int) -> bool:
     """Return whether the user has a second factor."""
     return bool(
-        (await connection.execute(select(has_factor(bindparam("of", user_id, BigInteger()))))).scalar_one()
+        (
+            await connection.execute(sa.select(has_factor(sa.bindparam("of", user_id, sa.BigInteger()))))
+        ).scalar_one()
     )
 
 
 async def remove_all(connection: AsyncConnection, user_id: int) -> list[Factor]:
     """Delete all factors of a user, pending ones too; return the confirmed ones."""
     factors = await of_user(connection, user_id)
-    await connection.execute(delete(user_factor).where(_of(user_id)))
+    await connection.execute(sa.delete(user_factor).where(_of(user_id)))
     return factors
 
 
@@ -270,32 +259,32 @@ async def sealed_with_others(
 
     By id, and only those with a greater id than ``after``. Apps that are in use just then are left out.
     """
-    other = func.substr(user_factor.c.sealed_secret, 1, len(key_id)) != key_id
-    of_apps = select(*_APP.columns).where(user_factor.c.kind == "totp", user_factor.c.id > after, other)
+    other = sa.func.substr(user_factor.c.sealed_secret, 1, len(key_id)) != key_id
+    of_apps = sa.select(*_APP.columns).where(user_factor.c.kind == "totp", user_factor.c.id > after, other)
     statement = of_apps.order_by(user_factor.c.id).limit(most).with_for_update(skip_locked=True)
     return await _APP.all(connection, statement)
 
 
 async def count_by_key(connection: AsyncConnection, id_bytes: int) -> dict[bytes, int]:
     """Return how many secrets each key has sealed, by its id, the first ``id_bytes`` of what is sealed."""
-    key_id = func.substr(user_factor.c.sealed_secret, 1, id_bytes)
-    counted = select(key_id, func.count()).where(user_factor.c.kind == "totp").group_by(key_id)
+    key_id = sa.func.substr(user_factor.c.sealed_secret, 1, id_bytes)
+    counted = sa.select(key_id, sa.func.count()).where(user_factor.c.kind == "totp").group_by(key_id)
     return {bytes(sealed_by): count for sealed_by, count in await connection.execute(counted)}
 
 
 async def seal_anew(connection: AsyncConnection, app: App, sealed_secret: bytes) -> None:
     """Store the secret of an app sealed with another key."""
-    statement = update(user_factor).where(user_factor.c.id == app.id)
+    statement = sa.update(user_factor).where(user_factor.c.id == app.id)
     await connection.execute(statement.values(sealed_secret=sealed_secret))
 
 
-def _of(user_id: int) -> ColumnElement[bool]:
+def _of(user_id: int) -> sa.ColumnElement[bool]:
     return user_factor.c.user_id == user_id
 
 
 async def _used(
-    connection: AsyncConnection, factor_id: int, unused: ColumnElement[bool], **values: Any
+    connection: AsyncConnection, factor_id: int, unused: sa.ColumnElement[bool], **values: Any
 ) -> bool:
-    statement = update(user_factor).where(user_factor.c.id == factor_id, _CONFIRMED, unused)
-    changed = await connection.execute(statement.values(last_used_time=func.now(), **values))
+    statement = sa.update(user_factor).where(user_factor.c.id == factor_id, _CONFIRMED, unused)
+    changed = await connection.execute(statement.values(last_used_time=sa.func.now(), **values))
     return changed.rowcount == 1

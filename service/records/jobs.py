@@ -6,23 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, Literal, TypeAlias
 
-from sqlalchemy import (
-    ARRAY,
-    ColumnElement,
-    Double,
-    Interval,
-    Text,
-    bindparam,
-    case,
-    cast,
-    delete,
-    func,
-    insert,
-    null,
-    select,
-    text,
-    update,
-)
+import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from service.records.database.row_mapper import RowMapper
@@ -75,14 +59,14 @@ class JobRun:
     detail: str
 
 
-_DUE_IN: Final = cast(func.extract("epoch", job.c.due_time - func.clock_timestamp()), Double)
+_DUE_IN: Final = sa.cast(sa.func.extract("epoch", job.c.due_time - sa.func.clock_timestamp()), sa.Double)
 _JOB: Final = RowMapper(StoredJob, job, due_in=_DUE_IN.label("due_in"))
 _RUN: Final = RowMapper(JobRun, job_run)
 _SETTLE: Final = upsert(job).from_select(
     ["job_name", "due_time"],
-    select(
-        func.unnest(bindparam("names", type_=ARRAY(Text))),
-        func.now() + func.unnest(bindparam("waits", type_=ARRAY(Interval)), type_=Interval),
+    sa.select(
+        sa.func.unnest(sa.bindparam("names", type_=sa.ARRAY(sa.Text))),
+        sa.func.now() + sa.func.unnest(sa.bindparam("waits", type_=sa.ARRAY(sa.Interval)), type_=sa.Interval),
     ),
 )
 """Writes jobs, each with the time after which it is due, or with none."""
@@ -120,13 +104,13 @@ def _is_settled(stored: StoredJob | None, every: float | None) -> bool:
 
 async def stored(connection: Connection, names: Collection[str]) -> dict[str, StoredJob]:
     """Return what is stored of these jobs, by name; nothing is added for one that is not stored yet."""
-    statement = select(*_JOB.columns).where(job.c.job_name.in_(names))
+    statement = sa.select(*_JOB.columns).where(job.c.job_name.in_(names))
     return {stored_job.job_name: stored_job for stored_job in await _JOB.all(connection, statement)}
 
 
 async def failing(connection: Connection, names: Collection[str]) -> list[str]:
     """Return which of these jobs have failed in their last finished run, and are not paused."""
-    statement = select(job.c.job_name).where(job.c.job_name.in_(names), job.c.failing, ~job.c.paused)
+    statement = sa.select(job.c.job_name).where(job.c.job_name.in_(names), job.c.failing, ~job.c.paused)
     return sorted((await connection.execute(statement)).scalars())
 
 
@@ -135,9 +119,9 @@ async def try_lock(connection: Connection, name: str) -> bool:
 
     The transaction may then be idle for as long as the job runs.
     """
-    await connection.execute(text("SET LOCAL idle_in_transaction_session_timeout = 0"))
+    await connection.execute(sa.text("SET LOCAL idle_in_transaction_session_timeout = 0"))
     key = int.from_bytes(hashlib.sha256(f"portcullis job {name}".encode()).digest()[:8], signed=True)
-    return bool((await connection.execute(select(func.pg_try_advisory_xact_lock(key)))).scalar_one())
+    return bool((await connection.execute(sa.select(sa.func.pg_try_advisory_xact_lock(key)))).scalar_one())
 
 
 async def claim(connection: Connection, name: str, worker: str) -> JobRun | None:
@@ -145,12 +129,12 @@ async def claim(connection: Connection, name: str, worker: str) -> JobRun | None
 
     Runs that have not ended are ``abandoned``: their runner has lost the lock.
     """
-    statement = select(*_JOB.columns).where(job.c.job_name == name).with_for_update()
+    statement = sa.select(*_JOB.columns).where(job.c.job_name == name).with_for_update()
     stored = await _JOB.one_or_none(connection, statement)
     if stored is None or not stored.is_due:
         return None
     await _end(connection, "abandoned", "the process that ran it has ended", job_run.c.job_name == name)
-    begun = insert(job_run).values(job_name=name, worker=worker, user_name=stored.requested_by)
+    begun = sa.insert(job_run).values(job_name=name, worker=worker, user_name=stored.requested_by)
     return await _RUN.returned(connection, begun.returning(*_RUN.columns))
 
 
@@ -164,30 +148,30 @@ async def finish(
     """
     if not await _end(connection, "failed" if failed else "done", detail, job_run.c.id == run.id):
         return False
-    again = null() if again_in is None else func.now() + timedelta(seconds=again_in)
+    again = sa.null() if again_in is None else sa.func.now() + timedelta(seconds=again_in)
     asked = job.c.requested_by.is_distinct_from(run.user_name)
     await connection.execute(
-        update(job)
+        sa.update(job)
         .where(job.c.job_name == run.job_name)
         .values(
             failing=failed,
-            success_time=job.c.success_time if failed else func.now(),
-            due_time=case((asked, job.c.due_time), else_=again),
-            requested_by=case((asked, job.c.requested_by), else_=null()),
+            success_time=job.c.success_time if failed else sa.func.now(),
+            due_time=sa.case((asked, job.c.due_time), else_=again),
+            requested_by=sa.case((asked, job.c.requested_by), else_=sa.null()),
         )
     )
-    older = select(job_run.c.id).where(job_run.c.job_name == run.job_name)
+    older = sa.select(job_run.c.id).where(job_run.c.job_name == run.job_name)
     beyond = older.order_by(job_run.c.id.desc()).offset(KEPT)
-    await connection.execute(delete(job_run).where(job_run.c.id.in_(beyond)))
+    await connection.execute(sa.delete(job_run).where(job_run.c.id.in_(beyond)))
     return True
 
 
 async def leave_out(connection: Connection, intervals: Mapping[str, float]) -> None:
     """Have jobs that have nothing to do be due again after their intervals, in seconds, without a run."""
     for name, every in intervals.items():
-        success = case((job.c.failing, job.c.success_time), else_=func.now())
-        again = {"due_time": func.now() + timedelta(seconds=every), "success_time": success}
-        by_schedule = update(job).where(job.c.job_name == name, job.c.requested_by.is_(None))
+        success = sa.case((job.c.failing, job.c.success_time), else_=sa.func.now())
+        again = {"due_time": sa.func.now() + timedelta(seconds=every), "success_time": success}
+        by_schedule = sa.update(job).where(job.c.job_name == name, job.c.requested_by.is_(None))
         await connection.execute(by_schedule.values(again))
 
 
@@ -198,29 +182,29 @@ async def stop(connection: Connection, run: JobRun) -> None:
 
 async def request(connection: Connection, name: str, user_name: str) -> bool:
     """Make a job due now, also a paused one; False if there is no such job."""
-    now = {"due_time": func.now(), "requested_by": user_name}
-    return (await connection.execute(update(job).where(job.c.job_name == name).values(now))).rowcount == 1
+    now = {"due_time": sa.func.now(), "requested_by": user_name}
+    return (await connection.execute(sa.update(job).where(job.c.job_name == name).values(now))).rowcount == 1
 
 
 async def pause(connection: Connection, name: str, *, paused: bool) -> bool:
     """Pause a job, or let it run again by its schedule; False if there is no such job."""
-    changed = update(job).where(job.c.job_name == name).values(paused=paused)
+    changed = sa.update(job).where(job.c.job_name == name).values(paused=paused)
     return (await connection.execute(changed)).rowcount == 1
 
 
 async def runs(connection: Connection, names: Collection[str], most: int) -> dict[str, list[JobRun]]:
     """Return up to ``most`` runs of each of these jobs, the newest first, by name."""
-    number = func.row_number().over(partition_by=job_run.c.job_name, order_by=job_run.c.id.desc())
-    ranked = select(job_run.c.id, number.label("number")).where(job_run.c.job_name.in_(names)).subquery()
-    newest = select(ranked.c.id).where(ranked.c.number <= most)
-    statement = select(*_RUN.columns).where(job_run.c.id.in_(newest)).order_by(job_run.c.id.desc())
+    number = sa.func.row_number().over(partition_by=job_run.c.job_name, order_by=job_run.c.id.desc())
+    ranked = sa.select(job_run.c.id, number.label("number")).where(job_run.c.job_name.in_(names)).subquery()
+    newest = sa.select(ranked.c.id).where(ranked.c.number <= most)
+    statement = sa.select(*_RUN.columns).where(job_run.c.id.in_(newest)).order_by(job_run.c.id.desc())
     by_job: dict[str, list[JobRun]] = {name: [] for name in names}
     for run in await _RUN.all(connection, statement):
         by_job[run.job_name].append(run)
     return by_job
 
 
-async def _end(connection: Connection, outcome: Outcome, detail: str, which: ColumnElement[bool]) -> bool:
-    ended = update(job_run).where(which, job_run.c.outcome == "running")
-    values = {"outcome": outcome, "detail": detail, "end_time": func.clock_timestamp()}
+async def _end(connection: Connection, outcome: Outcome, detail: str, which: sa.ColumnElement[bool]) -> bool:
+    ended = sa.update(job_run).where(which, job_run.c.outcome == "running")
+    values = {"outcome": outcome, "detail": detail, "end_time": sa.func.clock_timestamp()}
     return bool((await connection.execute(ended.values(values))).rowcount)

@@ -8,19 +8,7 @@ revision are those with ``since <= revision < until``.
 from collections.abc import Collection
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    Select,
-    SelectBase,
-    case,
-    except_,
-    exists,
-    func,
-    select,
-    text,
-    true,
-)
+import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.sql.base import ReadOnlyColumnCollection
 
@@ -80,7 +68,7 @@ _CHANGED: Final = """
     WHERE kept.id IS NULL OR rule.id IS NULL
 """
 
-_RECORD: Final = text(
+_RECORD: Final = sa.text(
     f"""
 WITH changed AS MATERIALIZED ({_CHANGED.format(kept="until IS NULL")}),
 ended AS (
@@ -98,7 +86,7 @@ WHERE revision = :revision
 )
 
 # A row is in one of the two parts: a statement must not change it twice.
-_FORGET: Final = text(
+_FORGET: Final = sa.text(
     """
 WITH later AS (DELETE FROM sys.policy_line WHERE since >= :revision)
 UPDATE sys.policy_line SET until = NULL WHERE since < :revision AND until >= :revision
@@ -106,12 +94,12 @@ UPDATE sys.policy_line SET until = NULL WHERE since < :revision AND until >= :re
 )
 
 _IN_FORCE: Final = "since <= :revision AND (until IS NULL OR until > :revision)"
-_TAMPERED: Final = text(
+_TAMPERED: Final = sa.text(
     f"SELECT count(*) FROM ({_CHANGED.format(kept=_IN_FORCE)}) changed"  # noqa: S608 - of constants
 )
 
 # Lengths and texts, so that no other lines give the same. The order is that of ``derive.lines_digest_of``.
-_LINES_DIGEST: Final = text(
+_LINES_DIGEST: Final = sa.text(
     f"""
 SELECT encode(sha256(convert_to(coalesce(string_agg(
     length(layer) || ' ' || length(object) || ' ' || length(code) || ' ' || layer || object || code, ''
@@ -147,8 +135,8 @@ async def changes_of(connection: AsyncConnection, revision: int, part: Part = AL
     line = policy_line.c
     return await _part_of(
         connection,
-        select(*_COLUMNS).where(line.since == revision),
-        select(*_COLUMNS).where(line.until == revision),
+        sa.select(*_COLUMNS).where(line.since == revision),
+        sa.select(*_COLUMNS).where(line.until == revision),
         part,
     )
 
@@ -161,15 +149,15 @@ async def difference(connection: AsyncConnection, before: int, after: int, part:
     low, high = min(before, after), max(before, after)
     came = policy_line.c.since.between(low + 1, high)
     went = policy_line.c.until.between(low + 1, high)
-    only_low = select(*_COLUMNS).where(went, ~came)
-    only_high = select(*_COLUMNS).where(came, policy_line.c.until.is_(None) | ~went)
+    only_low = sa.select(*_COLUMNS).where(went, ~came)
+    only_high = sa.select(*_COLUMNS).where(came, policy_line.c.until.is_(None) | ~went)
     # A line that went and came again is in both.
-    new, gone = except_(only_high, only_low), except_(only_low, only_high)
+    new, gone = sa.except_(only_high, only_low), sa.except_(only_low, only_high)
     return await _part_of(connection, *((new, gone) if before <= after else (gone, new)), part)
 
 
 async def _part_of(
-    connection: AsyncConnection, added: SelectBase, removed: SelectBase, part: Part
+    connection: AsyncConnection, added: sa.SelectBase, removed: sa.SelectBase, part: Part
 ) -> Difference:
     """Return ``part`` of the lines that the two statements select."""
     selected = []
@@ -190,12 +178,12 @@ async def lines_at(
     that name it.
     """
     line = policy_line.c
-    deciding: ColumnElement[bool]
+    deciding: sa.ColumnElement[bool]
     of_resource = line.layer.in_(("resource", "assurance"))
-    demanded = func.substr(line.object, len("resource ") + 1)  # published demands are on resources alone
-    name = case((line.layer == "assurance", demanded), else_=line.object)
+    demanded = sa.func.substr(line.object, len("resource ") + 1)  # published demands are on resources alone
+    name = sa.case((line.layer == "assurance", demanded), else_=line.object)
     if place is None:
-        deciding = true()
+        deciding = sa.true()
     elif isinstance(place, str):
         deciding = line.layer.in_(("grant", "permission")) & (line.object == place)
     elif place[0] != PORTCULLIS:
@@ -203,16 +191,16 @@ async def lines_at(
         deciding = of_resource & of_service | (line.layer == "service") & (line.object == place[0])
     else:
         _, method, path = place
-        segments = func.cardinality(func.string_to_array(func.split_part(name, " ", 2), "/"))
-        same_method = func.split_part(name, " ", 1) == method
+        segments = sa.func.cardinality(sa.func.string_to_array(sa.func.split_part(name, " ", 2), "/"))
+        same_method = sa.func.split_part(name, " ", 1) == method
         deciding = of_resource & same_method & (segments == len(path.split("/")))
     return await _lines(connection, _select().where(_in_force(revision), deciding))
 
 
 async def has_layer(connection: AsyncConnection, revision: int, layer: str) -> bool:
     """Tell whether ``revision`` has a line of ``layer``; one from before there was that layer has none."""
-    condition = exists().where(_in_force(revision), policy_line.c.layer == layer)
-    return bool((await connection.execute(select(condition))).scalar_one())
+    condition = sa.exists().where(_in_force(revision), policy_line.c.layer == layer)
+    return bool((await connection.execute(sa.select(condition))).scalar_one())
 
 
 async def codes_at(
@@ -227,27 +215,27 @@ async def codes_at(
     return codes
 
 
-def _in_force(revision: int) -> ColumnElement[bool]:
+def _in_force(revision: int) -> sa.ColumnElement[bool]:
     line = policy_line.c
     return (line.since <= revision) & (line.until.is_(None) | (line.until > revision))
 
 
-def _select() -> Select[tuple[str, str, str]]:
+def _select() -> sa.Select[tuple[str, str, str]]:
     return _ordered(policy_line.c)
 
 
-def _ordered(line: ReadOnlyColumnCollection[str, Any]) -> Select[tuple[str, str, str]]:
-    layers = case({"resource": 1, "endpoint": 2, "grant": 3, "permission": 4}, value=line.layer, else_=5)
-    return select(line.layer, line.object, line.code).order_by(
+def _ordered(line: ReadOnlyColumnCollection[str, Any]) -> sa.Select[tuple[str, str, str]]:
+    layers = sa.case({"resource": 1, "endpoint": 2, "grant": 3, "permission": 4}, value=line.layer, else_=5)
+    return sa.select(line.layer, line.object, line.code).order_by(
         layers, line.object.collate("C"), line.code.collate("C")
     )
 
 
-async def _lines(connection: AsyncConnection, statement: Select[Any]) -> list[PublishedLine]:
+async def _lines(connection: AsyncConnection, statement: sa.Select[Any]) -> list[PublishedLine]:
     return await connection.run_sync(_read, statement)
 
 
-def _read(connection: Connection, statement: Select[Any]) -> list[PublishedLine]:
+def _read(connection: sa.Connection, statement: sa.Select[Any]) -> list[PublishedLine]:
     lines: list[PublishedLine] = []
     turns = CooperativeYield()
     with connection.execute(statement.execution_options(yield_per=_AT_ONCE)) as rows:
@@ -259,12 +247,12 @@ def _read(connection: Connection, statement: Select[Any]) -> list[PublishedLine]
 
 async def begins(connection: AsyncConnection) -> int | None:
     """Return the oldest revision whose lines are kept; None when there is none."""
-    oldest: int | None = (await connection.execute(select(func.min(policy_line.c.since)))).scalar_one()
+    oldest: int | None = (await connection.execute(sa.select(sa.func.min(policy_line.c.since)))).scalar_one()
     return oldest
 
 
 async def is_kept(connection: AsyncConnection, revision: int) -> bool:
     """Tell whether the lines of ``revision`` are kept: it has been recorded, or history begins with it."""
-    statement = select(policy_revision.c.added).where(policy_revision.c.revision == revision)
+    statement = sa.select(policy_revision.c.added).where(policy_revision.c.revision == revision)
     row = (await connection.execute(statement)).one_or_none()
     return row is not None and (row.added is not None or await begins(connection) == revision)

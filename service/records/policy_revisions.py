@@ -6,19 +6,7 @@ from datetime import datetime
 from operator import itemgetter
 from typing import Annotated, Any, Final, NamedTuple
 
-from sqlalchemy import (
-    ARRAY,
-    Text,
-    bindparam,
-    cast,
-    func,
-    insert,
-    literal_column,
-    select,
-    text,
-    true,
-    update,
-)
+import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.records.database.filters import at_least, below, conditions_of, equals
@@ -99,25 +87,27 @@ async def lock(connection: AsyncConnection) -> None:
     """
     if is_rehearsal(connection):
         return
-    await connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": LOCK})
+    await connection.execute(sa.text("SELECT pg_advisory_xact_lock(:key)"), {"key": LOCK})
 
 
 async def try_lock(connection: AsyncConnection) -> bool:
     """Take the same lock until the end of the transaction if nobody holds it; tell whether it was taken."""
     return bool(
-        (await connection.execute(text("SELECT pg_try_advisory_xact_lock(:key)"), {"key": LOCK})).scalar_one()
+        (
+            await connection.execute(sa.text("SELECT pg_try_advisory_xact_lock(:key)"), {"key": LOCK})
+        ).scalar_one()
     )
 
 
 async def latest(connection: AsyncConnection) -> PolicyRevision | None:
     """Return the newest revision; None before the first."""
-    statement = select(*_REVISION.columns).order_by(policy_revision.c.revision.desc()).limit(1)
+    statement = sa.select(*_REVISION.columns).order_by(policy_revision.c.revision.desc()).limit(1)
     return await _REVISION.one_or_none(connection, statement)
 
 
 # xmin is the transaction that wrote the row (PostgreSQL manual, "System Columns").
 _NEWEST: Final = PreparedSelect(
-    select(policy_revision.c.revision, policy_revision.c.digest, literal_column("xmin::text"))
+    sa.select(policy_revision.c.revision, policy_revision.c.digest, sa.literal_column("xmin::text"))
     .order_by(policy_revision.c.revision.desc())
     .limit(1),
     NewestRow._make,
@@ -125,7 +115,8 @@ _NEWEST: Final = PreparedSelect(
 
 
 _TAMPERED: Final[PreparedSelect[int]] = PreparedSelect(
-    select(func.count()).select_from(policy_revision).where(policy_revision.c.tampered > 0), itemgetter(0)
+    sa.select(sa.func.count()).select_from(policy_revision).where(policy_revision.c.tampered > 0),
+    itemgetter(0),
 )
 
 
@@ -141,12 +132,12 @@ async def older(
 
     With ``sealed_by``, the ids of keys, only those that say to have a seal by one of them.
     """
-    statement = select(*_REVISION.columns).order_by(policy_revision.c.revision.desc()).limit(_AT_ONCE)
+    statement = sa.select(*_REVISION.columns).order_by(policy_revision.c.revision.desc()).limit(_AT_ONCE)
     if sealed_by:
-        ids = cast(list(sealed_by), ARRAY(Text))
-        statement = statement.where(func.jsonb_exists_any(policy_revision.c.seals, ids))
+        ids = sa.cast(list(sealed_by), sa.ARRAY(sa.Text))
+        statement = statement.where(sa.func.jsonb_exists_any(policy_revision.c.seals, ids))
     while True:
-        below_it = true() if revision is None else policy_revision.c.revision < revision
+        below_it = sa.true() if revision is None else policy_revision.c.revision < revision
         batch = await _REVISION.all(connection, statement.where(below_it))
         for published in batch:
             yield published
@@ -169,20 +160,20 @@ async def page(
 ) -> Page[PolicyRevision]:
     """Return page ``page`` (from 1) of the matching revisions, newest first."""
     order = (policy_revision.c.revision.desc(),)
-    statement = select(*_REVISION.columns).where(*conditions_of(criteria))
+    statement = sa.select(*_REVISION.columns).where(*conditions_of(criteria))
     listed = await page_of(connection, statement, page=page, size=size, order=order)
     return listed.of(_REVISION)
 
 
 async def read(connection: AsyncConnection, revision: int) -> PolicyRevision | None:
     """Return the revision of that number; None when there is none."""
-    statement = select(*_REVISION.columns).where(policy_revision.c.revision == revision)
+    statement = sa.select(*_REVISION.columns).where(policy_revision.c.revision == revision)
     return await _REVISION.one_or_none(connection, statement)
 
 
 async def all_recorded(connection: AsyncConnection, first: int, last: int) -> bool:
     """Tell whether what was added and removed is kept of each revision from ``first`` to ``last``."""
-    recorded = select(func.count(policy_revision.c.added)).where(
+    recorded = sa.select(sa.func.count(policy_revision.c.added)).where(
         policy_revision.c.revision.between(first, last)
     )
     return bool((await connection.execute(recorded)).scalar_one() == last - first + 1)
@@ -195,16 +186,16 @@ async def tampering_count(source: Source) -> int:
 
 async def tamperings(connection: AsyncConnection) -> list[PolicyRevision]:
     """Return the revisions that replaced lines which somebody had changed past the service, oldest first."""
-    statement = select(*_REVISION.columns).where(policy_revision.c.tampered > 0)
+    statement = sa.select(*_REVISION.columns).where(policy_revision.c.tampered > 0)
     return await _REVISION.all(connection, statement.order_by(policy_revision.c.revision))
 
 
 async def add(connection: AsyncConnection, new: NewRevision, *, least: int = 0) -> int:
     """Record the next revision and return its number, at least ``least``; the caller holds the lock."""
-    newest = func.coalesce(func.max(policy_revision.c.revision), 0)
-    following = select(func.greatest(newest + 1, least)).scalar_subquery()
+    newest = sa.func.coalesce(sa.func.max(policy_revision.c.revision), 0)
+    following = sa.select(sa.func.greatest(newest + 1, least)).scalar_subquery()
     statement = (
-        insert(policy_revision)
+        sa.insert(policy_revision)
         .values(revision=following, **asdict(new))
         .returning(policy_revision.c.revision)
     )
@@ -212,9 +203,9 @@ async def add(connection: AsyncConnection, new: NewRevision, *, least: int = 0) 
 
 
 _SEAL: Final = (
-    update(policy_revision)
-    .where(policy_revision.c.revision == bindparam("number"))
-    .values(seals=bindparam("made"))
+    sa.update(policy_revision)
+    .where(policy_revision.c.revision == sa.bindparam("number"))
+    .values(seals=sa.bindparam("made"))
 )
 
 

@@ -7,24 +7,7 @@ from dataclasses import dataclass
 from itertools import compress
 from typing import Final, TypeAlias
 
-from sqlalchemy import (
-    ARRAY,
-    BigInteger,
-    ColumnElement,
-    Row,
-    Subquery,
-    Text,
-    and_,
-    any_,
-    case,
-    exists,
-    false,
-    func,
-    literal,
-    select,
-    true,
-    union_all,
-)
+import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import aggregate_order_by
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -77,17 +60,17 @@ class CodeOrigin:
 
 
 # By ids: to sort and compare the codes of all roles of all users takes twice as long.
-_SORTED_ROLES: Final = func.array_agg(aggregate_order_by(user_role.c.role_id, user_role.c.role_id))
-ACTIVE: Final[ColumnElement[bool]] = and_(
-    user.c.status == "enabled", ~exists().where(user_ban.c.user_id == user.c.id, bans.in_force())
+_SORTED_ROLES: Final = sa.func.array_agg(aggregate_order_by(user_role.c.role_id, user_role.c.role_id))
+ACTIVE: Final[sa.ColumnElement[bool]] = sa.and_(
+    user.c.status == "enabled", ~sa.exists().where(user_ban.c.user_id == user.c.id, bans.in_force())
 )
 """The condition of users who may log in, neither disabled nor banned."""
 
 
-def each_with_roles(condition: ColumnElement[bool]) -> Subquery:
+def each_with_roles(condition: sa.ColumnElement[bool]) -> sa.Subquery:
     """Return the users of a condition, each with kind and the sorted ids of all roles."""
     return (
-        select(user.c.id, user.c.kind, func.array_remove(_SORTED_ROLES, None).label("role_ids"))
+        sa.select(user.c.id, user.c.kind, sa.func.array_remove(_SORTED_ROLES, None).label("role_ids"))
         .select_from(user)
         .outerjoin(user_role, user_role.c.user_id == user.c.id)
         .where(condition)
@@ -102,8 +85,8 @@ _EACH: Final = each_with_roles(ACTIVE)
 async def read(connection: AsyncConnection) -> Holdings:
     """Return what is stored; a hundred thousand users take some tenths of a second, in the database."""
     codes, role_codes = await read_codes(connection), await codes_by_id(connection)
-    persons = func.count().filter(_EACH.c.kind == "person")
-    counted = select(_EACH.c.role_ids, func.count(), persons).group_by(_EACH.c.role_ids)
+    persons = sa.func.count().filter(_EACH.c.kind == "person")
+    counted = sa.select(_EACH.c.role_ids, sa.func.count(), persons).group_by(_EACH.c.role_ids)
     rows = (await connection.execute(counted)).all()
     # There may be a set of roles for each user.
     return await asyncio.to_thread(_holdings, codes, role_codes, rows)
@@ -112,7 +95,7 @@ async def read(connection: AsyncConnection) -> Holdings:
 def _holdings(
     codes: dict[str, tuple[str, ...]],
     role_codes: Mapping[int, str],
-    rows: Iterable[Row[list[int], int, int]],
+    rows: Iterable[sa.Row[list[int], int, int]],
 ) -> Holdings:
     users: Counter[Roles] = Counter()
     persons: Counter[Roles] = Counter()
@@ -125,11 +108,11 @@ def _holdings(
 async def persons_by_strength(connection: AsyncConnection) -> Counter[tuple[Roles, Acr]]:
     """Count the persons who may log in, by their roles and by how strongly they can authenticate at most."""
     user_id = _EACH.c.id
-    strength = case(
+    strength = sa.case(
         (factors.has_factor(user_id, "phr"), "phr"), (factors.has_factor(user_id), "mfa"), else_="pwd"
     )
-    each = select(_EACH.c.role_ids, strength.label("acr")).where(_EACH.c.kind == "person").subquery()
-    statement = select(each.c.role_ids, each.c.acr, func.count()).group_by(each.c.role_ids, each.c.acr)
+    each = sa.select(_EACH.c.role_ids, strength.label("acr")).where(_EACH.c.kind == "person").subquery()
+    statement = sa.select(each.c.role_ids, each.c.acr, sa.func.count()).group_by(each.c.role_ids, each.c.acr)
     role_codes = await codes_by_id(connection)
     rows = (await connection.execute(statement)).all()
     return Counter({(named(role_ids, role_codes), acr): number for role_ids, acr, number in rows})
@@ -138,7 +121,7 @@ async def persons_by_strength(connection: AsyncConnection) -> Counter[tuple[Role
 async def read_codes(connection: AsyncConnection) -> dict[str, tuple[str, ...]]:
     """Return the codes that each role gives, none for a disabled role."""
     given = await roles.held_codes(connection)
-    known = (await connection.execute(select(role.c.role_code))).scalars()
+    known = (await connection.execute(sa.select(role.c.role_code))).scalars()
     return {role_code: given.get(role_code, ()) for role_code in known}
 
 
@@ -162,22 +145,22 @@ async def holders(
     role_codes = await codes_by_id(connection)
     # There may be a set for each user.
     having = await asyncio.to_thread(_having, role_sets, among, role_codes)
-    statement = select(user.c.id, user.c.user_name).where(ACTIVE, having)
+    statement = sa.select(user.c.id, user.c.user_name).where(ACTIVE, having)
     if kind is not None:
         statement = statement.where(user.c.kind == kind)
     if total is None:
-        counted = select(func.count()).select_from(statement.subquery())
+        counted = sa.select(sa.func.count()).select_from(statement.subquery())
         total = (await connection.execute(counted)).scalar_one()
     part = statement.order_by(user.c.user_name, user.c.id).limit(size).offset((page - 1) * size).subquery()
-    roles_of_each = select(_SORTED_ROLES).where(user_role.c.user_id == part.c.id).scalar_subquery()
-    shown = select(part.c.id, part.c.user_name, roles_of_each).order_by(part.c.user_name, part.c.id)
+    roles_of_each = sa.select(_SORTED_ROLES).where(user_role.c.user_id == part.c.id).scalar_subquery()
+    shown = sa.select(part.c.id, part.c.user_name, roles_of_each).order_by(part.c.user_name, part.c.id)
     rows = await connection.execute(shown)
     return Page(tuple(RoleHolder(*row[:2], named(row[2] or (), role_codes)) for row in rows), total)
 
 
 def _having(
     role_sets: Collection[Roles], among: Collection[Roles], role_codes: Mapping[int, str]
-) -> ColumnElement[bool]:
+) -> sa.ColumnElement[bool]:
     """Return the condition that the roles of a user are one of ``role_sets``.
 
     To compare the whole sets of all users takes longest, so it is done for those alone who have no role that
@@ -185,7 +168,7 @@ def _having(
     """
     chosen = set(role_sets)
     if chosen.issuperset(among):
-        return true()
+        return sa.true()
     ids = {code: role_id for role_id, code in role_codes.items()}
     known = [role_set for role_set in chosen if ids.keys() >= {*role_set}]
     unsure = {role_code for role_set in among if role_set not in chosen for role_code in role_set}
@@ -193,25 +176,25 @@ def _having(
     whole = [sorted(ids[code] for code in role_set) for role_set in known if unsure.issuperset(role_set)]
     texts = [",".join(map(str, role_ids)) for role_ids in whole if role_ids]
     # An array is a single parameter; a list would be one for each set.
-    with_any = select(user_role.c.user_id).where(
+    with_any = sa.select(user_role.c.user_id).where(
         user_role.c.role_id
-        == any_(literal([role_ids[0] for role_ids in whole if role_ids], ARRAY(BigInteger)))
+        == sa.any_(sa.literal([role_ids[0] for role_ids in whole if role_ids], sa.ARRAY(sa.BigInteger)))
     )
-    of_user = select(user_role.c.user_id)
+    of_user = sa.select(user_role.c.user_id)
     queries = [
-        of_user.where(user_role.c.role_id == any_(literal(sure, ARRAY(BigInteger)))),
+        of_user.where(user_role.c.role_id == sa.any_(sa.literal(sure, sa.ARRAY(sa.BigInteger)))),
         of_user.where(user_role.c.user_id.in_(with_any))
         .group_by(user_role.c.user_id)
-        .having(func.array_to_string(_SORTED_ROLES, ",") == any_(literal(texts, ARRAY(Text)))),
-        select(user.c.id).where(~exists().where(user_role.c.user_id == user.c.id)),
+        .having(sa.func.array_to_string(_SORTED_ROLES, ",") == sa.any_(sa.literal(texts, sa.ARRAY(sa.Text)))),
+        sa.select(user.c.id).where(~sa.exists().where(user_role.c.user_id == user.c.id)),
     ]
     needed = bool(sure), bool(texts), [] in whole
-    return user.c.id.in_(union_all(*compress(queries, needed))) if any(needed) else false()
+    return user.c.id.in_(sa.union_all(*compress(queries, needed))) if any(needed) else sa.false()
 
 
 async def codes_by_id(connection: AsyncConnection) -> dict[int, str]:
     """Return the codes of all roles by their ids."""
-    rows = await connection.execute(select(role.c.id, role.c.role_code))
+    rows = await connection.execute(sa.select(role.c.id, role.c.role_code))
     return {row.id: row.role_code for row in rows}
 
 
@@ -228,35 +211,35 @@ async def origins(
     All such roles, or those of a user.
     """
     statement = (
-        select(menu.c.auth_mark, role.c.role_code, menu.c.id, menu.c.title)
+        sa.select(menu.c.auth_mark, role.c.role_code, menu.c.id, menu.c.title)
         .join(role_menu, role_menu.c.menu_id == menu.c.id)
         .join(role, role.c.id == role_menu.c.role_id)
         .where(menu.c.menu_type == "Button", menu.c.enabled, role.c.enabled, _one_of(codes))
         .order_by(menu.c.auth_mark, role.c.role_code, menu.c.id)
     )
     if user_id is not None:
-        mine = exists().where(user_role.c.role_id == role.c.id, user_role.c.user_id == user_id)
+        mine = sa.exists().where(user_role.c.role_id == role.c.id, user_role.c.user_id == user_id)
         statement = statement.where(mine)
     return [CodeOrigin(*row) for row in await connection.execute(statement)]
 
 
-def _one_of(codes: Collection[str]) -> ColumnElement[bool]:
-    return menu.c.auth_mark == any_(literal(list(codes), ARRAY(Text)))
+def _one_of(codes: Collection[str]) -> sa.ColumnElement[bool]:
+    return menu.c.auth_mark == sa.any_(sa.literal(list(codes), sa.ARRAY(sa.Text)))
 
 
 async def kept_out_by_roles(connection: AsyncConnection) -> dict[Roles, tuple[int, ...]]:
     """Return the ids of these users, by their roles; a hundred thousand take some tenths of a second."""
     each = each_with_roles(~ACTIVE)
-    ids = func.array_agg(aggregate_order_by(each.c.id, each.c.id))
+    ids = sa.func.array_agg(aggregate_order_by(each.c.id, each.c.id))
     role_codes = await codes_by_id(connection)
-    rows = await connection.execute(select(each.c.role_ids, ids).group_by(each.c.role_ids))
+    rows = await connection.execute(sa.select(each.c.role_ids, ids).group_by(each.c.role_ids))
     return {named(role_ids, role_codes): tuple(user_ids) for role_ids, user_ids in rows}
 
 
 async def user_names(connection: AsyncConnection, user_ids: Collection[int], most: int) -> tuple[str, ...]:
     """Return the names of users in order, at most ``most`` of them."""
-    condition = user.c.id == any_(literal(list(user_ids), ARRAY(BigInteger)))
-    statement = select(user.c.user_name).where(condition).order_by(user.c.user_name).limit(most)
+    condition = user.c.id == sa.any_(sa.literal(list(user_ids), sa.ARRAY(sa.BigInteger)))
+    statement = sa.select(user.c.user_name).where(condition).order_by(user.c.user_name).limit(most)
     return tuple((await connection.execute(statement)).scalars())
 
 
@@ -265,15 +248,15 @@ async def names_by_roles(connection: AsyncConnection) -> dict[tuple[str, ...], t
 
     Banned users are among them, since a ban may end by itself. Users without any role are left out.
     """
-    having = func.array_agg(aggregate_order_by(role.c.role_code, role.c.role_code)).label("role_codes")
+    having = sa.func.array_agg(aggregate_order_by(role.c.role_code, role.c.role_code)).label("role_codes")
     each = (
-        select(user.c.user_name, having)
+        sa.select(user.c.user_name, having)
         .join(user_role, user_role.c.user_id == user.c.id)
         .join(role, role.c.id == user_role.c.role_id)
         .where(user.c.status == "enabled")
         .group_by(user.c.id)
         .subquery()
     )
-    names = func.array_agg(aggregate_order_by(each.c.user_name, each.c.user_name))
-    rows = await connection.execute(select(each.c.role_codes, names).group_by(each.c.role_codes))
+    names = sa.func.array_agg(aggregate_order_by(each.c.user_name, each.c.user_name))
+    rows = await connection.execute(sa.select(each.c.role_codes, names).group_by(each.c.role_codes))
     return {tuple(role_codes): tuple(user_names) for role_codes, user_names in rows}

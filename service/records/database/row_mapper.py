@@ -5,22 +5,7 @@ from dataclasses import asdict, fields
 from operator import itemgetter
 from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar, get_origin, get_type_hints
 
-from sqlalchemy import (
-    ARRAY,
-    Boolean,
-    ColumnElement,
-    DateTime,
-    Enum,
-    Executable,
-    FromClause,
-    Integer,
-    LargeBinary,
-    Row,
-    Select,
-    String,
-    Table,
-    func,
-)
+import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.types import NullType, TypeEngine
@@ -43,9 +28,9 @@ class RowMapper(Generic[R]):
     def __init__(
         self,
         record: type[R],
-        table: FromClause,
+        table: sa.FromClause,
         without: Collection[str] = (),
-        **computed: ColumnElement[Any],
+        **computed: sa.ColumnElement[Any],
     ) -> None:
         declared = fields(record)  # type: ignore[arg-type]  # a dataclass
         names = [field.name for field in declared if field.name not in without]
@@ -61,7 +46,7 @@ class RowMapper(Generic[R]):
             column if column.key == name else column.label(name) for name, column in chosen.items()
         )
 
-    def of(self, row: Row[*tuple[Any, ...]]) -> R:
+    def of(self, row: sa.Row[*tuple[Any, ...]]) -> R:
         """Return ``row`` as a record, each field from the column with its name; other columns are ignored."""
         return self.of_values(self._values(row._mapping))  # noqa: SLF001 - SQLAlchemy's public name
 
@@ -72,16 +57,19 @@ class RowMapper(Generic[R]):
             values[name] = tuple(values[name])
         return self._record(**values)
 
-    async def all(self, connection: AsyncConnection, statement: Executable) -> list[R]:
+    async def all(self, connection: AsyncConnection, statement: sa.Executable) -> list[R]:
         """Return the rows of ``statement``, which selects ``columns``, in its order."""
         return [self.of(row) for row in await connection.execute(statement)]
 
-    async def returned(self, connection: AsyncConnection, statement: Executable) -> R:
+    async def returned(self, connection: AsyncConnection, statement: sa.Executable) -> R:
         """Return the only row of ``statement``, for writes that return the row written."""
         return self.of((await connection.execute(statement)).one())
 
     async def one_or_none(
-        self, connection: AsyncConnection, statement: Executable, parameters: Mapping[str, Any] | None = None
+        self,
+        connection: AsyncConnection,
+        statement: sa.Executable,
+        parameters: Mapping[str, Any] | None = None,
     ) -> R | None:
         """Return the only row of ``statement`` with these ``parameters``, or None."""
         row = (await connection.execute(statement, parameters)).one_or_none()
@@ -104,7 +92,7 @@ class RowWriter:
     agree with the table: what nobody has declared is neither checked nor audited.
     """
 
-    def __init__(self, record: type, table: Table) -> None:
+    def __init__(self, record: type, table: sa.Table) -> None:
         self._fields = fields_of(record)
         if unknown := sorted(self._fields.keys() - table.c.keys()):
             raise TypeError(f"{record.__name__} and {table} do not agree on {', '.join(unknown)}")
@@ -119,7 +107,7 @@ class RowWriter:
 
         TypeError for a name that the record does not declare.
         """
-        return self._columns(values) | {"version": self._table.c.version + 1, "update_time": func.now()}
+        return self._columns(values) | {"version": self._table.c.version + 1, "update_time": sa.func.now()}
 
     def _columns(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return the columns to store: None clears one that may be null, and leaves any other unchanged.
@@ -141,7 +129,14 @@ class RowWriter:
 
 
 _DIALECT: Final = PGDialect_psycopg()  # type: ignore[no-untyped-call]  # SQLAlchemy's gap
-_PLAIN: Final = (String, Integer, Boolean, DateTime, LargeBinary, NullType)  # psycopg alone converts them
+_PLAIN: Final = (
+    sa.String,
+    sa.Integer,
+    sa.Boolean,
+    sa.DateTime,
+    sa.LargeBinary,
+    NullType,
+)  # psycopg alone converts them
 
 
 class Reader(Protocol):
@@ -162,7 +157,7 @@ class PreparedSelect(Generic[R]):
     SQLAlchemy when it is run: for a type that SQLAlchemy converts, or a list that becomes several parameters.
     """
 
-    def __init__(self, statement: Select[*tuple[Any, ...]], record: Callable[[Sequence[Any]], R]) -> None:
+    def __init__(self, statement: sa.Select[*tuple[Any, ...]], record: Callable[[Sequence[Any]], R]) -> None:
         compiled = statement.compile(dialect=_DIALECT)
         types = [bind.type for bind in compiled.binds.values()]
         types += [column.type for column in statement.selected_columns]
@@ -190,5 +185,5 @@ class PreparedSelect(Generic[R]):
 
 
 def _is_plain(kind: TypeEngine[Any]) -> bool:
-    element_kind = kind.item_type if isinstance(kind, ARRAY) else kind
-    return isinstance(element_kind, _PLAIN) and not isinstance(element_kind, Enum)
+    element_kind = kind.item_type if isinstance(kind, sa.ARRAY) else kind
+    return isinstance(element_kind, _PLAIN) and not isinstance(element_kind, sa.Enum)

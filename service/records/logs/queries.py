@@ -5,19 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Final
 
-from sqlalchemy import (
-    Boolean,
-    ColumnElement,
-    Text,
-    cast,
-    false,
-    func,
-    literal,
-    literal_column,
-    or_,
-    select,
-    true,
-)
+import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY, INET, JSONPATH
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -30,11 +18,11 @@ from service.records.schema.logs import IS_OF_RIGHTS, IS_PREVIEW, login_log, ope
 EVERYTHING: Final = Span()
 
 
-def in_network(column: ColumnElement[Any]) -> Condition:
+def in_network(column: sa.ColumnElement[Any]) -> Condition:
     """Require that the address in ``column`` equals the value, or lies in it if it is a CIDR network."""
 
     def conditions(network: str) -> Conditions:
-        given = literal(network, INET)
+        given = sa.literal(network, INET)
         return (column.bool_op("<<=")(given) if "/" in network else column == given,)
 
     return Condition(conditions)
@@ -42,23 +30,23 @@ def in_network(column: ColumnElement[Any]) -> Condition:
 
 def _has_target(target: str) -> Conditions:
     # Containment, which the index serves; ``= ANY`` would read every entry.
-    return (operation_log.c.targets.contains(cast([target], ARRAY(Text))),)
+    return (operation_log.c.targets.contains(sa.cast([target], ARRAY(sa.Text))),)
 
 
 # As in the indexes, which serve no other expressions.
-_IS_PREVIEW: Final = literal_column(IS_PREVIEW, Boolean)
-_IS_OF_RIGHTS: Final = literal_column(IS_OF_RIGHTS, Boolean)
+_IS_PREVIEW: Final = sa.literal_column(IS_PREVIEW, sa.Boolean)
+_IS_OF_RIGHTS: Final = sa.literal_column(IS_OF_RIGHTS, sa.Boolean)
 
 
-def _is(condition: ColumnElement[bool]) -> Condition:
+def _is(condition: sa.ColumnElement[bool]) -> Condition:
     """Require ``condition``, or its opposite; NULL is no."""
-    return Condition(lambda given: (condition if given else condition.is_not(true()),))
+    return Condition(lambda given: (condition if given else condition.is_not(sa.true()),))
 
 
 def _statuses(ranges: Collection[tuple[int, int]]) -> Conditions:
     status = operation_log.c.status
     each = (status == first if first == last else status.between(first, last) for first, last in ranges)
-    return (or_(*each),)
+    return (sa.or_(*each),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,9 +157,9 @@ class LoginFilter:
     span: Annotated[Span, within(login_log.c.create_time)] = EVERYTHING
 
 
-_SHOWN: Final[dict[str, ColumnElement[Any]]] = {
-    "client_ip": func.host(operation_log.c.client_ip),
-    "dry_run": func.coalesce(_IS_PREVIEW, false()),
+_SHOWN: Final[dict[str, sa.ColumnElement[Any]]] = {
+    "client_ip": sa.func.host(operation_log.c.client_ip),
+    "dry_run": sa.func.coalesce(_IS_PREVIEW, sa.false()),
 }
 
 OPERATIONS: Final = Log(operation_log, Operation, OperationFilter, **_SHOWN)
@@ -180,7 +168,7 @@ OPERATIONS: Final = Log(operation_log, Operation, OperationFilter, **_SHOWN)
 CHANGING_OPERATIONS: Final = Log(operation_log, ChangingOperation, OperationFilter, **_SHOWN)
 """The operation log, with the changes of each call."""
 
-LOGINS: Final = Log(login_log, Login, LoginFilter, login_ip=func.host(login_log.c.login_ip))
+LOGINS: Final = Log(login_log, Login, LoginFilter, login_ip=sa.func.host(login_log.c.login_ip))
 """The login log."""
 
 _DETAIL: Final = RowMapper(
@@ -188,14 +176,14 @@ _DETAIL: Final = RowMapper(
     operation_log,
     (),
     **_SHOWN,
-    params=cast(operation_log.c.params, Text),
-    response=cast(operation_log.c.response, Text),
+    params=sa.cast(operation_log.c.params, sa.Text),
+    response=sa.cast(operation_log.c.response, sa.Text),
 )
 
 
 async def operation(connection: AsyncConnection, entry_id: int) -> OperationDetail:
     """Return one call with all its fields; NotFound if there is no such entry."""
-    statement = select(*_DETAIL.columns).where(operation_log.c.id == entry_id)
+    statement = sa.select(*_DETAIL.columns).where(operation_log.c.id == entry_id)
     entry = await _DETAIL.one_or_none(connection, statement)
     if entry is None:
         raise NotFound("There is no such entry")
@@ -206,10 +194,10 @@ async def first_changes(
     connection: AsyncConnection, ids: Collection[int], most: int
 ) -> list[tuple[int, list[Any]]]:
     """Return the first ``most`` changes of calls that have saved some, with the id of each call."""
-    first = func.jsonb_path_query_array(operation_log.c.changes, cast(f"$[0 to {most - 1}]", JSONPATH))
+    first = sa.func.jsonb_path_query_array(operation_log.c.changes, sa.cast(f"$[0 to {most - 1}]", JSONPATH))
     rows = await connection.execute(
-        select(operation_log.c.id, first)
-        .where(operation_log.c.id.in_(ids), func.jsonb_typeof(operation_log.c.changes) == "array")
+        sa.select(operation_log.c.id, first)
+        .where(operation_log.c.id.in_(ids), sa.func.jsonb_typeof(operation_log.c.changes) == "array")
         .order_by(operation_log.c.id)
     )
     return [(entry_id, changes) for entry_id, changes in rows]
@@ -219,7 +207,7 @@ async def refused(connection: AsyncConnection, decision_id: str) -> OperationDet
     """Return the latest call that the decision with that id has refused; None if there is none."""
     logged = operation_log.c
     statement = (
-        select(*_DETAIL.columns)
+        sa.select(*_DETAIL.columns)
         .where(logged.decision_id == decision_id, logged.decision == "deny")
         .order_by(logged.create_time.desc(), logged.id.desc())
         .limit(1)

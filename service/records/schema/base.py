@@ -3,27 +3,13 @@
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from sqlalchemy import (
-    BigInteger,
-    CheckConstraint,
-    Column,
-    ColumnElement,
-    DateTime,
-    Identity,
-    Integer,
-    LargeBinary,
-    MetaData,
-    Text,
-    func,
-    literal,
-    text,
-)
+import sqlalchemy as sa
 
 from service.kernel.origin import acting
 
 SCHEMA: Final = "sys"
 
-metadata = MetaData(
+metadata = sa.MetaData(
     schema=SCHEMA,
     naming_convention={
         "pk": "%(table_name)s_pkey",
@@ -38,51 +24,53 @@ CODE_PATTERN: Final = r"^([a-z0-9_-]+|\*)(:([a-z0-9_-]+|\*))*$"
 """The grammar of permission codes (``service.kernel.codes``) as a PostgreSQL regular expression."""
 
 
-def moment(name: str) -> Column[Any]:
+def moment(name: str) -> sa.Column[Any]:
     """Return a column for a time; its default is the transaction's time."""
-    return Column(name, DateTime(timezone=True), nullable=False, server_default=func.now())
+    return sa.Column(name, sa.DateTime(timezone=True), nullable=False, server_default=sa.func.now())
 
 
-def filled(name: str, **options: Any) -> Column[Any]:
+def filled(name: str, **options: Any) -> sa.Column[Any]:
     """Return a column for a text that is there and not empty."""
-    return Column(name, Text, CheckConstraint(f"{name} <> ''", name=name), nullable=False, **options)
+    return sa.Column(name, sa.Text, sa.CheckConstraint(f"{name} <> ''", name=name), nullable=False, **options)
 
 
-def chosen(name: str, *words: str, **options: Any) -> Column[Any]:
+def chosen(name: str, *words: str, **options: Any) -> sa.Column[Any]:
     """Return a column for one of a few words."""
     listed = ", ".join(f"'{word}'" for word in words)
-    return Column(name, Text, CheckConstraint(f"{name} IN ({listed})", name=name), **options)
+    return sa.Column(name, sa.Text, sa.CheckConstraint(f"{name} IN ({listed})", name=name), **options)
 
 
-def digest(name: str, **options: Any) -> Column[Any]:
+def digest(name: str, **options: Any) -> sa.Column[Any]:
     """Return a column for a SHA-256."""
-    return Column(name, LargeBinary, CheckConstraint(f"octet_length({name}) = 32", name=name), **options)
+    return sa.Column(
+        name, sa.LargeBinary, sa.CheckConstraint(f"octet_length({name}) = 32", name=name), **options
+    )
 
 
-def identity() -> Column[Any]:
+def identity() -> sa.Column[Any]:
     """Return the primary key of a record; the database assigns it and never reuses one."""
-    return Column("id", BigInteger, Identity(always=True), primary_key=True)
+    return sa.Column("id", sa.BigInteger, sa.Identity(always=True), primary_key=True)
 
 
-def versioned() -> tuple[Column[Any], CheckConstraint, Column[Any], Column[Any], Column[Any]]:
+def versioned() -> tuple[sa.Column[Any], sa.CheckConstraint, sa.Column[Any], sa.Column[Any], sa.Column[Any]]:
     """Return the columns of an editable record; ``version`` rises with each edit, to prevent lost updates.
 
     ``updated_by`` is who has made or last edited it (``service.kernel.origin``), set by each statement that
     does not say otherwise; None for what a start has seeded, and for edits before the column was there.
     """
     return (
-        Column("version", Integer, nullable=False, server_default=text("1")),
-        CheckConstraint("version > 0", name="version"),
+        sa.Column("version", sa.Integer, nullable=False, server_default=sa.text("1")),
+        sa.CheckConstraint("version > 0", name="version"),
         moment("create_time"),
         moment("update_time"),
-        Column("updated_by", Text, default=acting, onupdate=acting),
+        sa.Column("updated_by", sa.Text, default=acting, onupdate=acting),
     )
 
 
-def past() -> ColumnElement[datetime]:
+def past() -> sa.ColumnElement[datetime]:
     """Return the SQL of the earlier of the database's time and of this machine's, as of this call.
 
     For what can't be undone when it has turned out that a clock was ahead: to delete what is over, and to use
     again what nobody should mean any more.
     """
-    return func.least(func.now(), literal(datetime.now(UTC)))
+    return sa.func.least(sa.func.now(), sa.literal(datetime.now(UTC)))

@@ -9,26 +9,7 @@ The indexes are for ``service.records.logs.queries``: each filter has one, in th
 
 from typing import Any, Final
 
-from sqlalchemy import (
-    BigInteger,
-    Boolean,
-    CheckConstraint,
-    Column,
-    Date,
-    DateTime,
-    Double,
-    Identity,
-    Index,
-    Integer,
-    LargeBinary,
-    SmallInteger,
-    Table,
-    Text,
-    UniqueConstraint,
-    Uuid,
-    false,
-    text,
-)
+import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY, INET, JSONB
 
 from service.records.schema.base import chosen, filled, identity, metadata, moment
@@ -52,199 +33,204 @@ code that an opening gives a resource to. NULL counts as no.
 _BY_TIME = "RANGE (create_time)"
 
 
-def _chained() -> tuple[Column[Any], ...]:
+def _chained() -> tuple[sa.Column[Any], ...]:
     """The place of an entry in the chain of its day and key (``log_chain``)."""
     return (
-        Column("chain_key", Text),
-        Column("chain_number", BigInteger),
-        Column("chain_hash", LargeBinary),
+        sa.Column("chain_key", sa.Text),
+        sa.Column("chain_number", sa.BigInteger),
+        sa.Column("chain_hash", sa.LargeBinary),
     )
 
 
-operation_log = Table(
+operation_log = sa.Table(
     "operation_log",
     metadata,
-    Column("id", BigInteger, Identity(always=True), primary_key=True),
-    Column("create_time", DateTime(timezone=True), primary_key=True),
-    Column("event_id", Uuid, nullable=False),
-    Column("request_id", Text),
-    Column("user_id", BigInteger),
-    Column("user_name", Text),
-    Column("device", Text),
-    Column("module", Text, nullable=False),
-    Column("action", Text, nullable=False),
-    Column("kind", Text, nullable=False),
-    Column("method", Text, nullable=False),
-    Column("url", Text, nullable=False),
-    Column("query", Text),
-    Column("client_ip", INET),
-    Column("user_agent", Text),
-    Column("params", JSONB),
-    Column("response", JSONB),
-    Column(
-        "status", SmallInteger, CheckConstraint("status BETWEEN 100 AND 599", name="status"), nullable=False
+    sa.Column("id", sa.BigInteger, sa.Identity(always=True), primary_key=True),
+    sa.Column("create_time", sa.DateTime(timezone=True), primary_key=True),
+    sa.Column("event_id", sa.Uuid, nullable=False),
+    sa.Column("request_id", sa.Text),
+    sa.Column("user_id", sa.BigInteger),
+    sa.Column("user_name", sa.Text),
+    sa.Column("device", sa.Text),
+    sa.Column("module", sa.Text, nullable=False),
+    sa.Column("action", sa.Text, nullable=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("method", sa.Text, nullable=False),
+    sa.Column("url", sa.Text, nullable=False),
+    sa.Column("query", sa.Text),
+    sa.Column("client_ip", INET),
+    sa.Column("user_agent", sa.Text),
+    sa.Column("params", JSONB),
+    sa.Column("response", JSONB),
+    sa.Column(
+        "status",
+        sa.SmallInteger,
+        sa.CheckConstraint("status BETWEEN 100 AND 599", name="status"),
+        nullable=False,
     ),
-    Column("error", Text),
-    Column("elapsed_ms", Double, CheckConstraint("elapsed_ms >= 0", name="elapsed_ms"), nullable=False),
+    sa.Column("error", sa.Text),
+    sa.Column(
+        "elapsed_ms", sa.Double, sa.CheckConstraint("elapsed_ms >= 0", name="elapsed_ms"), nullable=False
+    ),
     chosen("decision", "allow", "deny"),
-    Column("decision_id", Text),
-    Column("policy_revision", BigInteger),
+    sa.Column("decision_id", sa.Text),
+    sa.Column("policy_revision", sa.BigInteger),
     *_chained(),
     # After the others: the hashes of older entries end before them (``service.audit.chain.rows``).
-    Column("targets", ARRAY(Text)),
-    Column("changes", JSONB),
-    Column("change_count", Integer),
-    Column("trace_id", Text),
-    Column("dry_run", Boolean),
-    Column("repetitions", Integer),
-    UniqueConstraint("event_id", "create_time"),
-    Index(None, "create_time", "id"),
-    Index(None, "user_id", "create_time"),
-    Index(None, "user_name", "create_time"),
-    Index(None, "module", "create_time"),
-    Index(None, "kind", "create_time"),
-    Index(None, "client_ip", "create_time"),
-    Index(None, "request_id"),
+    sa.Column("targets", ARRAY(sa.Text)),
+    sa.Column("changes", JSONB),
+    sa.Column("change_count", sa.Integer),
+    sa.Column("trace_id", sa.Text),
+    sa.Column("dry_run", sa.Boolean),
+    sa.Column("repetitions", sa.Integer),
+    sa.UniqueConstraint("event_id", "create_time"),
+    sa.Index(None, "create_time", "id"),
+    sa.Index(None, "user_id", "create_time"),
+    sa.Index(None, "user_name", "create_time"),
+    sa.Index(None, "module", "create_time"),
+    sa.Index(None, "kind", "create_time"),
+    sa.Index(None, "client_ip", "create_time"),
+    sa.Index(None, "request_id"),
     # Nearly all calls succeed and are allowed: they are found by time, and need no index entry.
-    Index("operation_log_failed_idx", "create_time", "status", postgresql_where=text("status >= 300")),
-    Index("operation_log_denied_idx", "create_time", postgresql_where=text("decision = 'deny'")),
-    Index("operation_log_denial_idx", "decision_id", postgresql_where=text("decision = 'deny'")),
-    Index("operation_log_preview_idx", "create_time", postgresql_where=text(IS_PREVIEW)),
-    Index("operation_log_rights_idx", "create_time", postgresql_where=text(IS_OF_RIGHTS)),
+    sa.Index("operation_log_failed_idx", "create_time", "status", postgresql_where=sa.text("status >= 300")),
+    sa.Index("operation_log_denied_idx", "create_time", postgresql_where=sa.text("decision = 'deny'")),
+    sa.Index("operation_log_denial_idx", "decision_id", postgresql_where=sa.text("decision = 'deny'")),
+    sa.Index("operation_log_preview_idx", "create_time", postgresql_where=sa.text(IS_PREVIEW)),
+    sa.Index("operation_log_rights_idx", "create_time", postgresql_where=sa.text(IS_OF_RIGHTS)),
     # An index of NULLs too would grow with every call, and few calls change anything.
-    Index(None, "targets", postgresql_using="gin", postgresql_where=text("targets IS NOT NULL")),
-    Index(None, "trace_id", postgresql_where=text("trace_id IS NOT NULL")),
+    sa.Index(None, "targets", postgresql_using="gin", postgresql_where=sa.text("targets IS NOT NULL")),
+    sa.Index(None, "trace_id", postgresql_where=sa.text("trace_id IS NOT NULL")),
     postgresql_partition_by=_BY_TIME,
 )
 
 # What a transaction of a request changes, saved with it, until the log has the entry of the request.
-operation_intent = Table(
+operation_intent = sa.Table(
     "operation_intent",
     metadata,
-    Column("event_id", Uuid, primary_key=True),
+    sa.Column("event_id", sa.Uuid, primary_key=True),
     # With the id, the entry's key.
-    Column("create_time", DateTime(timezone=True), nullable=False),
+    sa.Column("create_time", sa.DateTime(timezone=True), nullable=False),
     # The entry as JSON, without parameters and answer.
-    Column("entry", Text, nullable=False),
+    sa.Column("entry", sa.Text, nullable=False),
 )
 
-login_log = Table(
+login_log = sa.Table(
     "login_log",
     metadata,
-    Column("id", BigInteger, Identity(always=True), primary_key=True),
-    Column("create_time", DateTime(timezone=True), primary_key=True),
-    Column("event_id", Uuid, nullable=False),
-    Column("request_id", Text),
+    sa.Column("id", sa.BigInteger, sa.Identity(always=True), primary_key=True),
+    sa.Column("create_time", sa.DateTime(timezone=True), primary_key=True),
+    sa.Column("event_id", sa.Uuid, nullable=False),
+    sa.Column("request_id", sa.Text),
     filled("event"),
     chosen("outcome", "success", "failure", nullable=False),
-    Column("reason", Text),
-    Column("user_id", BigInteger),
-    Column("user_name", Text),
-    Column("device", Text),
-    Column("login_ip", INET),
-    Column("user_agent", Text),
-    Column("browser", Text),
-    Column("os", Text),
+    sa.Column("reason", sa.Text),
+    sa.Column("user_id", sa.BigInteger),
+    sa.Column("user_name", sa.Text),
+    sa.Column("device", sa.Text),
+    sa.Column("login_ip", INET),
+    sa.Column("user_agent", sa.Text),
+    sa.Column("browser", sa.Text),
+    sa.Column("os", sa.Text),
     *_chained(),
     # After the others, as above.
-    Column("trace_id", Text),
-    UniqueConstraint("event_id", "create_time"),
-    Index(None, "create_time", "id"),
-    Index(None, "user_id", "create_time"),
-    Index(None, "user_name", "create_time"),
-    Index(None, "event", "create_time"),
-    Index(None, "device", "create_time"),
-    Index(None, "login_ip", "create_time"),
-    Index(None, "request_id"),
-    Index("login_log_failed_idx", "create_time", postgresql_where=text("outcome = 'failure'")),
-    Index(None, "reason", "create_time", postgresql_where=text("reason IS NOT NULL")),
-    Index(None, "trace_id", postgresql_where=text("trace_id IS NOT NULL")),
+    sa.Column("trace_id", sa.Text),
+    sa.UniqueConstraint("event_id", "create_time"),
+    sa.Index(None, "create_time", "id"),
+    sa.Index(None, "user_id", "create_time"),
+    sa.Index(None, "user_name", "create_time"),
+    sa.Index(None, "event", "create_time"),
+    sa.Index(None, "device", "create_time"),
+    sa.Index(None, "login_ip", "create_time"),
+    sa.Index(None, "request_id"),
+    sa.Index("login_log_failed_idx", "create_time", postgresql_where=sa.text("outcome = 'failure'")),
+    sa.Index(None, "reason", "create_time", postgresql_where=sa.text("reason IS NOT NULL")),
+    sa.Index(None, "trace_id", postgresql_where=sa.text("trace_id IS NOT NULL")),
     postgresql_partition_by=_BY_TIME,
 )
 
 _LOGS = "log IN ('operation_log', 'login_log')"
 
 # One row for each day of a log and key: how many entries it has, and the hash of the last one.
-log_chain = Table(
+log_chain = sa.Table(
     "log_chain",
     metadata,
-    Column("log", Text, CheckConstraint(_LOGS, name="log"), primary_key=True),
-    Column("day", Date, primary_key=True),
-    Column("key_id", Text, primary_key=True),
-    Column("number", BigInteger, CheckConstraint("number > 0", name="number"), nullable=False),
-    Column("hash", LargeBinary, nullable=False),
+    sa.Column("log", sa.Text, sa.CheckConstraint(_LOGS, name="log"), primary_key=True),
+    sa.Column("day", sa.Date, primary_key=True),
+    sa.Column("key_id", sa.Text, primary_key=True),
+    sa.Column("number", sa.BigInteger, sa.CheckConstraint("number > 0", name="number"), nullable=False),
+    sa.Column("hash", sa.LargeBinary, nullable=False),
     # The latest earlier day with entries when this day got its first one, so that a missing day is noticed.
-    Column("prior_day", Date),
+    sa.Column("prior_day", sa.Date),
     # True if the entries were dropped with their month, after the retention time.
-    Column("dropped", Boolean, nullable=False, server_default=false()),
+    sa.Column("dropped", sa.Boolean, nullable=False, server_default=sa.false()),
     # A MAC over all of the above: nobody can forge one without the key.
-    Column("seal", LargeBinary, nullable=False),
+    sa.Column("seal", sa.LargeBinary, nullable=False),
     # The number when the head was last written to the log on standard output.
-    Column("told_number", BigInteger, nullable=False, server_default=text("0")),
+    sa.Column("told_number", sa.BigInteger, nullable=False, server_default=sa.text("0")),
 )
 
 # The last verification of each log: how many days it has read, and how many were not as they were written.
-log_verification = Table(
+log_verification = sa.Table(
     "log_verification",
     metadata,
-    Column("log", Text, CheckConstraint(_LOGS, name="log"), primary_key=True),
+    sa.Column("log", sa.Text, sa.CheckConstraint(_LOGS, name="log"), primary_key=True),
     moment("verify_time"),
-    Column("day_count", Integer, nullable=False),
-    Column("faulty_count", Integer, nullable=False),
+    sa.Column("day_count", sa.Integer, nullable=False),
+    sa.Column("faulty_count", sa.Integer, nullable=False),
 )
 
-log_set_aside = Table(
+log_set_aside = sa.Table(
     "log_set_aside",
     metadata,
     # SHA-256 of the entry: it is set aside once.
-    Column("digest", LargeBinary, primary_key=True),
-    Column("log", Text, CheckConstraint(_LOGS, name="log"), nullable=False),
-    Column("reason", Text, nullable=False),
-    Column("entry", Text, nullable=False),
+    sa.Column("digest", sa.LargeBinary, primary_key=True),
+    sa.Column("log", sa.Text, sa.CheckConstraint(_LOGS, name="log"), nullable=False),
+    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("entry", sa.Text, nullable=False),
     moment("set_aside_time"),
 )
 
-export_destination = Table(
+export_destination = sa.Table(
     "export_destination",
     metadata,
     filled("name", primary_key=True),
     # The worker that sends, until lease_time; others may then take its place.
-    Column("worker", Text),
-    Column("lease_time", DateTime(timezone=True)),
+    sa.Column("worker", sa.Text),
+    sa.Column("lease_time", sa.DateTime(timezone=True)),
     # The id of the last entry that was sent, of each log; null: it was never exported.
-    Column("operation_id", BigInteger),
-    Column("login_id", BigInteger),
-    Column("decision_id", BigInteger),
+    sa.Column("operation_id", sa.BigInteger),
+    sa.Column("login_id", sa.BigInteger),
+    sa.Column("decision_id", sa.BigInteger),
     # The attempts that have failed since the last good one, why, and when the next one is due.
-    Column("failures", Integer, nullable=False, server_default=text("0")),
-    Column("reason", Text),
-    Column("retry_time", DateTime(timezone=True)),
-    Column("success_time", DateTime(timezone=True)),
+    sa.Column("failures", sa.Integer, nullable=False, server_default=sa.text("0")),
+    sa.Column("reason", sa.Text),
+    sa.Column("retry_time", sa.DateTime(timezone=True)),
+    sa.Column("success_time", sa.DateTime(timezone=True)),
     # The time of the oldest entry that is known not to be sent; null: there is none.
-    Column("waiting_time", DateTime(timezone=True)),
-    Column("sent", BigInteger, nullable=False, server_default=text("0")),
+    sa.Column("waiting_time", sa.DateTime(timezone=True)),
+    sa.Column("sent", sa.BigInteger, nullable=False, server_default=sa.text("0")),
 )
 
 # Events of the decision log, until all destinations have them.
-export_decision = Table(
+export_decision = sa.Table(
     "export_decision",
     metadata,
     identity(),
-    Column("event_id", Uuid, nullable=False),
+    sa.Column("event_id", sa.Uuid, nullable=False),
     moment("create_time"),
-    Column("event", Text, nullable=False),
+    sa.Column("event", sa.Text, nullable=False),
 )
 
 # Entries that a destination refused while it took others.
-export_dead_letter = Table(
+export_dead_letter = sa.Table(
     "export_dead_letter",
     metadata,
     identity(),
-    Column("destination", Text, nullable=False),
+    sa.Column("destination", sa.Text, nullable=False),
     chosen("log", "operations", "logins", "decisions", nullable=False),
-    Column("event_id", Uuid, nullable=False),
-    Column("reason", Text, nullable=False),
-    Column("entry", Text, nullable=False),
+    sa.Column("event_id", sa.Uuid, nullable=False),
+    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("entry", sa.Text, nullable=False),
     moment("dead_time"),
-    Index(None, "destination", "event_id", unique=True),
+    sa.Index(None, "destination", "event_id", unique=True),
 )
