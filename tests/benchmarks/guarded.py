@@ -3,6 +3,7 @@
 The worker is the one that the launcher runs, with all that it has on: the operation log, the metrics and the
 line of each request. It answers a plain read, as most requests are, and a logged call, by an access token or
 an API key; a second worker does not ask the session store about each request (``per_request_deny_check``).
+What the demands on authentication add is timed apart, in this process, and compared with the whole of a read.
 
 Each server has one worker on one core, and the load comes from another. Rounds alternate, and each ratio is
 that of two neighbouring rounds, so that a machine whose speed drifts does no harm.
@@ -12,14 +13,19 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from service.authz.publishing.shipped import configured
+from service.authz.engine.lines import Lines
+from service.authz.publishing.shipped import configured, read_shipped
 from service.embedded import EmbeddedStores
+from service.kernel.assurance import Authentication
+from service.kernel.codes import HeldCodes
+from service.kernel.identity import Caller, words_asked
 from service.server.prepare import prepare
 from service.settings import load
 from tests.benchmarks.apps import TEMPLATE
@@ -51,6 +57,10 @@ LATER: Final = 2.0
 """Times bare Falcon's p99, at most, for a read at ``MOST``."""
 APART: Final = 0.9
 """Of the requests a second without the check, those with it at least, at ``MOST``."""
+
+DEMANDS: Final = 0.03
+"""Of the processor time of a read at ``MOST``: what it costs to ask how the caller has authenticated."""
+QUESTIONS: Final = 50_000
 
 Asked = tuple[str, Server, bytes]
 """A name, a server and the request that it gets."""
@@ -111,10 +121,28 @@ def _at(algorithm: str, connections: int, asked: Sequence[Asked], pace: Pace) ->
             chart=chart,
         )
         yield from measurement
+        if (name, connections) == ("read", MOST):
+            yield _demands(algorithm, measurement.cpu)
         reference = reference or measurement
     yield from _latencies(algorithm, connections, asked, all_rounds)
     if connections == MOST:
         yield _apart(algorithm, all_rounds)
+
+
+def _demands(algorithm: str, read: Result) -> Result:
+    """Return what the guard does for the layer ``assurance``, compared with a whole read."""
+    policy = read_shipped().policy(Lines(), {}, 1)
+    now = time.time()
+    proof = Authentication("pwd", ("pwd",), now - 3600)
+    caller = Caller(1, "1", "a", "A", "web", (), HeldCodes(()), now, authentication=proof)
+    rounds = []
+    for _ in read.rounds:
+        begun = time.process_time()
+        for _ in range(QUESTIONS):
+            policy.judge_assurance("@unregistered", "GET /api/role/list", words_asked(caller, now))
+        rounds.append((time.process_time() - begun) / QUESTIONS * 1e6)
+    name = f"the demands on a read, {algorithm}, {MOST}"
+    return result(name, read.unit, rounds, against=read, goals=[at_most(DEMANDS, "ratio")])
 
 
 def _share(name: str, connections: int) -> float:
