@@ -13,6 +13,7 @@ from typing import Any
 
 from service.administration import change_log, user_edits
 from service.administration import user_edits as account_rules
+from service.administration.addresses import AddressChanged
 from service.administration.change_log import check_values
 from service.administration.delegation import Delegation
 from service.administration.unit_of_work import RightsUnits, Saved, UnitOfWork, unconditionally
@@ -38,9 +39,16 @@ class Accounts:
     """Changes users, one at a time; the refusals are those of ``user_edits``, and ``Unavailable``."""
 
     def __init__(
-        self, units: RightsUnits, revocations: Revocations, passwords: Passwords, rules: PasswordRules
+        self,
+        units: RightsUnits,
+        revocations: Revocations,
+        passwords: Passwords,
+        rules: PasswordRules,
+        *,
+        address_changed: AddressChanged,
     ) -> None:
         self._units = units
+        self._address_changed = address_changed
         self._revocations = revocations
         self._passwords = passwords
         self._rules = rules
@@ -57,6 +65,7 @@ class Accounts:
         password_hash = await self._hash_of(new)
         async with self._units.of_rights(write) as unit:
             made = await user_edits.add(unit, new, password_hash)
+            await self._address_changed(unit.connection, None, made)
             target = change_log.user_target(made.user_name)
             unit.changes += field_changes(target, {}, change_log.user_fields(made))
             await unit.made(made)
@@ -122,6 +131,7 @@ class Accounts:
         """Store values and roles of a user within ``unit``, as ``update`` does; return the stored user."""
         edit = await user_edits.edit(unit.connection, unit.check, target, before, values, role_ids=role_ids)
         unit.changes += change_log.edited_user(edit.before, edit.after)
+        await self._address_changed(unit.connection, edit.before, edit.after)
         if edit.before.status != edit.after.status:
             # After the commit: a login that read the old status meets the ban.
             disabled = edit.after.status == "disabled"

@@ -10,6 +10,7 @@ from typing import Final
 
 from service.administration import change_log
 from service.administration import user_edits as account_edits
+from service.administration.addresses import AddressChanged
 from service.administration.change_log import check_values
 from service.administration.delegation import Delegation
 from service.administration.table_import import RowFaults, TableImport, TableRow, Work, once_each
@@ -44,10 +45,13 @@ class UserImport(TableImport[Hashes | None, list[Edit]]):
         revocations: Revocations,
         passwords: Passwords,
         rules: PasswordRules,
+        *,
+        address_changed: AddressChanged,
     ) -> None:
         super().__init__(database, delegation, revocations)
         self._passwords = passwords
         self._rules = rules
+        self._address_changed = address_changed
 
     async def _prepare(self, caller: Caller, rows: Sequence[TableRow], *, dry_run: bool) -> Hashes | None:
         """Return the hashes, if all rows are valid by themselves; None for a dry run."""
@@ -66,6 +70,8 @@ class UserImport(TableImport[Hashes | None, list[Edit]]):
         for user in users:
             if user.before is not None and user.changes:
                 await _edit(work, user, user.before, edits)
+                if edits and edits[-1].after.id == user.before.id:
+                    await self._address_changed(work.connection, user.before, edits[-1].after)
             elif user.before is not None:
                 work.tell(user.given, "unchanged")
         return edits

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from service.administration.account_links import AccountLinks
 from service.administration.accounts import Accounts, PasswordReset
+from service.administration.addresses import Addresses
 from service.administration.api_keys import ApiKeys
 from service.administration.bans import Bans, Kicks
 from service.administration.bulk_acts import BulkActs
@@ -33,6 +34,7 @@ class Administration:
     """What changes records, under the rights of a caller."""
 
     accounts: Accounts
+    addresses: Addresses
     api_keys: ApiKeys
     bans: Bans
     bulk_acts: BulkActs
@@ -65,9 +67,11 @@ def make(
     units = UnitsOfWork(database, policy.changes, delegation, revocations)
     fingerprints = Fingerprints(settings.auth, passwords, stores.sessions.synchronized.now)
     links = AccountLinks(outbox, settings.auth.link_timeout)
-    accounts = Accounts(units, revocations, passwords, rules)
+    addresses = Addresses(database=database, delegation=delegation, links=links, throttle=sign_in.throttle)
+    accounts = Accounts(units, revocations, passwords, rules, address_changed=addresses.changed)
     return Administration(
         accounts=accounts,
+        addresses=addresses,
         api_keys=ApiKeys(database, delegation, revocations),
         bans=Bans(database, delegation, revocations, trail.logins),
         bulk_acts=BulkActs(units, accounts, revocations, stores.sessions),
@@ -99,7 +103,9 @@ def make(
         ),
         factor_reset=FactorReset(database, delegation, revocations, trail.logins),
         password_reset=PasswordReset(delegation, sign_in.password_change),
-        user_import=UserImport(database, delegation, revocations, passwords, rules),
+        user_import=UserImport(
+            database, delegation, revocations, passwords, rules, address_changed=addresses.changed
+        ),
         roles=Changes(units, ROLES),
         role_import=RoleImport(database, delegation, revocations),
         menus=Changes(units, MENUS),

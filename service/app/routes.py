@@ -287,6 +287,9 @@ def _add_users(routes: Routes, container: Container) -> None:
     routes.add(
         "/api/auth/password-reset/confirm", account_links.OwnResetConfirmation(changes.forgotten_passwords)
     )
+    routes.add("/api/auth/address", account_links.OwnAddress(changes.addresses))
+    routes.add("/api/user/profile/email/verification", account_links.OwnVerification(changes.addresses))
+    routes.add("/api/user/{id}/email/verification", account_links.UserVerification(changes.addresses))
     routes.add("/api/auth/invitation", account_links.OwnInvitation(changes.invitations))
     routes.add("/api/user/{id}/status", account_state.UserStatus(*user))
     routes.add("/api/user/{id}/factors", factors.FactorsOfUser(changes.factor_reset))

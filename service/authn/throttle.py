@@ -36,11 +36,14 @@ KEY_ADDRESS: Final = "key-address"
 RESET_ADDRESS: Final = "reset-address"
 """The limit on requests for forgotten passwords from one address."""
 
+ADDRESS_LINK: Final = "address-link"
+"""The limit on links by which an account confirms its address: whoever has one could mail to anybody."""
+_LINKS: Final = 10
 _HOUR: Final = 3600
 
 LIMITS: Final = (
     *(ACCOUNT, SECOND_FACTOR, "login-address", "refresh", "refresh-address", KEY_ADDRESS),
-    RESET_ADDRESS,
+    *(RESET_ADDRESS, ADDRESS_LINK),
 )
 
 _log = structlog.get_logger(__name__)
@@ -102,6 +105,11 @@ class Throttle:
         if self._settings.enabled:
             limit = (self._settings.reset_address, RESET_ADDRESS, _network(address))
             await self._hit(*limit, window=_HOUR, address=address)
+
+    async def link_for(self, login_id: str) -> None:
+        """Count a link that confirms an address of an account; raises ``RateLimited`` or ``Unavailable``."""
+        if self._settings.enabled:
+            await self._hit(_LINKS, ADDRESS_LINK, login_id, window=_HOUR, login_id=login_id)
 
     async def second_factor(self, user_name: str, address: str, user_agent: str, *, guessed: bool) -> Attempt:
         """Count a second factor that is tried for an account, if it can be ``guessed``, as six digits can.

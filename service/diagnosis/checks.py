@@ -85,6 +85,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check("routes", policy_checks.routes),
     Check("administrators", user_checks.enough_administrators),
     Check("first-administrator", user_checks.first_administrator),
+    Check("addresses", user_checks.addresses),
     Check("second-factors", user_checks.second_factors),
     Check("factor-key", user_checks.factor_key, local=True),
     Check("api-keys", upkeep_checks.expiring_keys),

@@ -13,7 +13,7 @@ from service.diagnosis.upkeep_checks import NEW
 from service.kernel.text import name_key
 from service.records import factors, mail
 from service.records.seed_catalogue import ADMINISTRATOR
-from service.records.user_overview import administrators
+from service.records.user_overview import administrators, unconfirmed
 from service.settings import SettingsError, local_factor_key, local_previous_factor_key
 
 _MANY = 5
@@ -62,6 +62,18 @@ async def first_administrator(installation: Installation) -> Finding:
 
 
 _LOCAL_FILE: Final = "factor_key"
+
+
+async def addresses(installation: Installation) -> Finding:
+    """Who has confirmed no address gets no link for a forgotten password: after an upgrade, everybody."""
+    async with installation.records() as connection:
+        without, everybody = await unconfirmed(connection)
+    message = f"{without} of {everybody} enabled users with a password have confirmed no address"
+    if not without or not installation.settings.mail.url:
+        return ok(message if installation.settings.mail.url else f"{message}, and no mail is sent")
+    return warning(
+        message, "have them confirm it in their profile, or declare it confirmed: docs/reference/users.md"
+    )
 
 
 async def second_factors(installation: Installation) -> Finding:

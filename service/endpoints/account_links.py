@@ -7,6 +7,7 @@ from typing import Annotated, Final, Literal
 from msgspec import Meta
 
 from service.administration.account_links import Link
+from service.administration.addresses import Addresses
 from service.administration.forgotten_passwords import ForgottenPasswords
 from service.administration.invitations import Invitations
 from service.endpoints.second_factor import Code, Credential, Expiry, PublicKey, answer_in
@@ -26,6 +27,7 @@ from service.web.messages.operation_metadata import (
     asks,
     example_body,
     logged,
+    login,
     named,
     needs,
     public,
@@ -210,3 +212,59 @@ class OwnResetConfirmation:
         """
         answer = None if body.method is None else answer_in(body.method, body.code, body.credential)
         await self._passwords.confirm(body.token, body.password, answer, context.address, context.user_agent)
+
+
+class OwnAddress:
+    """``/api/auth/address``."""
+
+    def __init__(self, addresses: Addresses) -> None:
+        self._addresses = addresses
+
+    @public
+    @logged("auth", "confirm an address", "UPDATE", params=False, response=False)
+    @refuses(LinkInvalid, RateLimited)
+    @example_body({"token": "uSQ3…"})
+    @answers(204)
+    @named("confirmAddress")
+    @refuses_keys(_NO_KEYS)
+    async def on_post(self, context: RequestContext, body: LinkOrder) -> None:
+        """Confirm the address that a link was mailed to: from now on it is the one for recovery."""
+        await self._addresses.confirm(body.token, context.address)
+
+
+class OwnVerification:
+    """``/api/user/profile/email/verification``."""
+
+    def __init__(self, addresses: Addresses) -> None:
+        self._addresses = addresses
+
+    @login
+    @logged("user", "ask for a link to confirm the own address", "UPDATE")
+    @refuses(Conflict, MailNotConfigured, RateLimited)
+    @answers(202)
+    @named("requestOwnEmailVerification")
+    @refuses_keys(_NO_KEYS)
+    async def on_post(self, context: RequestContext) -> None:
+        """Have a link mailed that confirms the caller's own address; at most ten an hour."""
+        await self._addresses.ask(context.user)
+
+
+class UserVerification:
+    """``/api/user/{id}/email/verification``."""
+
+    def __init__(self, addresses: Addresses) -> None:
+        self._addresses = addresses
+
+    @needs("system:user:verify")
+    @logged("user", "declare an address confirmed", "UPDATE")
+    @refuses(NotFound, Conflict)
+    @answers(204)
+    @named("verifyUserEmail")
+    @refuses_keys("sent again, it changes nothing more")
+    async def on_post(self, context: RequestContext, id: int) -> None:
+        """Declare the address of a user confirmed; the user is told by mail.
+
+        Links for a forgotten password go there from then on. Callers can't do it for users who hold more
+        permissions than they do, nor for themselves.
+        """
+        await self._addresses.verify(context.user, id)

@@ -12,6 +12,7 @@ from service.authn.password_change import PasswordChange
 from service.authz.engine.policy import Policy
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.sync import any_request
+from service.endpoints.users import RecoveryEmail
 from service.errors import Conflict, PreconditionFailed, RateLimited, RefreshRequired
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
@@ -75,6 +76,8 @@ class OwnProfile(Schema):
     id: Id
     user_name: Annotated[str, Meta(examples=["heron"])]
     nick_name: Annotated[str, Meta(examples=["Heron"])]
+    email_verified: Annotated[bool, Meta(description="The caller has confirmed `email`.")]
+    recovery_email: RecoveryEmail
     version: Annotated[int, Meta(ge=1, examples=[3])]
     updated_by: UpdatedBy
 
@@ -107,7 +110,9 @@ class Profile:
     async def on_put(self, context: RequestContext, body: ProfileEdit) -> OwnProfile:
         """Edit the caller's own account, except user name, status and roles.
 
-        Access tokens stay valid: one that has the old nick name gets the new one when it is refreshed.
+        A new address is to be confirmed by the link that is mailed to it: until then the one before stays
+        that for recovery, and is told. Access tokens stay valid: one that has the old nick name gets the new
+        one when it is refreshed.
         """
         saved = await self._accounts.update(
             context.write, context.user.user_id, body.given(), unchanged(context)

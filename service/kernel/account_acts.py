@@ -14,6 +14,7 @@ Act: TypeAlias = Literal[
     "set-password",
     "invite",
     "start-reset",
+    "verify-address",
     "create-key",
     "delete-key",
     "end-sessions",
@@ -25,7 +26,8 @@ Act: TypeAlias = Literal[
 ]
 """What is done with an account. ``set-contact``: its email address or phone number; ``set-service``: the
 service that it is bound to; ``invite``: has its owner set the first password;
-``start-reset``: has its owner set another one, by mail; ``change-factors``: adds or
+``start-reset``: has its owner set another one, by mail; ``verify-address``: declares its
+address confirmed; ``change-factors``: adds or
 removes second factors beside the first one; ``reset-factors``: sees and removes all of them."""
 
 Whom: TypeAlias = Literal["self", "others", "same-service", "other-service"]
@@ -78,6 +80,7 @@ _REFUSED: Final = {
     "ban self": "You can't ban yourself",
     "reset-factors self": "Change your own second factors in your profile",
     "invite self": "You have a password already",
+    "verify-address self": "Confirm your own address by the link that is mailed to it",
     "start-reset self": "Ask for a link on the page to log in",
     "set-password self": "Change your own password in your profile, with the current one",
     "create other-service": (
@@ -90,7 +93,7 @@ _REFUSED: Final = {
 
 CLOSED_TO_ALL: Final = frozenset(
     {"set-roles self", "disable self", "delete self", "ban self"}
-    | {"set-password self", "invite self", "start-reset self", "reset-factors self"}
+    | {"set-password self", "invite self", "start-reset self", "verify-address self", "reset-factors self"}
 )
 """What nobody does to the own account, whatever they hold: no permission would help."""
 

@@ -77,6 +77,7 @@ CATALOGUE: Final = (
             "PUT /api/user/{id}/password",
             "POST /api/user/{id}/password-reset",
         ),
+        ("verify", "Declare addresses of users confirmed", "POST /api/user/{id}/email/verification"),
         ("export", "Export users", "GET /api/user/export"),
         ("import", "Create and edit users from a table", "POST /api/user/import"),
         (

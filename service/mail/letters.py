@@ -61,6 +61,14 @@ WORDS: Final[Mapping[str, Words]] = {
             "{link}",
         ),
     ),
+    "address_verified": Words(
+        "Your email address was confirmed for you",
+        (
+            "On {time} an administrator has confirmed the address of the account {user_name} at {site}.",
+            "Links for a forgotten password go there from now on.",
+            "If you don't expect that, tell an administrator.",
+        ),
+    ),
     "password_changed": Words(
         "Your password was changed",
         (

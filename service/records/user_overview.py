@@ -66,6 +66,15 @@ async def administrators(connection: AsyncConnection) -> list[Overview]:
     return await _OVERVIEW.all(connection, statement)
 
 
+async def unconfirmed(connection: AsyncConnection) -> tuple[int, int]:
+    """Return how many enabled persons with a password can't recover it, and how many there are."""
+    confirmed = user.c.email.is_not(None) & user.c.recovery_email.is_not(None)
+    counted = select(func.count().filter(~confirmed), func.count())
+    able = user.c.status == "enabled", user.c.password_hash.is_not(None)
+    without, everybody = (await connection.execute(counted.select_from(user).where(*able))).one()
+    return without, everybody
+
+
 def _codes(*, enabled: bool) -> ColumnElement[list[str]]:
     codes = (
         select(role.c.role_code)

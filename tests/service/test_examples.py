@@ -72,6 +72,7 @@ LINKS = {
     "POST /api/auth/password-reset",  # and no mail is sent
     "POST /api/auth/password-reset/options",
     "POST /api/auth/password-reset/confirm",
+    "POST /api/auth/address",
 }
 """Opened by the token of a link, which no example can have."""
 OTHERWISE = {

@@ -36,7 +36,11 @@ LACKING = {
     **dict.fromkeys(("createOwnApp", "createOwnPasskey", "createOwnRecoveryCodes"), 409),  # no factor_key
     **dict.fromkeys(("getPasskeyLoginOptions", "getPasskeyOptions"), 409),  # no public_url
     "listUserFactors": 409,  # one's own are in the profile
-    **dict.fromkeys(("acceptInvitation", "confirmPasswordReset", "getPasswordResetOptions"), 403),
+    **dict.fromkeys(
+        ("acceptInvitation", "confirmPasswordReset", "getPasswordResetOptions", "confirmAddress"), 403
+    ),
+    "requestOwnEmailVerification": 409,  # no mail
+    "verifyUserEmail": 409,  # one's own is confirmed by a link
     "requestPasswordReset": 409,  # no mail
     "startUserPasswordReset": 409,  # one's own is in the profile
     "inviteUser": 409,  # the caller has a password

@@ -29,6 +29,8 @@ from service.kernel.write import Write
 from service.keyspace import SessionStore
 from service.records import accounts as users
 from service.records import user_list
+from service.records.database.transactions import Connection
+from service.records.user_list import User
 from service.settings import Password, Redis
 from tests.authn import people
 from tests.authn.conftest import Container
@@ -47,12 +49,16 @@ def caller(*codes: str, user_id: int = 1) -> Caller:
 ROOT = caller("*")
 
 
+async def untold(_connection: Connection, _before: User | None, _after: User) -> None:
+    """Send no mail."""
+
+
 @pytest.fixture
 def accounts(parts: Container, delegation: Delegation) -> Accounts:
     rules = PasswordRules(Password())
     revocations = Revocations(parts.database, parts.store)
     units = RightsUnits(parts.database, delegation, revocations)
-    return Accounts(units, revocations, parts.passwords, rules)
+    return Accounts(units, revocations, parts.passwords, rules, address_changed=untold)
 
 
 async def new_user(parts: Container, name: str, *roles: str) -> int:
@@ -168,7 +174,7 @@ async def test_while_the_session_store_is_away_nothing_is_saved(
     rules = PasswordRules(Password())
     revocations = Revocations(parts.database, nowhere)
     units = RightsUnits(parts.database, delegation, revocations)
-    accounts = Accounts(units, revocations, parts.passwords, rules)
+    accounts = Accounts(units, revocations, parts.passwords, rules, address_changed=untold)
     attempts: list[Callable[[], Awaitable[object]]] = [
         lambda: accounts.update(Write(ROOT), heron, {"user_name": "egret"}),
         lambda: accounts.update(Write(ROOT), heron, {"role_ids": []}),

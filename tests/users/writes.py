@@ -70,10 +70,10 @@ class World:
             self._rows("INSERT INTO sys.user_role VALUES (%s, %s)", made, role)
         return made
 
-    def confirm_address(self, user: int) -> None:
-        """Let a user have confirmed an address."""
-        changed = "UPDATE sys.user SET email = 'target@example.org', recovery_email = 'target@example.org'"
-        self._rows(f"{changed} WHERE id = %s", user)
+    def confirm_address(self, user: int, *, recovery: str = "target@example.org") -> None:
+        """Give a user an address, and let them have confirmed it, or another one."""
+        changed = "UPDATE sys.user SET email = 'target@example.org', recovery_email = %s WHERE id = %s"
+        self._rows(changed, recovery, user)
 
     def name_of(self, user: int) -> str:
         """Return the name of a user."""
@@ -157,6 +157,12 @@ def _forgetful(world: World, level: str) -> Request:
     user = world.user(world.role(world.button(level)))
     world.confirm_address(user)
     return "POST", f"/api/user/{user}/password-reset", None
+
+
+def _addressed(world: World, level: str) -> Request:
+    user = world.user(world.role(world.button(level)))
+    world.confirm_address(user, recovery="another@example.org")
+    return "POST", f"/api/user/{user}/email/verification", None
 
 
 def _edited_user(method: str, **changes: Any) -> Callable[[World, str], Request]:
@@ -359,6 +365,7 @@ WRITES: Final = (
     ),
     Write("POST /api/user/{id}/invitation", "invite", _invite),
     Write("POST /api/user/{id}/password-reset", "send a link", _forgetful),
+    Write("POST /api/user/{id}/email/verification", "declare the address confirmed", _addressed),
     Write("DELETE /api/user/{id}", "delete", _user("DELETE", "", None)),
     Write("POST /api/user/import", "rename", _reimport_user),
     Write("POST /api/user/bulk/status", "disable", _bulk("status", status="disabled")),
@@ -410,6 +417,8 @@ WITHOUT_TARGET: Final = {
     "POST /api/auth/password-reset": "notes a request, for the owner",
     "POST /api/auth/password-reset/options": "changes nothing",
     "POST /api/auth/password-reset/confirm": "the caller's own, by the token of a link",
+    "POST /api/auth/address": "the caller's own, by the token of a link",
+    "POST /api/user/profile/email/verification": "the caller's own address",
     "POST /api/auth/step-up/options": "changes nothing",
     "POST /api/auth/step-up": "the caller's own session",
     **dict.fromkeys(

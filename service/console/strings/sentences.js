@@ -16,6 +16,7 @@ export const ACTS = {
   "auth accept an invitation": ["accepted an invitation", "accept an invitation"],
   "auth ask for a link to reset a password": ["asked for a link to reset a password", "ask for a link"],
   "auth reset a password by a link": ["reset a password by a link", "reset a password by a link"],
+  "auth confirm an address": ["confirmed an email address", "confirm an email address"],
   "auth step up": ["proved again who they are", "prove again who they are"],
   "auth refresh": ["refreshed the session", "refresh the session"],
   "auth logout": ["signed out", "sign out"],
@@ -78,6 +79,14 @@ export const ACTS = {
   "user send a link to reset a password": [
     "sent a link to {about}, to reset the password",
     "send a link to {about}, to reset the password",
+  ],
+  "user ask for a link to confirm the own address": [
+    "asked for a link to confirm the own address",
+    "ask for a link to confirm the own address",
+  ],
+  "user declare an address confirmed": [
+    "declared the address of {about} confirmed",
+    "declare the address of {about} confirmed",
   ],
   "user reset a password": ["set a password for {about}", "set a password for {about}"],
   "user set the status": ["enabled or disabled {about}", "enable or disable {about}"],

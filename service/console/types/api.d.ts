@@ -941,6 +941,8 @@ export interface OwnProfile {
   id: number;
   userName: string;
   nickName: string;
+  emailVerified: boolean;
+  recoveryEmail: string | null;
   email: string | null;
   phone: string | null;
   gender: Gender | null;
@@ -2409,6 +2411,24 @@ export interface Operations {
     path: {};
     query: {};
     body: NewPasswordByLink;
+    answer: null;
+  };
+  "POST /api/auth/address": {
+    path: {};
+    query: {};
+    body: LinkOrder;
+    answer: null;
+  };
+  "POST /api/user/profile/email/verification": {
+    path: {};
+    query: {};
+    body: undefined;
+    answer: null;
+  };
+  "POST /api/user/{id}/email/verification": {
+    path: { id: number };
+    query: {};
+    body: undefined;
     answer: null;
   };
   "POST /api/auth/invitation": {
