@@ -12,8 +12,7 @@ from pathlib import Path
 
 from service import __version__
 from service.cli.endings import UNREAD, flushed, in_words
-from service.cli.families import FAMILIES
-from service.cli.lazy_commands import CommandParser, add_command, add_commands, add_data
+from service.cli.lazy_commands import FAMILIES, CommandParser, add_command, add_commands, add_data
 from service.installation import InstallationError, check_installation
 from service.kernel.structlog_alone import leave_rich_out
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from service.administration import restore_steps
-from service.administration.menu_tree import place_fault
+from service.administration.menu_edits import place_fault
 from service.administration.restored_services import plan_services
 from service.administration.steps import Step
 from service.authz.engine.paths import shape

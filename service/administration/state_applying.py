@@ -22,8 +22,14 @@ from service.administration.state import (
     identity,
     values_of,
 )
-from service.administration.state_edits import Edit, Edits, after, edits_between
-from service.administration.state_refusals import EditRefusedError, require_no_clash
+from service.administration.state_edits import (
+    Edit,
+    EditRefusedError,
+    Edits,
+    after,
+    edits_between,
+    require_no_clash,
+)
 from service.administration.steps import Ids, Noun, Record, Step
 from service.administration.stored_state import Stored
 from service.administration.unit_of_work import UnitOfWork, UnitsOfWork

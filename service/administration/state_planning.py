@@ -12,8 +12,14 @@ from service.administration.delegation import require_foreign
 from service.administration.dry_runs import NOBODY_KEPT_OUT, KeptOut, kept_out_named, moves_of
 from service.administration.resource_reach import require_known
 from service.administration.state import ResourceState, State
-from service.administration.state_edits import Edits, after, edits_between
-from service.administration.state_refusals import EditRefusedError, in_words, require_no_clash
+from service.administration.state_edits import (
+    EditRefusedError,
+    Edits,
+    after,
+    edits_between,
+    in_words,
+    require_no_clash,
+)
 from service.administration.stored_state import Stored
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import UNREGISTERED, PolicyError

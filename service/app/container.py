@@ -15,10 +15,9 @@ from service.app import administration, audit_trail, files, node, policy, sign_i
 from service.authn.factors.sealing import FactorKeys
 from service.authz.publishing.revisions import PublishedRevisions, reader_of
 from service.authz.publishing.shipped import Shipped
-from service.evaluation.answers import Answers
-from service.evaluation.evaluator import Evaluator
+from service.evaluation.answers import Answers, Evaluator
+from service.evaluation.questions import Subjects
 from service.evaluation.search import Search
-from service.evaluation.subjects import Subjects
 from service.mail.outbox import Outbox
 from service.settings import Auth, Settings
 from service.web.messages.cookies import Cookies

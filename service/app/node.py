@@ -18,8 +18,7 @@ from service.settings import Settings
 from service.web.observability.readiness import ReadinessChecks
 from service.web.observability.shared_metrics import Slot
 from service.web.observability.tracing import request_tracing
-from service.web.observability.traffic import Traffic
-from service.web.observability.worker_metrics import Process, WorkerMetrics
+from service.web.observability.worker_metrics import Process, Traffic, WorkerMetrics
 from service.web.requests.credentials import OperatorToken
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from service import __version__
 from service.audit.journal import Journal
 from service.authz.engine.rules import LAYERS
 from service.authz.publishing.watch import PolicyWatch
-from service.diagnosis.certificates import CertificateWatch
-from service.diagnosis.machine_checks import DiskWatch
+from service.diagnosis.machine_checks import CertificateWatch, DiskWatch
 from service.files.object_store import FilesCheck, ObjectStore
 from service.jobs.scheduler import Scheduler
 from service.kernel.clock import rfc3339

@@ -21,7 +21,6 @@ from service.endpoints import (
     access_forward,
     access_search,
     account_links,
-    account_state,
     api_keys,
     bindings,
     factors,
@@ -31,10 +30,8 @@ from service.endpoints import (
     mails,
     menus,
     oauth,
-    openings,
     operation_log,
     policy,
-    policy_coverage,
     policy_explain,
     policy_matrix,
     policy_revisions,
@@ -167,7 +164,7 @@ def _add_policy(routes: Routes, container: Container) -> None:
     database, parts = container.stores.database, container.policy
     asked = database, parts.live, parts.concurrency
     routes.add("/api/policy", policy.InForce(parts.live, parts.watch))
-    routes.add("/api/policy/coverage", policy_coverage.PolicyCoverage(parts.live, routes, parts.concurrency))
+    routes.add("/api/policy/coverage", policy_matrix.PolicyCoverage(parts.live, routes, parts.concurrency))
     decision_log = container.settings.policy.decision_log
     routes.add("/api/policy/explain", policy_explain.Explain(*asked, parts.past, decision_log))
     routes.add("/api/policy/reload", policy.Reload(parts.changes))
@@ -202,9 +199,9 @@ def _add_resources(routes: Routes, container: Container) -> None:
     routes.add("/api/service/list", services.ServiceList(*service))
     routes.add("/api/service", services.Services(*service))
     routes.add("/api/service/{id}", services.OneService(*service))
-    routes.add("/api/opening/list", openings.OpeningList(*opening))
-    routes.add("/api/opening", openings.Openings(*opening))
-    routes.add("/api/opening/{id}", openings.OneOpening(*opening))
+    routes.add("/api/opening/list", services.OpeningList(*opening))
+    routes.add("/api/opening", services.Openings(*opening))
+    routes.add("/api/opening/{id}", services.OneOpening(*opening))
 
 
 def _add_menus_and_roles(routes: Routes, container: Container) -> None:
@@ -275,11 +272,11 @@ def _add_users(routes: Routes, container: Container) -> None:
     routes.add("/api/user", users.Users(*user))
     routes.add("/api/user/export", user_tables.UserExport(database))
     routes.add("/api/user/import", user_tables.UserTableImport(changes.user_import))
-    routes.add("/api/user/bulk/status", account_state.StatusOfUsers(changes.bulk_acts))
-    routes.add("/api/user/bulk/role", account_state.RoleOfUsers(changes.bulk_acts))
-    routes.add("/api/user/bulk/end-sessions", account_state.SessionsOfUsers(changes.bulk_acts))
+    routes.add("/api/user/bulk/status", users.StatusOfUsers(changes.bulk_acts))
+    routes.add("/api/user/bulk/role", users.RoleOfUsers(changes.bulk_acts))
+    routes.add("/api/user/bulk/end-sessions", users.SessionsOfUsers(changes.bulk_acts))
     routes.add("/api/user/{id}", users.OneUser(*user))
-    routes.add("/api/user/{id}/password", account_state.UserPassword(changes.password_reset))
+    routes.add("/api/user/{id}/password", users.UserPassword(changes.password_reset))
     routes.add("/api/user/{id}/invitation", account_links.UserInvitation(changes.invitations))
     routes.add("/api/user/{id}/password-reset", account_links.UserPasswordReset(changes.forgotten_passwords))
     routes.add("/api/auth/password-reset", account_links.OwnPasswordReset(changes.forgotten_passwords))
@@ -291,7 +288,7 @@ def _add_users(routes: Routes, container: Container) -> None:
     routes.add("/api/user/profile/email/verification", account_links.OwnVerification(changes.addresses))
     routes.add("/api/user/{id}/email/verification", account_links.UserVerification(changes.addresses))
     routes.add("/api/auth/invitation", account_links.OwnInvitation(changes.invitations))
-    routes.add("/api/user/{id}/status", account_state.UserStatus(*user))
+    routes.add("/api/user/{id}/status", users.UserStatus(*user))
     routes.add("/api/user/{id}/factors", factors.FactorsOfUser(changes.factor_reset))
     routes.add("/api/user/{id}/keys", api_keys.UserKeys(changes.api_keys))
     routes.add("/api/user/{id}/keys/{key_id}", api_keys.OneUserKey(changes.api_keys))

@@ -7,8 +7,7 @@ from typing import Final
 
 from service.administration import stored_state
 from service.administration.state_edits import edits_between
-from service.diagnosis.findings import Finding, fault, ok, warning
-from service.diagnosis.installation import Installation
+from service.diagnosis.findings import Finding, Installation, fault, ok, warning
 from service.errors import Conflict
 from service.kernel.strict_yaml import YamlError
 from service.kernel.text import counted, printable

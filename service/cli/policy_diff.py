@@ -14,7 +14,7 @@ from service.authz.review.sources import NAMES, READ_WITHIN, Source
 from service.cli.lazy_commands import Parts, add_data, add_json
 from service.cli.output import show
 from service.cli.policy_reviewing import Review, add_review, review, review_one
-from service.endpoints.policy_access_diff import Access, access_answer
+from service.endpoints.policy_layers import Access, access_answer
 from service.endpoints.policy_what_if import WhatIfAnswer, WhatIfQuery, what_if_answer
 from service.kernel.assurance import Demand
 from service.kernel.text import counted

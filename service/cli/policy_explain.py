@@ -14,8 +14,7 @@ from service import settings as table
 from service.audit.decision_event import Event, denial_in, latest_denial
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import GRANT, LAYERS, METHODS, OF_CODES, PERMISSION, LayerName, PolicyError
-from service.authz.review.sources import READ_WITHIN, Source
-from service.authz.review.subjects import Subject, holder_of, subject_of
+from service.authz.review.sources import READ_WITHIN, Source, Subject, holder_of, subject_of
 from service.cli.lazy_commands import Parts, add_data, add_json
 from service.cli.output import show
 from service.cli.policy_reviewing import Review, add_review, opened_log, review, review_one

@@ -16,7 +16,7 @@ from service.authz.review.sources import LIVE, NAMES, SHIPPED, Source
 from service.cli.lazy_commands import add_data, add_json
 from service.cli.output import show
 from service.cli.policy_reviewing import Review, review
-from service.endpoints.policy_access_diff import DiffCaller, DifferingRequest
+from service.endpoints.policy_layers import DiffCaller, DifferingRequest
 from service.errors import BadRequest, ValidationFailed
 from service.kernel.text import counted
 from service.web.messages.schema import Schema

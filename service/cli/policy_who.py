@@ -13,8 +13,7 @@ from service.authz.review.access import who
 from service.authz.review.explain import Explanation
 from service.authz.review.impact import Standing
 from service.authz.review.matrix import Matrix, as_csv, as_html
-from service.authz.review.sources import READ_WITHIN, Source
-from service.authz.review.subjects import holder_of
+from service.authz.review.sources import READ_WITHIN, Source, holder_of
 from service.cli.lazy_commands import Parts
 from service.cli.output import aligned, say, show
 from service.cli.policy_reviewing import Review, add_review, review_one

@@ -14,7 +14,7 @@ import msgspec
 from service import settings as table
 from service.administration.state import State
 from service.administration.state_applying import Applied, StateChanges
-from service.administration.state_refusals import EditRefusedError, in_words
+from service.administration.state_edits import EditRefusedError, in_words
 from service.audit.journal import enter
 from service.audit.redaction import kept_changes
 from service.authz.publishing.shipped import configured

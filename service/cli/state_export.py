@@ -9,7 +9,7 @@ from pathlib import Path
 from service import settings as table
 from service.administration import stored_state
 from service.administration.state import State, state_of
-from service.administration.state_refusals import require_no_clash
+from service.administration.state_edits import require_no_clash
 from service.cli.lazy_commands import add_data
 from service.cli.output import say_text
 from service.operator.database import with_database

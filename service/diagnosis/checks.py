@@ -17,8 +17,7 @@ from service.diagnosis import (
     upkeep_checks,
     user_checks,
 )
-from service.diagnosis.findings import Finding
-from service.diagnosis.installation import Installation
+from service.diagnosis.findings import Finding, Installation
 
 Look: TypeAlias = Callable[[Installation], Finding | Awaitable[Finding]]
 """Checks one thing; the first sentence of its docstring says why it matters."""

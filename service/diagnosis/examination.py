@@ -12,8 +12,16 @@ from service.authz.engine.policy import Policy
 from service.authz.engine.rules import PolicyError
 from service.authz.publishing.shipped import Shipped, configured
 from service.diagnosis.checks import Check
-from service.diagnosis.findings import Finding, Findings, fault, unknown
-from service.diagnosis.installation import WITHIN, Installation, Routes, Unanswered
+from service.diagnosis.findings import (
+    WITHIN,
+    Finding,
+    Findings,
+    Installation,
+    Routes,
+    Unanswered,
+    fault,
+    unknown,
+)
 from service.errors import Unavailable
 from service.kernel.extension import ExtensionError
 from service.keyspace.inspection import StoreFacts

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 from urllib.parse import urlsplit
 
-from service.diagnosis.findings import Finding, fault, ok, warning
-from service.diagnosis.installation import Installation
+from service.diagnosis.findings import Finding, Installation, fault, ok, warning
 from service.kernel.clock import now
 from service.kernel.text import counted, printable
 from service.records import export_destinations

@@ -1,10 +1,20 @@
-"""The finding of a check."""
+"""The finding of a check, and its input: the settings, and the stores that could be reached with them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
+
+from service.authz.engine.policy import Policy
+from service.authz.publishing.shipped import Shipped
+from service.authz.publishing.sync import KnownRoute
+from service.errors import Unavailable
+from service.keyspace.inspection import StoreFacts
+from service.records.database.server_facts import ServerFacts
+from service.records.database.transactions import Connection, Database
+from service.settings import Settings
 
 State = Literal["ok", "warning", "fault", "unknown"]
 
@@ -54,3 +64,58 @@ def fault(message: str, remedy: str) -> Finding:
 def unknown(message: str) -> Finding:
     """Return the finding of a check that could not be made."""
     return Finding("unknown", message)
+
+
+Routes: TypeAlias = Callable[[Shipped], Sequence[KnownRoute]]
+
+WITHIN = 30.0  # seconds for one reading of the database; large policies take a few
+
+
+class Unanswered(Exception):  # noqa: N818 - not an error of this program
+    """A check can't be made; the message says what is missing."""
+
+
+@dataclass(frozen=True)
+class Installation:
+    """One installation.
+
+    ``server`` and ``store`` are None if they don't answer, ``shipped`` if the model or lines have faults.
+    ``routes`` returns the guarded routes of the code; FaultsError unless the lines fit them. ``in_force`` is
+    the policy by which this process decides: what it has in common with a derived one is not built again.
+    """
+
+    environ: Mapping[str, str]
+    settings: Settings
+    routes: Routes
+    database: Database | None = None
+    server: ServerFacts | None = None
+    store: StoreFacts | None = None
+    shipped: Shipped | None = None
+    in_force: Policy | None = None
+
+    @asynccontextmanager
+    async def records(self) -> AsyncIterator[Connection]:
+        """Yield a snapshot of the database; Unanswered if it can't be read."""
+        if self.database is None or self.server is None:
+            raise Unanswered("the database does not answer")
+        if not self.server.schema.is_usable:
+            raise Unanswered("the database does not have this version's schema")
+        try:
+            async with self.database.snapshot(within=WITHIN) as connection:
+                yield connection
+        except Unavailable:
+            raise Unanswered("the database does not answer in time") from None
+
+    @property
+    def sessions(self) -> StoreFacts:
+        """The facts of the session store; Unanswered if it does not answer."""
+        if self.store is None:
+            raise Unanswered("the session store does not answer")
+        return self.store
+
+    @property
+    def policy(self) -> Shipped:
+        """The model and the lines; Unanswered if they have faults."""
+        if self.shipped is None:
+            raise Unanswered("the policy files have faults")
+        return self.shipped

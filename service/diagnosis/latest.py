@@ -12,8 +12,7 @@ from typing import Final
 from service.authz.publishing.live import LivePolicy
 from service.diagnosis.checks import CHECKS
 from service.diagnosis.examination import examine
-from service.diagnosis.findings import Findings
-from service.diagnosis.installation import Routes
+from service.diagnosis.findings import Findings, Routes
 from service.errors import Unavailable
 from service.kernel.clock import now
 from service.settings import Settings

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from service.diagnosis.findings import Finding, fault, ok, warning
-from service.diagnosis.installation import Installation
+from service.diagnosis.findings import Finding, Installation, fault, ok, warning
 from service.kernel.text import counted
 from service.mail.mail_server import MailFault, MailServer
 from service.records import mail

@@ -8,8 +8,7 @@ from typing import Final
 
 from service import __version__
 from service.diagnosis.file_checks import kept_secret
-from service.diagnosis.findings import Finding, fault, ok, warning
-from service.diagnosis.installation import Installation, Unanswered
+from service.diagnosis.findings import Finding, Installation, Unanswered, fault, ok, warning
 from service.kernel.text import counted, printable
 from service.records import policy_workers
 from service.records.policy_workers import NodeFacts, PolicyWorker

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from ipaddress import IPv4Network, IPv6Network, collapse_addresses, ip_address
 
-from service.diagnosis.findings import Finding, fault, ok, warning
-from service.diagnosis.installation import Installation
+from service.diagnosis.findings import Finding, Installation, fault, ok, warning
 from service.settings import FIRST_PASSWORD
 
 _WIDEST = {4: 24, 6: 48}  # prefix lengths; wider public networks than these belong to more than one proxy

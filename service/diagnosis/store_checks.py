@@ -7,8 +7,7 @@ from typing import Final
 from service import __version__
 from service.audit.export.exporter import EXPORT_CONNECTIONS
 from service.audit.journal import LOG_CONNECTIONS
-from service.diagnosis.findings import Finding, fault, ok, unknown, warning
-from service.diagnosis.installation import Installation, Unanswered
+from service.diagnosis.findings import Finding, Installation, Unanswered, fault, ok, unknown, warning
 from service.errors import Unavailable
 from service.kernel.text import counted, printable
 from service.keyspace import MOST_BEHIND

@@ -6,8 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from service.administration.jobs import all_jobs
-from service.diagnosis.findings import Finding, fault, ok, warning
-from service.diagnosis.installation import Installation, Unanswered
+from service.diagnosis.findings import Finding, Installation, Unanswered, fault, ok, warning
 from service.diagnosis.settings_checks import is_local
 from service.errors import Unavailable
 from service.jobs.housekeeping import REMIND

@@ -7,8 +7,7 @@ from datetime import timedelta
 from typing import Final
 
 from service.authn.factors.sealing import ID_BYTES, FactorKeys
-from service.diagnosis.findings import Finding, fault, ok, warning
-from service.diagnosis.installation import Installation
+from service.diagnosis.findings import Finding, Installation, fault, ok, warning
 from service.diagnosis.upkeep_checks import NEW
 from service.kernel.text import name_key
 from service.records import factors, mail

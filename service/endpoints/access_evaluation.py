@@ -1,36 +1,195 @@
-"""Decisions for other services, and where they ask: ``/access/v1/evaluation`` and ``evaluations``."""
+"""Decisions for other services (AuthZEN §5 to §7), and where they ask: ``/access/v1/evaluation``."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import Final
+from typing import Annotated, Any, Final, Literal
 
-from msgspec import UNSET
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import ACCOUNT, LAYERS, PERMISSION, RESOURCE
-from service.endpoints.access_wire import (
-    AccountOfKey,
-    DecisionContext,
-    Decisions,
-    Evaluation,
-    EvaluationDecision,
-    Evaluations,
-    Semantic,
-    StepUp,
-    asked_in,
-)
 from service.errors import BadRequest, NotFound, Unavailable
-from service.evaluation.answers import TOO_WEAK, Answer
-from service.evaluation.evaluator import Evaluator
-from service.evaluation.questions import Asked
+from service.evaluation.answers import TOO_WEAK, Answer, Evaluator
+from service.evaluation.questions import Asked, Resource, Subject, named_service
 from service.kernel.account_acts import BY_PERSON, where
-from service.kernel.assurance import step_up
+from service.kernel.assurance import Acr, step_up
 from service.kernel.identity import Caller
 from service.kernel.services import PORTCULLIS
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import asks, example_body, named, needs, refuses
 from service.web.messages.schema import ProtocolSchema
+
+Properties = dict[str, Any]
+Type = Annotated[str, Meta(examples=["user"])]
+
+MOST_AT_ONCE = 1000
+"""The most questions of one request."""
+
+
+class SubjectEntity(ProtocolSchema):
+    """Who would act (§5.1).
+
+    `type` is `user` with a user name as `id`, `identity` with a login id (the `sub` of tokens), or `token`
+    with an access token.
+    """
+
+    type: Type
+    id: Annotated[str, Meta(examples=["alice"])]
+    properties: Properties = field(default_factory=dict)
+
+    @property
+    def entity(self) -> Subject:
+        """The subject."""
+        return Subject(self.type, self.id)
+
+
+class ActionEntity(ProtocolSchema):
+    """What would be done (§5.3); for a route, the method."""
+
+    name: Annotated[str, Meta(examples=["GET"])]
+    properties: Properties = field(default_factory=dict)
+
+
+class ResourceEntity(ProtocolSchema):
+    """What would be acted on (§5.2).
+
+    `type` is `route` with a path or a template as `id`, of the service that `properties.service` names;
+    `permission` with a permission code; or anything else: then the permission code is `type:id:action`.
+    """
+
+    type: Annotated[str, Meta(examples=["route"])]
+    id: Annotated[str, Meta(examples=["/orders/7"])]
+    properties: Properties = field(default_factory=dict)
+
+    @property
+    def entity(self) -> Resource:
+        """The resource."""
+        return Resource(self.type, self.id, named_service(self.properties))
+
+
+class Evaluation(ProtocolSchema):
+    """A question: may the subject perform the action on the resource? `context` decides nothing."""
+
+    subject: SubjectEntity
+    action: ActionEntity
+    resource: ResourceEntity
+    context: Properties = field(default_factory=dict)
+
+    @property
+    def asked(self) -> Asked:
+        """The question."""
+        return Asked(self.subject.entity, self.action.name, self.resource.entity)
+
+
+Semantic = Literal["execute_all", "deny_on_first_deny", "permit_on_first_permit"]
+
+
+class Options(ProtocolSchema):
+    """How questions are answered (§7.1.2.1): all, or up to the first denial or the first permission."""
+
+    evaluations_semantic: Semantic = "execute_all"
+
+
+class Evaluations(ProtocolSchema):
+    """Several questions (§7.1).
+
+    Each has what it names itself, and the rest from the top level, whole entities only. Without questions it
+    is one itself. A question that is incomplete is denied in its place.
+    """
+
+    subject: SubjectEntity | UnsetType = UNSET
+    action: ActionEntity | UnsetType = UNSET
+    resource: ResourceEntity | UnsetType = UNSET
+    context: Properties = field(default_factory=dict)
+    evaluations: Annotated[list[msgspec.Raw], Meta(max_length=MOST_AT_ONCE)] = field(default_factory=list)
+    options: Options = field(default_factory=Options)
+
+
+class Question(Struct):
+    """One of several questions; what is missing comes from the top level."""
+
+    subject: SubjectEntity | UnsetType = UNSET
+    action: ActionEntity | UnsetType = UNSET
+    resource: ResourceEntity | UnsetType = UNSET
+
+
+class AccountOfKey(ProtocolSchema):
+    """Whose an API key is: the login id, the user name, and the codes of the roles."""
+
+    id: Annotated[str, Meta(examples=["7"])]
+    name: Annotated[str, Meta(examples=["nightly-job"])]
+    roles: list[str]
+
+
+class StepUp(ProtocolSchema, omit_defaults=True):
+    """What to ask of the person before asking again: a stronger or more recent authentication.
+
+    `acrValues` and `maxAge` (seconds) are what the challenge to the person's client says (RFC 9470 §3).
+    """
+
+    acr_values: Annotated[tuple[Acr, ...], Meta(examples=[["mfa", "phr"]])] = field(name="acrValues")
+    max_age: Annotated[int, Meta(ge=1, examples=[900])] | UnsetType = field(default=UNSET, name="maxAge")
+    id: Literal["step_up"] = field(default="step_up")
+
+
+class DecisionContext(ProtocolSchema, omit_defaults=True):
+    """Why a decision is as it is.
+
+    `required` are the permission codes any one of which would have done. Callers with `system:policy:read`
+    are told, and service accounts about routes, as proxies are. Where the person has to authenticate more
+    strongly or again, all are told which words would do, and there is an obligation. `subject` is the account
+    of an API key that was allowed.
+    """
+
+    reason: Annotated[str, Meta(examples=["not_held"])]
+    revision: Annotated[int, Meta(ge=0, examples=[12])]
+    layer: Annotated[str, Meta(examples=["permission"])] | UnsetType = UNSET
+    decision_id: Annotated[str, Meta(examples=["r12-9be1a6f0-5f0c39d1a2b4"])] | UnsetType = field(
+        default=UNSET, name="decisionId"
+    )
+    required: list[str] | UnsetType = UNSET
+    obligations: list[StepUp] | UnsetType = UNSET
+    subject: AccountOfKey | UnsetType = UNSET
+
+
+class EvaluationDecision(ProtocolSchema):
+    """The answer to a question (§5.5)."""
+
+    decision: bool
+    context: DecisionContext
+
+
+class Decisions(ProtocolSchema, omit_defaults=True):
+    """The answers to several questions in order (§7.2), or to one."""
+
+    decision: bool | UnsetType = UNSET
+    context: DecisionContext | UnsetType = UNSET
+    evaluations: list[EvaluationDecision] | UnsetType = UNSET
+
+
+_question = msgspec.json.Decoder(Question).decode
+
+
+def asked_in(body: Evaluations) -> list[Asked | None]:
+    """Return the questions of ``body``; None in the place of one that is incomplete or faulty."""
+    defaults = Question(body.subject, body.action, body.resource)
+    return [_asked(raw, defaults) for raw in body.evaluations]
+
+
+def _asked(raw: msgspec.Raw, defaults: Question) -> Asked | None:
+    try:
+        own = _question(raw)
+    except msgspec.ValidationError:
+        return None
+    subject = defaults.subject if own.subject is UNSET else own.subject
+    action = defaults.action if own.action is UNSET else own.action
+    resource = defaults.resource if own.resource is UNSET else own.resource
+    if subject is UNSET or action is UNSET or resource is UNSET:
+        return None
+    return Asked(subject.entity, action.name, resource.entity)
+
 
 TELLS_CODES: Final = "system:policy:read"
 """The permission code by which a caller is told what would have opened a denied question."""

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
 from service.authz.engine.policy import Policy
-from service.endpoints.access_wire import ActionEntity, Properties, ResourceEntity, SubjectEntity, Type
+from service.endpoints.access_evaluation import ActionEntity, Properties, ResourceEntity, SubjectEntity, Type
 from service.errors import BadRequest, Unavailable
 from service.evaluation.questions import Resource, named_service
 from service.evaluation.search import Part, Results, Search

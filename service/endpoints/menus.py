@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, Literal
 from msgspec import Meta
 
 from service.administration.changes import Changes
-from service.administration.menu_tree import MAX_DEPTH, seen
+from service.administration.menu_edits import MAX_DEPTH, seen
 from service.authz.engine.rules import GRANT
 from service.authz.publishing.live import LivePolicy
 from service.endpoints.record_endpoints import RecordEndpoint, RecordKind
@@ -19,8 +19,14 @@ from service.records import menus, role_rights
 from service.records.database.transactions import Database
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import login, named
-from service.web.messages.partial_bodies import MergePatch, patch_of, replacement_of
-from service.web.messages.record_schemas import answer_of, body_of, filters_of
+from service.web.messages.record_schemas import (
+    MergePatch,
+    answer_of,
+    body_of,
+    filters_of,
+    patch_of,
+    replacement_of,
+)
 from service.web.messages.schema import Id, Moment, PageQuery, Revision, Schema, UpdatedBy, sort_keys
 
 MenuType = Literal["Menu", "Button"]

@@ -14,7 +14,7 @@ from service.audit.decision_event import Event, denial_in
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import ASSURANCE, GRANT, PERMISSION, LayerName, object_fault
 from service.authz.publishing.live import LivePolicy
-from service.authz.review import subjects
+from service.authz.review import sources
 from service.authz.review.access import request_path
 from service.authz.review.concurrency import ConcurrencyLimit
 from service.authz.review.explain import (
@@ -24,8 +24,7 @@ from service.authz.review.explain import (
     explain_decided,
     explain_object,
 )
-from service.authz.review.sources import PastPolicies
-from service.authz.review.subjects import Subject
+from service.authz.review.sources import PastPolicies, Subject
 from service.endpoints.policy_explained import Explained, explained_answer, refusal_answer
 from service.endpoints.policy_revisions import require_kept
 from service.endpoints.policy_who_may import Method, place_of
@@ -113,7 +112,7 @@ class Explain:
                     return await refusal_answer(connection, body.decision_id or "", event, policy, past.at)
                 place, explained = asking
                 policy = await past.at(place)
-                subject = await subjects.subject_of(
+                subject = await sources.subject_of(
                     connection, body.user_name, body.permissions, body.role_code
                 )
                 explanation = explain_decided(

@@ -15,7 +15,7 @@ from service.authz.review.access import shape_of
 from service.authz.review.explain import Explanation, LayerExplained, ObjectExplanation, Reason
 from service.authz.review.openings import Origins, WouldOpen, origins_of, would_open
 from service.authz.review.refusals import PolicyAt
-from service.authz.review.subjects import Subject
+from service.authz.review.sources import Subject
 from service.endpoints.policy_layers import Code, FiredCode, Line, RoleCode, Rows
 from service.records.database.transactions import Connection
 from service.records.policy_history import Place

@@ -15,7 +15,7 @@ from service.authz.engine.policy import Policy
 from service.authz.review.concurrency import ConcurrencyLimit
 from service.authz.review.impact import Standing
 from service.authz.review.sources import PastPolicies, standing_of
-from service.endpoints.policy_access_diff import Access, access_answer
+from service.endpoints.policy_layers import Access, access_answer
 from service.errors import (
     Conflict,
     NotFound,

@@ -7,8 +7,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, field
 
 from service.authz.review.impact import Roles, Standing, differences
-from service.authz.review.sources import standing_of
-from service.authz.review.subjects import subject_of
+from service.authz.review.sources import standing_of, subject_of
 from service.authz.review.what_if import (
     DemandChange,
     demand_changes,

@@ -24,8 +24,7 @@ from service.authz.review.access import (
     who,
 )
 from service.authz.review.concurrency import ConcurrencyLimit
-from service.authz.review.sources import standing_of
-from service.authz.review.subjects import Subject, subject_of
+from service.authz.review.sources import Subject, standing_of, subject_of
 from service.endpoints.policy_layers import AskedLayer, Code, Name, PassedLayer, RoleCode, Words, passed
 from service.errors import BadRequest, ValidationFailed
 from service.kernel.services import PORTCULLIS

@@ -21,8 +21,15 @@ from service.records import accounts as users
 from service.records.database.transactions import Database
 from service.records.user_list import UserValues, read_all
 from service.web.messages.context import RequestContext
-from service.web.messages.description import Operation
-from service.web.messages.operation_metadata import example_body, logged, login, named, refuses, tagged
+from service.web.messages.operation_metadata import (
+    Operation,
+    example_body,
+    logged,
+    login,
+    named,
+    refuses,
+    tagged,
+)
 from service.web.messages.preconditions import answer_tag, content_tag, unchanged, version_tag
 from service.web.messages.record_schemas import answer_of, body_of
 from service.web.messages.schema import Id, Revision, Schema, UpdatedBy

@@ -25,8 +25,8 @@ from service.records.database.transactions import Connection, Database
 from service.records.logs.events import DeclaredKind
 from service.web.messages import operation_metadata
 from service.web.messages.context import RequestContext
-from service.web.messages.partial_bodies import MergePatch
 from service.web.messages.preconditions import answer_tag, unchanged, version_tag
+from service.web.messages.record_schemas import MergePatch
 from service.web.messages.schema import Found, Id, Page, PageQuery, Published, Revision, Schema, page_answer
 
 Responder = Callable[..., Awaitable[Any]]

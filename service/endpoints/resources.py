@@ -15,9 +15,15 @@ from service.errors import ValidationFailed
 from service.kernel.value_rules import ServiceName
 from service.records import resources
 from service.web.messages.context import RequestContext
-from service.web.messages.partial_bodies import MergePatch, patch_of, replacement_of
 from service.web.messages.preconditions import unchanged
-from service.web.messages.record_schemas import answer_of, body_of, filters_of
+from service.web.messages.record_schemas import (
+    MergePatch,
+    answer_of,
+    body_of,
+    filters_of,
+    patch_of,
+    replacement_of,
+)
 from service.web.messages.schema import Id, Moment, PageQuery, Revision, Schema, UpdatedBy, sort_keys
 
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]

@@ -16,9 +16,15 @@ from service.kernel.codes import MAX_CODE_LENGTH
 from service.records import roles
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import named, needs, refuses, tagged
-from service.web.messages.partial_bodies import MergePatch, patch_of, replacement_of
 from service.web.messages.preconditions import answer_tag, content_tag, require_match
-from service.web.messages.record_schemas import answer_of, body_of, filters_of
+from service.web.messages.record_schemas import (
+    MergePatch,
+    answer_of,
+    body_of,
+    filters_of,
+    patch_of,
+    replacement_of,
+)
 from service.web.messages.schema import Id, Moment, PageQuery, Schema, UpdatedBy, sort_keys
 
 MOST = 10_000

@@ -1,4 +1,4 @@
-"""Other services, whose routes resources guard: ``/api/service``."""
+"""Other services, whose routes resources guard, and what is open there: ``/api/service``, ``opening``."""
 
 from __future__ import annotations
 
@@ -11,10 +11,16 @@ from service.administration.changes import Changes
 from service.endpoints.record_endpoints import RecordEndpoint, RecordKind
 from service.errors import Conflict
 from service.kernel.value_rules import ServiceName
-from service.records import services
-from service.web.messages.partial_bodies import MergePatch, patch_of, replacement_of
-from service.web.messages.record_schemas import answer_of, body_of, filters_of
-from service.web.messages.schema import Id, Moment, PageQuery, Revision, Schema, UpdatedBy, sort_keys
+from service.records import openings, services
+from service.web.messages.record_schemas import (
+    MergePatch,
+    answer_of,
+    body_of,
+    filters_of,
+    patch_of,
+    replacement_of,
+)
+from service.web.messages.schema import SEVERAL, Id, Moment, PageQuery, Revision, Schema, UpdatedBy, sort_keys
 
 
 @answer_of(services.ServiceValues, full=True)
@@ -127,4 +133,93 @@ class OneService(RecordEndpoint[Changes]):
     )
     on_delete = SERVICE.deletes(
         "Delete a service that has no resources any more.", "system:service:delete", refuses=[Conflict]
+    )
+
+
+OpenTo = Annotated[
+    openings.OpenTo, Meta(description="`@login`: everybody who is logged in. `@anyone`: everybody.")
+]
+
+
+class ServiceOpening(Schema):
+    """A rule of public access: `object` is a resource of the service, or what is not registered there."""
+
+    id: Id
+    service: ServiceName
+    object: Annotated[str, Meta(examples=["orders @unregistered"])]
+    resource_id: Id | None
+    code: OpenTo
+    create_time: Moment
+
+
+class SavedServiceOpening(ServiceOpening):
+    """The saved rule of public access, and the policy revision from which it is in force."""
+
+    policy_revision: Revision
+
+
+class OpeningBody(Schema, kw_only=True):
+    """What to give public access to: a resource, or, without `resourceId`, what is not registered there."""
+
+    service: ServiceName
+    resource_id: Id | None = None
+    code: OpenTo
+
+
+class OpeningQuery(PageQuery):
+    """Filters and order of rules of public access."""
+
+    service: ServiceName | None = None
+    code: Annotated[list[OpenTo], SEVERAL] | None = None
+    sort: Annotated[str, sort_keys("OpeningSort", openings.SORTS)] = "id"
+
+
+OPENING: Final = RecordKind(
+    noun="opening",
+    shown=ServiceOpening,
+    saved=SavedServiceOpening,
+    page=openings.page,
+    read=openings.read,
+    matching=openings.OpeningFilter,
+    versioned=False,
+    service_of=attrgetter("service"),
+)
+
+
+class OpeningList(RecordEndpoint[Changes]):
+    """``/api/opening/list``."""
+
+    on_get = OPENING.lists(
+        OpeningQuery,
+        "List rules of public access to services that the caller may administer; disabled resources too.",
+        "system:resource:list",
+        "system:service:resources",
+    )
+
+
+class Openings(RecordEndpoint[Changes]):
+    """``/api/opening``."""
+
+    on_post = OPENING.creates(
+        OpeningBody,
+        """Give public access to a resource of another service, or to what is not registered there.
+
+        Callers must hold one code of a bound resource.
+        """,
+        "system:resource:open",
+        "system:service:resources",
+        example={"service": "orders", "code": "@login"},
+    )
+
+
+class OneOpening(RecordEndpoint[Changes]):
+    """``/api/opening/{id}``."""
+
+    on_get = OPENING.reads(
+        "Read a rule of public access.", "system:resource:list", "system:service:resources"
+    )
+    on_delete = OPENING.deletes(
+        "Delete a rule of public access: from then on bound Buttons decide, or nobody passes.",
+        "system:resource:open",
+        "system:service:resources",
     )

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, Literal, TypeAlias
 from weakref import WeakKeyDictionary
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from service.authz.engine.overlapping_patterns import PARAMETER, OverlappingPatterns
+from service.authn.api_key_form import is_api_key
 from service.authz.engine.paths import shape
 from service.authz.engine.policy import Decision, Policy, tell_span
 from service.authz.engine.request_classes import registered
-from service.authz.engine.resource_index import ResourceIndex, comparable
+from service.authz.engine.resource_index import PARAMETER, OverlappingPatterns, ResourceIndex, comparable
 from service.authz.engine.rules import (
     ACCOUNT,
     ASSURANCE,
@@ -25,10 +26,13 @@ from service.authz.engine.rules import (
 )
 from service.authz.review.explain import Reason, reason_of
 from service.evaluation.questions import (
+    TOKEN,
+    Asked,
     Question,
     RequestsTo,
     RequestTo,
     Resource,
+    Subjects,
     Unanswerable,
     UseOf,
     question_of,
@@ -36,6 +40,7 @@ from service.evaluation.questions import (
 from service.kernel.account_acts import Where, where
 from service.kernel.assurance import Satisfied, step_up
 from service.kernel.codes import HeldCodes
+from service.kernel.cooperative_yield import CooperativeYield
 from service.kernel.identity import Caller, codes_asked, words_asked
 from service.kernel.services import PORTCULLIS, split_object
 from service.kernel.tracing import traced
@@ -267,3 +272,59 @@ def _where(question: Question, bound_to: str | None) -> Where:
         first, more, _ = question.code.partition(":")
         return where(bound_to, first if more else "")
     return where(bound_to, question.service)
+
+
+Note: TypeAlias = Callable[[Asked, Caller | None, Answer], None]
+"""Takes each question with the subject that was found and the answer, for the decision log."""
+
+NOT_ACTIVE = Answer(False, "subject_not_active")
+INCOMPLETE = Answer(False, "incomplete")
+
+
+class Evaluator:
+    """Answers questions about subjects that are named."""
+
+    def __init__(self, subjects: Subjects, answers: Answers) -> None:
+        self._subjects = subjects
+        self._answers = answers
+
+    async def evaluate(
+        self,
+        policy: Policy,
+        asking: Caller,
+        asked: Sequence[Asked | None],
+        *,
+        ends_with: bool | None = None,
+        note: Note | None = None,
+        all_rights: bytes | None = None,
+    ) -> list[Answer]:
+        """Return the answers to ``asked``, in order; None stands for a question that is incomplete.
+
+        ``asking`` is the account that asks. The list ends behind the first answer that is ``ends_with``, if
+        that is given; what follows is not asked. Other requests get turns in between.
+        ``all_rights`` as for ``CurrentRights``. Raises ``Unavailable``.
+        """
+        subjects = {question.subject for question in asked if question is not None}
+        callers = await self._subjects.callers(subjects, policy.permission_map, all_rights)
+        answers, work = [], CooperativeYield()
+        for question in asked:
+            answer = INCOMPLETE
+            if question is not None:
+                caller = callers.get(question.subject)
+                answer = self.answer(policy, asking, question, caller)
+                if answer.allowed and question.subject.type == TOKEN and is_api_key(question.subject.id):
+                    answer = replace(answer, subject=caller)
+                if note is not None:
+                    note(question, caller, answer)
+            answers.append(answer)
+            if answer.allowed is ends_with:
+                break
+            await work.after_item()
+        return answers
+
+    def answer(self, policy: Policy, asking: Caller, asked: Asked, caller: Caller | None) -> Answer:
+        """Return the answer about ``caller``, the subject of ``asked``; None for one that is not active."""
+        question = question_by(policy, asking, asked.action, asked.resource)
+        if isinstance(question, Answer):
+            return question
+        return NOT_ACTIVE if caller is None else self._answers.about(policy, question, caller)

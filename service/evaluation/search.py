@@ -16,8 +16,7 @@ from service.authz.review.concurrency import ConcurrencyLimit
 from service.authz.review.impact import Roles, Standing
 from service.evaluation import questions
 from service.evaluation.answers import Answer, Answers, question_by
-from service.evaluation.questions import Question, Resource, Subject, service_of
-from service.evaluation.subjects import Subjects
+from service.evaluation.questions import Question, Resource, Subject, Subjects, service_of
 from service.kernel.assurance import BY_STRONGEST, LOGIN, SERVICE, Satisfied
 from service.kernel.identity import Caller, Kind, codes_asked
 from service.kernel.services import split_object

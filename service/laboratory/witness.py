@@ -27,8 +27,7 @@ from service.authz.publishing.shipped import Shipped, is_stored
 from service.kernel.assurance import EVERY_CALLER, WORDS, Satisfied
 from service.kernel.codes import HeldCodes, is_code
 from service.kernel.services import BoundResource
-from service.laboratory.altered_predicates import FUNCTIONS
-from service.laboratory.mutants import Mutant, codes_of
+from service.laboratory.mutants import FUNCTIONS, Mutant, codes_of
 from service.laboratory.tables import Question
 
 _GLOBALS: Final[dict[str, object]] = {"__builtins__": {}, **FUNCTIONS}

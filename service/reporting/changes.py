@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from service.endpoints.policy_access_diff import DiffCaller
+from service.endpoints.policy_layers import DiffCaller
 from service.endpoints.policy_revisions import RevisionChanges
 from service.kernel.text import counted
 from service.reporting.document import Block, Cell, Paragraph, Table, readable_time

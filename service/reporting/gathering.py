@@ -25,7 +25,7 @@ from service.authz.review.sources import (
     source_named,
     standing_of,
 )
-from service.endpoints.policy_access_diff import Access, access_answer
+from service.endpoints.policy_layers import Access, access_answer
 from service.endpoints.policy_revisions import RevisionChanges
 from service.endpoints.policy_who_may import OpenRequest, openings_answer
 from service.laboratory.tested import Tested, tested

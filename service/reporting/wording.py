@@ -15,8 +15,7 @@ from service.authz.invariants.statements import (
     OnlyRoles,
     Statement,
 )
-from service.endpoints.policy_access_diff import DiffCaller
-from service.endpoints.policy_layers import PassedLayer
+from service.endpoints.policy_layers import DiffCaller, PassedLayer
 
 
 @singledispatch

@@ -19,10 +19,8 @@ import structlog
 
 from service.operator.errors import LaunchError
 from service.server.children import processes, work
-from service.server.shared_numbers import SharedNumbers
-from service.server.shares import CLOSED, Share
-from service.server.signs import Heard
-from service.server.stop_order import StopOrder
+from service.server.shares import CLOSED, Share, SharedNumbers
+from service.server.stop_order import Heard, StopOrder
 from service.settings import Settings
 from service.web.observability.shared_metrics import SharedMetrics, Slot
 

@@ -17,8 +17,7 @@ from service.kernel.operator_error import OperatorError
 from service.server.hardening import end_with_parent
 from service.server.http import HttpProtocol
 from service.server.shares import Share
-from service.server.signs import Signs
-from service.server.stop_order import DRAIN, StopOrder
+from service.server.stop_order import DRAIN, Signs, StopOrder
 from service.server.worker_server import WorkerServer
 from service.settings import Settings
 from service.web.observability.log_format import configure_logging

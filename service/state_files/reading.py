@@ -10,7 +10,7 @@ from typing import Any, get_origin
 import msgspec
 from msgspec import UNSET
 
-from service.administration.menu_tree import MAX_DEPTH
+from service.administration.menu_edits import MAX_DEPTH
 from service.administration.state import (
     SECTIONS,
     TYPES,
@@ -24,7 +24,7 @@ from service.administration.state import (
     segment_of,
     state_of,
 )
-from service.administration.state_refusals import clashes
+from service.administration.state_edits import clashes
 from service.authz.engine.paths import registered_fault
 from service.kernel.codes import is_code
 from service.kernel.fields import ITS_TYPE, Rule

@@ -11,8 +11,7 @@ import pytest
 
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import ACCOUNT, ASSURANCE, ENDPOINT, PERMISSION, RESOURCE, SERVICE, Rule
-from service.evaluation.answers import MOST_PATHS, Answer, Answers, Templates, question_by
-from service.evaluation.evaluator import Evaluator
+from service.evaluation.answers import MOST_PATHS, Answer, Answers, Evaluator, Templates, question_by
 from service.evaluation.questions import (
     Asked,
     Question,

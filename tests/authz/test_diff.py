@@ -14,7 +14,7 @@ from service.authz.engine.rules import ENDPOINT, Rule
 from service.authz.publishing.derive import derive
 from service.authz.publishing.shipped import Shipped
 from service.authz.review.impact import Standing, access_diff, line_diff
-from service.endpoints.policy_access_diff import access_answer
+from service.endpoints.policy_layers import access_answer
 from service.kernel.codes import HeldCodes
 from service.kernel.services import BoundResource
 from service.web.messages.schema import PartQuery

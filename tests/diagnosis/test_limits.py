@@ -9,8 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from service.diagnosis.certificates import CertificateWatch, Endpoint, certificate_of, endpoints
-from service.diagnosis.machine_checks import Disk, DiskWatch, disk_at, places
+from service.diagnosis.machine_checks import (
+    CertificateWatch,
+    Disk,
+    DiskWatch,
+    Endpoint,
+    certificate_of,
+    disk_at,
+    endpoints,
+    places,
+)
 from service.kernel.metrics import Health
 from service.settings import Settings, load
 from tests.support.tls import TlsServer, write_certificate

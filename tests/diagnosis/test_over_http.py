@@ -11,8 +11,7 @@ import pytest
 from service.diagnosis import latest
 from service.diagnosis.checks import CHECKS
 from service.diagnosis.file_checks import signing_key
-from service.diagnosis.findings import Findings, ok
-from service.diagnosis.installation import Installation
+from service.diagnosis.findings import Findings, Installation, ok
 from service.diagnosis.latest import LatestFindings
 from service.diagnosis.policy_checks import policy_files
 from service.endpoints.system import LOCAL, ON_THE_NODE, _shown

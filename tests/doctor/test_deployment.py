@@ -22,8 +22,7 @@ from service import __version__
 from service.diagnosis import machine_checks, store_checks
 from service.diagnosis.checks import CHECKS
 from service.diagnosis.examination import examine
-from service.diagnosis.findings import Finding
-from service.diagnosis.installation import Installation
+from service.diagnosis.findings import Finding, Installation
 from service.diagnosis.machine_checks import Disk
 from service.installation import changed_files
 from service.records.database.server_facts import Replication, Standby

@@ -18,7 +18,7 @@ import yaml
 from redis.asyncio import Redis as Store
 from structlog.testing import capture_logs
 
-from service.diagnosis import certificates
+from service.diagnosis import machine_checks
 from service.diagnosis.checks import CHECKS
 from service.diagnosis.examination import examine
 from service.embedded import EmbeddedStores
@@ -151,7 +151,7 @@ async def site(spare_stores: SpareStores, tmp_path_factory: pytest.TempPathFacto
         TlsServer(certificate) as proxy,
         small_disk(folder / "disk") as disk,
     ):
-        for watch in (certificates, readiness, clock_watch):
+        for watch in (machine_checks, readiness, clock_watch):
             patch.setattr(watch, "EVERY", 0.1)
         variables = {
             "PORTCULLIS_CONFIG": "",

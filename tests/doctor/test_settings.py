@@ -11,8 +11,7 @@ import pytest
 from service import __version__
 from service.cli.doctor import diagnose
 from service.diagnosis.checks import CHECKS
-from service.diagnosis.findings import Finding
-from service.diagnosis.installation import Installation
+from service.diagnosis.findings import Finding, Installation
 from service.records.database.server_facts import ServerFacts
 from service.records.schema_revision import SchemaStanding
 from service.settings import load, local_secret, rotate_local_secret

@@ -16,8 +16,7 @@ from psycopg.conninfo import conninfo_to_dict
 from service.cli.doctor import as_json, as_text, diagnose, status_of
 from service.diagnosis import store_checks
 from service.diagnosis.checks import CHECKS
-from service.diagnosis.findings import Finding
-from service.diagnosis.installation import Installation
+from service.diagnosis.findings import Finding, Installation
 from service.embedded import EmbeddedStores
 from service.keyspace.inspection import StoreFacts
 from service.records.database.server_facts import ServerFacts

@@ -13,8 +13,7 @@ from service.audit.chain.form import Chain
 from service.audit.chain.maintenance import AHEAD, Upkeep
 from service.cli.doctor import diagnose
 from service.cli.state_export import exported
-from service.diagnosis.findings import Finding
-from service.diagnosis.installation import Installation
+from service.diagnosis.findings import Finding, Installation
 from service.diagnosis.upkeep_checks import jobs_in_time
 from service.records.database.server_facts import ServerFacts
 from service.records.database.transactions import Database

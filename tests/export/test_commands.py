@@ -15,7 +15,7 @@ from service.audit.chain.form import Chain
 from service.audit.chain.maintenance import Upkeep
 from service.cli.exports import COMMANDS
 from service.diagnosis.export_checks import export
-from service.diagnosis.installation import Installation
+from service.diagnosis.findings import Installation
 from service.jobs.housekeeping import forget_dead_letters
 from service.kernel.operator_error import OperatorError
 from service.records.database.server_facts import ServerFacts

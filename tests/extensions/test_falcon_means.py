@@ -14,8 +14,8 @@ from service.app.extensions import ExtensionRoutes
 from service.extending import Extension, NotFound, Refusal, RequestContext
 from service.web.requests.application import Application
 from service.web.requests.middleware import RequestMiddleware
+from service.web.requests.operation import SignatureError
 from service.web.requests.routes import Routes, RoutesError
-from service.web.requests.signature import SignatureError
 from tests.docs.pages import ROOT, between, rows
 from tests.web.driver import JSON, Answer, ask
 from tests.web.example_service import OpenGate

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable, Iterator
 from typing import Any
 
-from service.web.requests.answer import Message
+from service.web.requests.application import Message
 from tests.support.inside import Inside
 from tests.web.driver import Answer, ask
 

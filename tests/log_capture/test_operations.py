@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import structlog
 
-from service.web.requests.answer import Message
+from service.web.requests.application import Message
 from tests.log_capture.conftest import PASSWORD, Logged, watched
 from tests.support.databases import NewDatabase
 from tests.support.inside import inside_published

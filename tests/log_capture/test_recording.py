@@ -17,8 +17,7 @@ from service.errors import Conflict, ValidationFailed
 from service.records.logs.events import LoginEvent, OperationEvent
 from service.web.content.streams import Stream
 from service.web.messages.context import RequestContext
-from service.web.messages.description import Operation
-from service.web.messages.operation_metadata import logged, needs, public, refuses, sends
+from service.web.messages.operation_metadata import Operation, logged, needs, public, refuses, sends
 from service.web.messages.schema import Schema, schema_of
 from service.web.requests.application import Application
 from service.web.requests.middleware import RequestMiddleware

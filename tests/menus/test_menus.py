@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from service.administration.menu_tree import MAX_DEPTH
+from service.administration.menu_edits import MAX_DEPTH
 from tests.support.inside import Inside
 from tests.support.members import ids_of, member, query
 

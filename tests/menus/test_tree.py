@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.administration.menu_tree import MAX_DEPTH, SeenMenu, SeenTree, place_fault, seen
+from service.administration.menu_edits import MAX_DEPTH, SeenMenu, SeenTree, place_fault, seen
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import GRANT, Rule
 from service.kernel.codes import HeldCodes

@@ -20,8 +20,7 @@ from service.server.acceptor import Acceptor
 from service.server.children import use_short_sockets
 from service.server.http import HttpProtocol, WorkerState
 from service.server.http.deadlines import Deadlines, Limits, Overdue, Phase
-from service.server.shared_numbers import SharedNumbers
-from service.server.shares import CLOSED, Share
+from service.server.shares import CLOSED, Share, SharedNumbers
 from service.server.stop_order import GRACE, with_stop_grace
 from service.settings import Database, Redis, Server, Settings
 from tests.support.running import ROOT

@@ -23,7 +23,7 @@ from service.administration.state import (
     ordered,
     state_of,
 )
-from service.administration.state_refusals import EditRefusedError, in_words
+from service.administration.state_edits import EditRefusedError, in_words
 from service.authz.review.impact import Differences
 from service.errors import Conflict
 from service.records.openings import OpenTo

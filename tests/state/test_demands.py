@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from service.administration.state import State
-from service.administration.state_refusals import EditRefusedError, in_words
+from service.administration.state_edits import EditRefusedError, in_words
 from service.kernel.strict_yaml import YamlError
 from service.records import policy_workers
 from service.state_files.reading import read_state

@@ -16,8 +16,8 @@ from service.administration.state import (
     State,
     state_of,
 )
+from service.administration.state_edits import EditRefusedError, in_words, require_no_clash
 from service.administration.state_planning import plan
-from service.administration.state_refusals import EditRefusedError, in_words, require_no_clash
 from service.authz.invariants.statements import Invariants, OnlyRoles
 from service.cli.state_report import as_lines, as_markdown
 from service.errors import Conflict

@@ -19,7 +19,7 @@ from service.audit.chain.seals import RevisionSeals, seals_of
 from service.authz.publishing.publisher import publish_if_changed
 from service.authz.publishing.shipped import Shipped, configured
 from service.records.database.transactions import Database
-from service.web.requests.answer import Message
+from service.web.requests.application import Message
 from service.web.requests.middleware import RequestMiddleware
 from tests.support.cheap_hashes import COSTS, cheap_hasher
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD, administrator_hash

@@ -150,7 +150,7 @@ def test_the_layer_of_accounts_is_asked_at_named_places_only() -> None:
         "endpoints/oauth",
         "evaluation/answers",
         "reporting/sections",  # names the layer
-        "web/observability/traffic",  # counts denials
+        "web/observability/worker_metrics",  # counts denials
         "web/openapi/problems",  # the same
     }
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
-from service.web.requests.answer import Message
+from service.web.requests.application import Message
 from service.web.requests.middleware import RequestMiddleware
 
 JSON = ("Content-Type", "application/json")

@@ -10,8 +10,8 @@ from msgspec import Meta, field
 from service.errors import Conflict, NotFound, PreconditionFailed
 from service.kernel.value_rules import whole
 from service.web.messages.context import RequestContext
-from service.web.messages.description import Operation
 from service.web.messages.operation_metadata import (
+    Operation,
     created,
     example_body,
     logged,

@@ -15,7 +15,7 @@ from service.app import check_routes
 from service.app.routes import INFO, TAGS
 from service.authz.publishing.shipped import read_shipped
 from service.errors import Refusal
-from service.web.messages.description import Operation
+from service.web.messages.operation_metadata import Operation
 from service.web.openapi.document import openapi
 from service.web.requests.problems import refusals
 from tests.docs.pages import ROOT, between, rows

@@ -11,7 +11,7 @@ from openapi_spec_validator import validate
 
 from service.endpoints.health import Live
 from service.web.openapi.document import openapi
-from service.web.requests import signature
+from service.web.requests import operation
 from service.web.requests.application import Application
 from service.web.requests.middleware import RequestMiddleware
 from service.web.requests.problems import refusals, type_of
@@ -126,7 +126,7 @@ async def test_a_second_app_reads_no_annotations_anew(monkeypatch: pytest.Monkey
     def unread(*_arguments: object) -> None:
         raise AssertionError("the annotations are read again")
 
-    monkeypatch.setattr(signature, "get_type_hints", unread)
+    monkeypatch.setattr(operation, "get_type_hints", unread)
     documented()
 
 

@@ -15,8 +15,8 @@ from service.errors import BadRequest, PreconditionFailed
 from service.web.messages.bodies import is_optional
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import login, named, needs, tagged
-from service.web.messages.partial_bodies import MergePatch, patch_of, replacement_of
 from service.web.messages.preconditions import answer_tag, content_tag, require_match, version_tag
+from service.web.messages.record_schemas import MergePatch, patch_of, replacement_of
 from service.web.messages.request import Request
 from service.web.messages.schema import Schema
 from service.web.openapi.document import openapi

@@ -22,7 +22,7 @@ from service.kernel.identity import Caller
 from service.kernel.metrics import Sample
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import public
-from service.web.observability.traffic import Traffic
+from service.web.observability.worker_metrics import Traffic
 from service.web.requests.application import Application
 from service.web.requests.cors import CrossOrigin
 from service.web.requests.credentials import HeaderToken

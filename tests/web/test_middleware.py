@@ -6,7 +6,7 @@ import pytest
 
 from service.app import Lifespan
 from service.web.messages.context import MAX_USER_AGENT
-from service.web.requests.answer import Message
+from service.web.requests.application import Message
 from tests.support.unstarted import unstarted
 from tests.web.driver import ask
 from tests.web.example_service import example

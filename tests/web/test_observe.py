@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from service.errors import NotImplementedHere, Overloaded, Unavailable
 from service.kernel.origin import ORIGIN
 from service.web.observability.log_format import configure_logging
-from service.web.requests.answer import Message
+from service.web.requests.application import Message
 from service.web.requests.middleware import REFUSAL
 from tests.web.driver import JSON, ask
 from tests.web.example_service import example

@@ -10,7 +10,6 @@ import pytest
 from msgspec import Meta, Struct, defstruct
 
 from service.errors import Conflict, NotFound
-from service.web.messages.members import Members, members_of
 from service.web.messages.operation_metadata import (
     Logged,
     MetadataError,
@@ -22,6 +21,7 @@ from service.web.messages.operation_metadata import (
     public,
     refuses,
 )
+from service.web.messages.schema import Members, members_of
 
 
 def responder() -> None: ...

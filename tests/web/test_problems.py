@@ -8,8 +8,7 @@ import pytest
 
 from service.errors import Conflict, Refusal, TokenExpired, Unavailable
 from service.web.messages.context import RequestContext
-from service.web.requests.answer import Message
-from service.web.requests.application import Application
+from service.web.requests.application import Application, Message
 from service.web.requests.middleware import RequestMiddleware
 from service.web.requests.problems import document, refusal_of, refusals
 from service.web.requests.routes import Routes

@@ -15,7 +15,7 @@ from msgspec import Meta
 from service.errors import ValidationFailed
 from service.kernel.fields import camel
 from service.kernel.value_rules import MAX_ID, whole
-from service.web.messages.queries import Query
+from service.web.messages.bodies import Query
 from service.web.messages.schema import (
     Id,
     Moment,

@@ -11,8 +11,7 @@ from msgspec import UNSET, Meta
 
 from service.kernel.fields import ITS_TYPE, Field, declared
 from service.kernel.value_rules import ChoiceRule, RangeRule, TextRule
-from service.web.messages.partial_bodies import replacement_of
-from service.web.messages.record_schemas import answer_of, body_of
+from service.web.messages.record_schemas import answer_of, body_of, replacement_of
 from service.web.messages.schema import Schema
 
 

@@ -11,8 +11,8 @@ from service.web.messages.operation_metadata import MetadataError, logged, login
 from service.web.messages.schema import Schema
 from service.web.requests.application import Application
 from service.web.requests.middleware import RequestMiddleware
+from service.web.requests.operation import SignatureError
 from service.web.requests.routes import Routes, RoutesError
-from service.web.requests.signature import SignatureError
 from tests.web.driver import ask
 from tests.web.example_service import OpenGate
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from service.authz.engine.overlapping_patterns import PARAMETER, OverlappingPatterns
 from service.authz.engine.paths import shape
 from service.authz.engine.policy import Policy
 from service.authz.engine.request_classes import ANY, Compared, RequestClass, compared_classes
+from service.authz.engine.resource_index import PARAMETER, OverlappingPatterns
 from service.authz.engine.rules import UNREGISTERED
 from service.kernel.services import object_of, split_object
 

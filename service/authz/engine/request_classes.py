@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from service.authz.engine.lines import changes
-from service.authz.engine.overlapping_patterns import PARAMETER, Met, OverlappingPatterns
 from service.authz.engine.paths import shape
 from service.authz.engine.policy import Policy, is_registered
-from service.authz.engine.resource_index import ResourceIndex
+from service.authz.engine.resource_index import PARAMETER, Met, OverlappingPatterns, ResourceIndex
 from service.authz.engine.rules import (
     ANYONE,
     ENDPOINT,

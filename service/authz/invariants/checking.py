@@ -7,11 +7,10 @@ from functools import singledispatchmethod
 from itertools import combinations, product
 from typing import Final
 
-from service.authz.engine.overlapping_patterns import by_group, group_of
 from service.authz.engine.paths import shape
 from service.authz.engine.policy import Policy
 from service.authz.engine.request_classes import RequestClass, decided_alike, registered, request_classes
-from service.authz.engine.resource_index import ResourceIndex
+from service.authz.engine.resource_index import ResourceIndex, by_group, group_of
 from service.authz.engine.rules import ENDPOINT, Rule
 from service.authz.invariants.statements import (
     Apart,

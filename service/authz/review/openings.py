@@ -11,7 +11,7 @@ from service.authz.engine.policy import Policy
 from service.authz.engine.rules import ASSURANCE, RESOURCE
 from service.authz.proof.batch_decider import BatchDecider
 from service.authz.review.explain import LayerExplained
-from service.authz.review.subjects import Subject
+from service.authz.review.sources import Subject
 from service.kernel.codes import HeldCodes
 from service.kernel.cooperative_yield import cooperatively
 from service.kernel.services import split_object

@@ -38,7 +38,7 @@ from service.authz.review.explain import (
     explain_object,
     words_decided,
 )
-from service.authz.review.subjects import Subject, subject_with
+from service.authz.review.sources import Subject, subject_with
 from service.errors import BadRequest, NotFound
 from service.kernel.assurance import Satisfied
 from service.kernel.codes import HeldCodes

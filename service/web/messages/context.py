@@ -17,7 +17,7 @@ from service.kernel.identity import Caller
 from service.kernel.origin import ChangeRecord, Delegated, ObjectQuestion, Span
 from service.kernel.write import DryRun, IdempotentWrite, Write
 from service.records.logs.events import OperationEvent
-from service.web.messages.description import ACCESS, Operation
+from service.web.messages.operation_metadata import ACCESS, Operation
 from service.web.messages.request import Request
 
 Scope = dict[str, Any]

@@ -11,8 +11,8 @@ from service.administration.dry_runs import Impact
 from service.errors import ValidationFailed
 from service.kernel.identity import Caller
 from service.kernel.write import Write
+from service.web.messages.bodies import query_of
 from service.web.messages.context import RequestContext
-from service.web.messages.queries import query_of
 from service.web.messages.schema import Schema
 
 ImpactOf = Callable[[Caller, Callable[[Write], Awaitable[object]]], Awaitable[Impact]]

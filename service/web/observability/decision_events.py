@@ -13,8 +13,7 @@ from service.audit.decision_log import DecisionLog
 from service.authz.engine.rules import ASSURANCE, ENDPOINT, GRANT, RESOURCE, assured
 from service.errors import Decided, InsufficientAuthentication, PermissionDenied, Refusal, RowsRefused
 from service.evaluation.answers import Answer
-from service.evaluation.questions import Asked
-from service.evaluation.subjects import SUBJECT_TYPES
+from service.evaluation.questions import SUBJECT_TYPES, Asked
 from service.kernel.identity import Caller, codes_asked
 from service.kernel.origin import Delegated, ObjectQuestion
 from service.web.messages.context import RequestContext

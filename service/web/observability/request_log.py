@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from service.errors import Overloaded
 from service.web.messages.context import RequestContext
-from service.web.messages.description import Operation
+from service.web.messages.operation_metadata import Operation
 from service.web.observability.log_format import clock, json_line, json_output
 
 _SERVER_FAULTS: Final = 500

@@ -15,15 +15,15 @@ from service.web.content.exports import JSON_LINES
 from service.web.content.tables import CSV, Table, header_of
 from service.web.messages.bodies import is_optional, media_types
 from service.web.messages.cookies import CSRF_HEADER
-from service.web.messages.description import GROUPS, Operation
 from service.web.messages.dry_run import Preview
+from service.web.messages.operation_metadata import GROUPS, Operation
 from service.web.messages.original import PROXY_KEY
 from service.web.messages.schema import Document, is_protocol
 from service.web.openapi.names import envelope_of, with_names
 from service.web.openapi.problems import problem_examples, problem_responses, problem_schemas, refusals_in
 from service.web.openapi.schemas import HEADERS, JSON, Schemas, header_parameters, response_headers
 from service.web.requests.idempotency import KEY
-from service.web.requests.signature import NO_CONTENT, OK
+from service.web.requests.operation import NO_CONTENT, OK
 
 _PARAMETER: Final = re.compile(r"\{([^}]*)\}")
 _PAGES: Final = "/docs/"

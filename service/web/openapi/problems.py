@@ -34,7 +34,7 @@ from service.errors import (
     ValidationFailed,
 )
 from service.kernel.fields import camel
-from service.web.messages.description import Operation
+from service.web.messages.operation_metadata import Operation
 from service.web.messages.schema import is_protocol
 from service.web.requests.problems import MEDIA_TYPE, document, refusals
 

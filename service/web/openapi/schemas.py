@@ -13,8 +13,8 @@ from service.errors import BadRequest, PreconditionFailed, RequestUnderWay
 from service.kernel.fields import camel
 from service.kernel.value_rules import MAX_ID
 from service.web.content.downloads import ANY_TYPE
-from service.web.messages.description import Operation
 from service.web.messages.dry_run import Preview
+from service.web.messages.operation_metadata import Operation
 from service.web.messages.original import IDENTITY
 from service.web.messages.schema import schema_of
 from service.web.requests.guard import MIN_REVISION

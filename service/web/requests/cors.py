@@ -11,7 +11,7 @@ from typing import Final
 
 from service.errors import MethodNotAllowed
 from service.web.messages.context import RequestContext, Scope
-from service.web.requests.answer import Answer
+from service.web.requests.application import Answer
 
 EXPOSED: Final = (
     "ETag",

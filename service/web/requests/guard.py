@@ -30,7 +30,7 @@ from service.errors import (
 from service.kernel.about import NAME
 from service.kernel.identity import Caller, words_asked
 from service.web.messages.context import RequestContext
-from service.web.messages.description import Operation
+from service.web.messages.operation_metadata import Operation
 from service.web.messages.original import PROXY_KEY, SAFE, Original
 from service.web.requests.credentials import HeaderToken, basic_client
 

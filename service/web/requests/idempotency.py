@@ -13,8 +13,7 @@ from service.errors import BadRequest
 from service.kernel.write import AnsweredBeforeError
 from service.records.idempotent_answers import KeyScope, SentAnswer, hash_of
 from service.web.messages.context import RequestContext
-from service.web.messages.description import Operation
-from service.web.messages.operation_metadata import MetadataError
+from service.web.messages.operation_metadata import MetadataError, Operation
 from service.web.messages.schema import json_text
 from service.web.requests.recording import sensitive_parts
 

@@ -31,12 +31,11 @@ from service.web.messages.context import (
     new_request_id,
     peer_address,
 )
-from service.web.messages.description import ACCESS
+from service.web.messages.operation_metadata import ACCESS
 from service.web.messages.original import TAIL
 from service.web.messages.request import Request
 from service.web.observability.request_log import RequestLog
-from service.web.requests.answer import Answer, Message, Receive, Send
-from service.web.requests.application import Application
+from service.web.requests.application import Answer, Application, Message, Receive, Send
 from service.web.requests.cors import CrossOrigin
 from service.web.requests.problems import MEDIA_TYPE, document, refused
 from service.web.requests.recording import note_refused_read

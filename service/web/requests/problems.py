@@ -20,7 +20,7 @@ from service.errors import (
     UnsupportedMediaType,
 )
 from service.web.messages.context import INERT, NO_STORE, RequestContext
-from service.web.requests.answer import Answer
+from service.web.requests.application import Answer
 
 MEDIA_TYPE: Final = "application/problem+json"
 ERRORS_PAGE: Final = "/docs/errors"

@@ -23,11 +23,9 @@ from service.kernel.text import printable
 from service.records.logs.events import REFUSED_READ, DeclaredKind, OperationEvent
 from service.web.content.streams import Stream
 from service.web.messages.context import RequestContext
-from service.web.messages.description import Operation, Signature
 from service.web.messages.dry_run import is_dry_run
-from service.web.messages.members import Members, members_of
-from service.web.messages.operation_metadata import Logged
-from service.web.messages.schema import Document
+from service.web.messages.operation_metadata import Logged, Operation, Signature
+from service.web.messages.schema import Document, Members, members_of
 from service.web.requests.problems import document
 
 UNANSWERED: Final = 499

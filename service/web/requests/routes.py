@@ -15,15 +15,13 @@ from service.authz.lint.coverage import catalogue_faults, coverage_faults
 from service.errors import MethodNotAllowed
 from service.kernel.operator_error import FaultsError
 from service.web.messages.context import RequestContext
-from service.web.messages.description import GROUPS, Operation
 from service.web.messages.dry_run import ImpactOf
-from service.web.requests.answer import Answer
-from service.web.requests.application import Application, MethodMap, Responder
+from service.web.messages.operation_metadata import GROUPS, Operation
+from service.web.requests.application import Answer, Application, MethodMap, Responder
 from service.web.requests.cors import CrossOrigin
 from service.web.requests.guard import AuthorizationGuard
 from service.web.requests.idempotency import leaves_keys_open
-from service.web.requests.operation import Acknowledged, responder_of
-from service.web.requests.signature import describe
+from service.web.requests.operation import Acknowledged, describe, responder_of
 
 
 class RoutesError(FaultsError):
