@@ -1,8 +1,8 @@
 """Schemas whose members are the declared fields of a record (``kernel.fields``), and bodies that edit one.
 
 A ``PUT`` has all of its members, a ``PATCH`` some of them. Both are read into the same ones, so an endpoint
-hands either to the same edit: what a body does not have stays as it is stored. Only a ``PUT`` refuses to leave
-out a member, unless it is late.
+hands either to the same edit: what a body does not have stays as it is stored. Only a ``PUT`` refuses to
+leave out a member, unless it is late.
 """
 
 from __future__ import annotations
