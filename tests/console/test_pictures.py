@@ -15,12 +15,14 @@ def test_the_way_to_a_request_is_drawn_and_told_in_a_table(visit: Visit, house: 
     visit.sign_in(address="/policy/explain?userName=wheatear&method=GET&path=%2Fapi%2Frole%2Flist")
     page = visit.page
     drawing = page.get_by_role("img", name="The way of wheatear to GET /api/role/list: Allowed")
-    expect(drawing.locator(".box")).to_have_count(6)  # the user, a role, a code, two lines, the request
+    expect(drawing.locator(".box")).to_have_count(7)  # the user, a role, a code, lines, proof, the request
     expect(drawing.locator("text.name").first).to_have_text("wheatear")
     page.get_by_text("Show as table").click()
     table = page.get_by_role("table")
     expect(table.get_by_role("row", name="wheatear system:role:list gives the permission")).to_be_visible()
     expect(table).to_contain_text("held exactly")
+    met = table.get_by_role("row", name="wheatear ✓ Authentication a sign-in or an API key: Met")
+    expect(met).to_be_visible()
     visit.axe()
     narrow(page)
     visit.go("/policy/explain?userName=wheatear&method=DELETE&path=%2Fapi%2Frole%2F1")

@@ -262,8 +262,8 @@ def test_the_matrix_is_searched_folded_saved_and_walked_by_keys(visit: Visit, ho
     with page.expect_download() as download:
         button(page, "Download as CSV").click()
     lines = Path(download.value.path()).read_text(encoding="utf-8").splitlines()
-    assert lines[0] == "Request,auditor,super"
-    assert "DELETE /api/role/{id},no,by a wildcard *" in lines
+    assert lines[0] == "Request,Authentication,auditor,super"
+    assert "DELETE /api/role/{id},,no,by a wildcard *" in lines
 
     page.locator("tbody tr").nth(1).get_by_role("link").first.focus()
     page.keyboard.press("ArrowRight")

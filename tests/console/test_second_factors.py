@@ -14,7 +14,7 @@ from service.authn.factors import totp
 from service.embedded import EmbeddedStores
 from tests.console.house import House, chromium
 from tests.console.visits import Visit, new_context, settled
-from tests.support.seeded import ADMINISTRATOR_PASSWORD
+from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
 
 FREE = "UPDATE sys.user_factor SET last_step = NULL"
 INITIAL = "UPDATE sys.user SET password_initial = %s WHERE user_name = %s"
@@ -187,6 +187,31 @@ def test_an_app_is_enrolled_with_recovery_codes_and_removed(visit: Visit, local:
     asked.get_by_role("button", name="Remove").click()
     prove(page, code_of(local, secret))
     expect(page.get_by_text("You have no second factor.")).to_be_visible()
+
+
+def test_a_passkey_answers_the_question_for_a_stronger_proof(visit: Visit, local: House) -> None:
+    local.member("stepping-up")
+    local.execute(INITIAL, None, ADMINISTRATOR)
+    resource = {"resourceName": "own", "resourceCode": "own", "method": "GET", "path": "/api/auth/sessions"}
+    made = local.api.post("/api/resource", json=resource | {"assurance": "phishing-resistant"})
+    assert made.status_code == 201, made.text
+    page = visit.page
+    visit.sign_in("stepping-up", "/account")
+    page.get_by_role("button", name="Add a passkey").click()
+    page.get_by_role("dialog").get_by_role("button", name="Continue").click()
+    page.get_by_role("dialog").get_by_role("button", name="I have kept them").click()
+    visit.go("/account/devices")
+    question = page.get_by_role("dialog", name="Confirm that it is you")
+    expect(question).to_contain_text("This needs a passkey.")
+    expect(question).not_to_contain_text("Sign out")  # nothing else would do
+    question.get_by_role("button", name="Use the passkey").click()
+    expect(question).to_have_count(0)
+    expect(page.get_by_role("heading", level=1)).to_have_text("Your sessions")
+    expect(page.get_by_role("row").nth(1)).to_be_visible()
+    visit.go("/account")
+    row = page.get_by_role("row").filter(has_text="My passkey")
+    expect(row).not_to_contain_text("Never")
+    assert local.api.delete(f"/api/resource/{made.json()['data']['id']}").status_code == 200
 
 
 def prove(page: Page, code: str) -> None:

@@ -92,6 +92,7 @@ def test_a_refusal_asks_for_a_proof_and_the_request_is_sent_again(guarded: Guard
     guarded.look()
     expect(asked).to_contain_text("This needs two factors.")
     expect(asked.get_by_label("Code of your app")).to_be_focused()
+    guarded.visit.picture("step-up")
     asked.get_by_label("Code of your app").fill("000000")
     button(asked, "Confirm").click()
     expect(asked).to_contain_text("Not accepted: it is wrong, was used already, or came too late.")
@@ -164,10 +165,24 @@ def test_a_demand_is_set_on_a_resource_and_explained(visit: Visit, house: House)
     visit.axe()
     page.evaluate("location.hash = '/policy/explain?userName=admin&method=GET&path=/api/auth/sessions'")
     step = page.get_by_role("listitem").filter(has=page.get_by_role("heading", name="Authentication Not met"))
-    expect(step).to_contain_text(
-        "resource GET /api/auth/sessions: two factors in the last 15 minutes Not met"
-    )
+    words = "two factors in the last 15 minutes"
+    expect(step).to_contain_text(f"resource GET /api/auth/sessions: {words} Not met")
+    drawing = page.get_by_role("img", name="The way of admin to GET /api/auth/sessions: Refused")
+    expect(drawing.locator(".box.bad")).to_have_count(2)  # the proof, and so the request
+    page.get_by_text("Show as table").click()
+    expect(page.get_by_role("row", name=f"admin ✗ Authentication {words}: Not met")).to_be_visible()
     visit.axe()
+    for address, title in (
+        ("matrix?object=auth/sessions", "Matrix"),
+        ("openings", "Public access"),
+        ("what?userName=admin&needs=login", "What can"),
+    ):
+        visit.go(f"/policy/{address}")
+        headed(page, title)
+        row = page.get_by_role("row").filter(has=page.get_by_text("GET /api/auth/sessions", exact=True))
+        expect(row).to_contain_text(words)
+    visit.go("/policy/who?method=GET&path=/api/auth/sessions")
+    expect(page.get_by_role("definition").filter(has_text=words)).to_be_visible()
     assert house.api.delete(f"/api/resource/{number}").status_code == 200
 
 

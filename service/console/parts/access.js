@@ -5,7 +5,7 @@ import { POLICY as T } from "../strings/policy.js";
 import { USERS } from "../strings/users.js";
 import { folding } from "./folding.js";
 import { pathButton, pathTo } from "./path-to.js";
-import { after, codes, objectOf, passedBy, why } from "./policy.js";
+import { after, codes, demanded, objectOf, passedBy, why } from "./policy.js";
 import { requestOf } from "./request-line.js";
 import { listing } from "./table.js";
 
@@ -49,7 +49,7 @@ export async function access(page, subject, asker = subject) {
       ],
       groups: folding(
         (item) => through[item.needs],
-        5,
+        6,
         (name) => name,
       ),
       columns: [
@@ -59,6 +59,7 @@ export async function access(page, subject, asker = subject) {
             item.kind === "request" ? objectOf(page, item.object) : h("code", null, item.object),
         },
         { title: T.kind, cell: (item) => T.kinds[item.kind] },
+        { title: T.layers["assurance"], cell: (item) => demanded(item.assurance) },
         { title: T.resourceLine, cell: (item) => passedBy(item.resource) },
         { title: T.endpointLine, cell: (item) => passedBy(item.endpoint ?? item.grant) },
       ],

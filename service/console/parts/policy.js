@@ -4,6 +4,7 @@ import { Problem } from "../core/api.js";
 import { badges, h, link, pieces } from "../core/dom.js";
 import { FRAME } from "../strings/frame.js";
 import { POLICY as T } from "../strings/policy.js";
+import { demandsText } from "../strings/step-up.js";
 import { objectText, requestOf } from "./request-line.js";
 import { OWN } from "./resources.js";
 import { paths, roleCodes, userNames } from "./suggestions.js";
@@ -62,6 +63,15 @@ export function passedBy(layer) {
     h("code", null, code),
     held.length > 0 && [h("small", null, ` ${T.by} `), held.map((fired) => h("code", null, fired.code))],
   ];
+}
+
+/**
+ * Return what a request demands beside codes, where a sign-in is not enough; null else.
+ * @param {readonly string[] | null} words The weakest words about authentication, any one of which will do.
+ */
+export function demanded(words) {
+  if (!words || words.some((word) => ["@anyone", "@initial", "@login"].includes(word))) return null;
+  return demandsText(words) || T.closedDemand;
 }
 
 /** @param {readonly string[]} codes */

@@ -59,6 +59,7 @@ export async function stepUp({ document: { methods = [], required = [] } }) {
     const shown = proofForm(method, {
       done: () => box.close(true),
       cancel: () => box.close(false),
+      strong: required.every((/** @type {string} */ word) => word.startsWith("@phishing-resistant")),
       others: offered.filter((other) => other !== method),
       choose: (other, all = offered) => show(all, other),
     });
@@ -75,14 +76,15 @@ export async function stepUp({ document: { methods = [], required = [] } }) {
  * @param {object} around
  * @param {() => void} around.done
  * @param {() => void} around.cancel
+ * @param {boolean} around.strong Whether nothing but a passkey would do.
  * @param {string[]} around.others
  * @param {(other: string, all?: string[]) => void} around.choose
  */
-function proofForm(method, { done, cancel, others, choose }) {
+function proofForm(method, { done, cancel, strong, others, choose }) {
   const field = FIELDS[method];
   return form({
     fields: field ? [field] : [],
-    before: !field && h("p", null, T.passkeyText, !others.length && T.passkeyOnly),
+    before: !field && h("p", null, T.passkeyText, !others.length && !strong && T.passkeyOnly),
     after:
       others.length > 0 &&
       h(

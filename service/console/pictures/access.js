@@ -2,6 +2,7 @@
 /** The way of a caller to a request, as an explanation tells it: user, roles, codes, lines, request. */
 import { PICTURES as T } from "../strings/pictures.js";
 import { POLICY } from "../strings/policy.js";
+import { demandsText } from "../strings/step-up.js";
 import { path } from "./path.js";
 
 /** @typedef {import("../types/api").Explained} Explained */
@@ -60,6 +61,12 @@ export function accessPath(explained, { user, role }, request) {
       text: layer.allowed ? POLICY.allowed : POLICY.denied,
     });
   }
+  const proof = explained.assurance && proofOf(explained.assurance);
+  if (proof) {
+    const { kind, demand, met } = proof;
+    connect({ from: start, to: "proof", kind, text: `${demand}: ${met ? POLICY.met : POLICY.notMet}` });
+    connect({ from: "proof", to: "request", kind, text: met ? POLICY.allowed : POLICY.denied });
+  }
   const outcome = allowed ? POLICY.allowed : POLICY.denied;
   return path(
     T.access(who ?? POLICY.role(role ?? ""), request, outcome),
@@ -69,11 +76,14 @@ export function accessPath(explained, { user, role }, request) {
       { title: POLICY.permissions, boxes: [...codes].map((text) => ({ key: `code:${text}`, text })) },
       {
         title: POLICY.lines,
-        boxes: layers.map((layer) => ({
-          key: `line:${layer.layer}`,
-          text: lineOf(layer),
-          kind: layer.allowed ? "good" : "bad",
-        })),
+        boxes: [
+          ...layers.map((layer) => ({
+            key: `line:${layer.layer}`,
+            text: lineOf(layer),
+            kind: layer.allowed ? "good" : "bad",
+          })),
+          ...(proof ? [{ key: "proof", text: proof.text, kind: proof.kind }] : []),
+        ],
       },
       {
         title: outcome,
@@ -82,6 +92,21 @@ export function accessPath(explained, { user, role }, request) {
     ],
     [...edges.values()],
   );
+}
+
+/**
+ * Return the demand on authentication that decides, and whether it is met; null where nothing is demanded.
+ * @param {import("../types/api").Assurance} assurance
+ */
+function proofOf({ met, resource, endpoint }) {
+  const layer = [resource, endpoint]
+    .filter((layer) => layer !== null)
+    .map((layer) => ({ met: layer.allowed, words: layer.lines.map((line) => line.split(", ").pop() ?? "") }))
+    .find((layer) => layer.met === met && !layer.words.includes("@anyone"));
+  if (!layer) return null;
+  const [kind, mark] = met ? ["good", "✓"] : ["bad", "✗"];
+  const demand = demandsText(layer.words) || POLICY.closedDemand;
+  return { met, kind, demand, text: `${mark} ${POLICY.layers["assurance"]}` };
 }
 
 /** @param {Layer} layer */

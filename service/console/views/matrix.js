@@ -5,7 +5,7 @@ import { csv } from "../parts/csv.js";
 import { ask } from "../parts/dialog.js";
 import { folding } from "../parts/folding.js";
 import { moving } from "../parts/grid.js";
-import { explaining, objectOf } from "../parts/policy.js";
+import { demanded, explaining, objectOf } from "../parts/policy.js";
 import { picker } from "../parts/picker.js";
 import { groupOf, requestOf } from "../parts/request-line.js";
 import { listing } from "../parts/table.js";
@@ -13,6 +13,7 @@ import { save } from "../parts/transfer.js";
 import { allRoles } from "../parts/users.js";
 import { POLICY as T } from "../strings/policy.js";
 import { RESOURCES } from "../strings/resources.js";
+import { STEP_UP } from "../strings/step-up.js";
 
 /** How many roles have a column before the reader chooses others. */
 const FIRST = 12;
@@ -60,8 +61,15 @@ export async function show(page) {
     async () => {
       const object = page.query.get("object") ?? undefined;
       const rows = page.query.get("differing") ? await differing(object) : await everything(read, object);
-      const lines = rows.map((row) => [row.object, ...roles.map(({ code }) => wordsOf(row, code))]);
-      const text = csv([[RESOURCES.request, ...roles.map(({ code }) => code)], ...lines]);
+      const lines = rows.map((row) => [
+        row.object,
+        demanded(row.assurance) ?? "",
+        ...roles.map(({ code }) => wordsOf(row, code)),
+      ]);
+      const text = csv([
+        [RESOURCES.request, T.layers["assurance"], ...roles.map(({ code }) => code)],
+        ...lines,
+      ]);
       save(new Blob([text], { type: "text/csv" }), "matrix.csv");
     },
     { icon: "download" },
@@ -78,7 +86,7 @@ export async function show(page) {
     ],
     actions: [h("span", { class: "soft" }, T.rolesOf(roles.length, all.length)), choose, download],
     columns: [
-      { title: RESOURCES.request, cell: (row) => objectOf(page, row.object) },
+      { title: RESOURCES.request, cell: (row) => requestCell(page, row) },
       ...roles.map(({ code, name }) => ({
         title: name,
         help: code === name ? undefined : code,
@@ -148,6 +156,12 @@ function legend() {
 /** @param {string} state */
 function mark(state) {
   return h("span", { class: `held ${state}`, "aria-hidden": "true" }, MARKS[state]);
+}
+
+/** @param {import("../core/page.js").Page} page @param {MatrixRequest} row */
+function requestCell(page, { object, assurance }) {
+  const strong = demanded(assurance);
+  return [objectOf(page, object), strong && [" ", h("small", null, STEP_UP.needs(assurance))]];
 }
 
 /** @param {import("../core/page.js").Page} page @param {MatrixRequest} row @param {string} roleCode */

@@ -1,7 +1,7 @@
 // @ts-check
 /** Requests that need no role. */
 import { badge, h } from "../core/dom.js";
-import { objectOf, passedBy, why } from "../parts/policy.js";
+import { demanded, objectOf, passedBy, why } from "../parts/policy.js";
 import { requestOf } from "../parts/request-line.js";
 import { listing } from "../parts/table.js";
 import { POLICY as T } from "../strings/policy.js";
@@ -21,6 +21,7 @@ export async function show(page) {
           title: T.needs,
           cell: (item) => badge(T.need[item.needs], item.needs === "nothing" ? "warn" : ""),
         },
+        { title: T.layers["assurance"], cell: (item) => demanded(item.assurance) },
         { title: T.resourceLine, cell: (item) => passedBy(item.resource) },
         { title: T.endpointLine, cell: (item) => passedBy(item.endpoint) },
       ],

@@ -9,6 +9,7 @@ import {
   answering,
   asking,
   codes,
+  demanded,
   passedBy,
   requestFields,
   showing,
@@ -115,6 +116,7 @@ async function passing(page) {
           T.endpointLine,
           data.endpoint && [h("code", null, data.endpoint.object), " ", codes(data.endpoint.required)],
         ],
+        [T.layers["assurance"], demanded(data.assurance)],
         [
           T.together,
           data.together.length
