@@ -3,6 +3,7 @@
 import { send } from "../core/api.js";
 import { button, h, pieces } from "../core/dom.js";
 import * as session from "../core/session.js";
+import { TROUBLE } from "../strings/common.js";
 import { SECOND_STEP as T } from "../strings/second-step.js";
 import { form } from "./form.js";
 import { attempting, notProved } from "./trouble.js";
@@ -27,7 +28,7 @@ export function secondStep({ challenge, methods, publicKey }, done, back, prove)
     const others = usable.filter((other) => other !== method);
     const all = pieces([
       h("h2", null, T.title),
-      h("p", { class: "help" }, T.about[method] ?? T.nothing),
+      h("p", { class: "help" }, T.about[method] ?? TROUBLE.passkeyElsewhere),
       method === "passkey" ? passkey(publicKey, proved) : method && code(method, proved),
       others.map((other) => button(T.instead[other], () => show(other), { kind: "quiet" })),
       button(T.back, back, { kind: "quiet" }),

@@ -4,7 +4,6 @@ import { Problem } from "../core/api.js";
 import { button, h, icon, link } from "../core/dom.js";
 import { may, usable } from "../core/session.js";
 import { ACTION, TROUBLE } from "../strings/common.js";
-import { SECOND_STEP } from "../strings/second-step.js";
 import { STEP_UP } from "../strings/step-up.js";
 
 /**
@@ -136,7 +135,7 @@ function demanded({ required = [], methods = [] }) {
   return [
     h("p", null, STEP_UP.needs(required)),
     !methods.length && h("p", null, link("/account", TROUBLE.enrolFirst)),
-    methods.length > 0 && !usable(methods).length && h("p", null, SECOND_STEP.nothing),
+    methods.length > 0 && !usable(methods).length && h("p", null, TROUBLE.passkeyElsewhere),
   ];
 }
 

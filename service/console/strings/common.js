@@ -114,6 +114,7 @@ export const TROUBLE = {
     ...["insufficient_user_authentication", "passkey"],
   ]),
   enrolFirst: "Add a second factor to your account first",
+  passkeyElsewhere: "Your passkey works at another address of this service: open the console there.",
   notDone: (/** @type {string} */ act) => `Not done: ${act.replace(/\?$/, "")}`,
   bannedUntil: (/** @type {string} */ time) => `The ban ends on ${time}.`,
   needsAny: (/** @type {string} */ codes) => `Any one of these permissions would do: ${codes}`,

@@ -14,7 +14,6 @@ export const SECOND_STEP = {
     recovery_code: "Use a recovery code",
     passkey: "Use a passkey",
   }),
-  nothing: "Your passkey works at another address of this service: open the console there.",
   submit: "Sign in",
   usePasskey: "Use the passkey",
   wrong: "Not accepted: it is wrong, was used already, or came too late. After five of them, start again.",
