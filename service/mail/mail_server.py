@@ -66,7 +66,7 @@ class MailServer:
             else:
                 return
         with _told("connection"):
-            smtp = self._client()
+            smtp = await self._client()
             try:
                 async with asyncio.timeout(ENVELOPE_SHARE * self._mail.timeout):
                     await smtp.connect()
@@ -77,8 +77,11 @@ class MailServer:
                 raise
         self._smtp = smtp
 
-    def _client(self) -> SMTP:
+    async def _client(self) -> SMTP:
         scheme, host, port = self._mail.server
+        context = None
+        if scheme != "smtp":  # reading all authorities takes longer than most requests
+            context = await asyncio.to_thread(ssl.create_default_context, cafile=self._mail.ca_file)
         return SMTP(
             hostname=host,
             port=port,
@@ -88,7 +91,7 @@ class MailServer:
             timeout=self._mail.timeout,
             use_tls=scheme == "smtps",
             start_tls=scheme == "smtp+starttls",
-            tls_context=None if scheme == "smtp" else ssl.create_default_context(cafile=self._mail.ca_file),
+            tls_context=context,
         )
 
     async def begin(self, recipient: str) -> None:

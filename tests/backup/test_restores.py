@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import secrets
+from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -17,17 +18,19 @@ from sqlalchemy import text
 
 from service.authn.factors import totp
 from service.backup.archive import ArchiveReader
-from service.backup.manifest import Manifest
+from service.backup.manifest import DATABASE, Manifest
+from service.backup.programs import program_for
 from service.backup.restoring import RestoreError, require_place
 from service.embedded import EmbeddedStores
 from service.files.object_store import object_store
 from service.files.orphan_cleanup import OrphanCleanup
 from service.records.database.transactions import Database, engine
-from service.settings import Objstore
+from service.settings import Objstore, load
 from tests.backup.conftest import CHAIN_KEY, SECRET
 from tests.factors.conftest import PASSWORD as PERSONS_PASSWORD
 from tests.factors.conftest import SETTINGS, Person
 from tests.files.forms import download, uploaded
+from tests.mail.conftest import LINK, invitation, mailing, outbox_of, rows
 from tests.support.databases import database, session_store
 from tests.support.inside import Inside, inside, inside_published
 from tests.support.running import Ended, portcullis
@@ -93,6 +96,13 @@ def stored(folder: Path) -> set[str]:
     return {str(path.relative_to(place)) for path in place.rglob("*") if path.is_file()}
 
 
+async def put_mail(url: str) -> None:
+    outbox = Database(url)
+    async with outbox.transaction() as connection:
+        await outbox_of(mailing()).put(connection, invitation(), LINK)
+    await outbox.close()
+
+
 @pytest.fixture(scope="module")
 async def made(
     stores: EmbeddedStores,
@@ -128,6 +138,7 @@ async def made(
             spared, banned = await user(old, "spared"), await user(old, "banned")
             await old.data("POST", f"/api/online/{banned}/ban", {"reason": "before"})
 
+            await put_mail(first)
             acknowledged: list[tuple[datetime, int]] = []
             until = asyncio.Event()
             writing = asyncio.create_task(write(old, until, acknowledged))
@@ -235,6 +246,24 @@ async def test_a_new_code_gets_a_bit_that_no_token_of_before_can_have(made: Made
     await made.new.data("POST", "/api/menu", order)
     bits = (await made.new.data("GET", "/api/policy/permission-map"))["bits"]
     assert bits["other:open"] > before + 1000
+
+
+async def test_a_mail_that_waited_is_in_the_backup_without_its_link_in_clear_and_is_not_sent_after_it(
+    made: Made,
+) -> None:
+    program = program_for(load(made.variables), "pg_restore", made.manifest.server)
+    with ArchiveReader(made.folder / "backup.tar") as reader:
+        dump = b"".join(reader.chunks(DATABASE))
+    process = await asyncio.create_subprocess_exec(program, "-f", "-", stdin=PIPE, stdout=PIPE)
+    dumped, _ = await process.communicate(dump)
+    assert b"heron@example.org" in dumped
+    assert not any(word in dumped for word in (b"V3ry", LINK.encode().hex().encode()))
+    restored = Database(made.new.database_url)
+    (row,) = await rows(restored)
+    await restored.close()
+    assert (row["state"], row["sealed_link"]) == ("given_up", None)
+    assert row["fault"] == "it waited in a backup, and may have been sent since"
+    assert re.search(r"^ +1 waiting mail$", made.output.output, re.MULTILINE)
 
 
 async def test_api_keys_and_public_links_of_before_are_refused(made: Made) -> None:

@@ -208,7 +208,13 @@ def test_an_overlay_may_let_the_nodes_reach_more(tmp_path: Path) -> None:
     (nodes,) = [template(made) for made in objects if made["kind"] == "Deployment"]
     assert chosen.items() <= nodes["metadata"]["labels"].items()
     assert more["metadata"]["namespace"] == "portcullis"
-    assert [port["port"] for rule in more["spec"]["egress"] for port in rule["ports"]] == [4318, 6514, 443]
+    assert [port["port"] for rule in more["spec"]["egress"] for port in rule["ports"]] == [
+        4318,
+        465,
+        587,
+        6514,
+        443,
+    ]
 
 
 def built(folder: Path) -> list[Document]:
