@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from service.authn.factors.sealing import ID_BYTES, FactorKeys
-from service.cli import mail_test
 from service.diagnosis.checks import CHECKS
 from service.diagnosis.examination import examine
 from service.diagnosis.findings import Finding
@@ -162,7 +161,6 @@ async def test_an_operator_sends_a_mail_and_reads_what_the_mail_server_says(tmp_
     assert (unreachable.status, "connection: " in unreachable.errors) == (1, True)
     off = await command(tmp_path, 1, "heron@example.org", MAIL__URL="")
     assert (off.status, "mail.url is empty" in off.errors) == (1, True)
-    assert mail_test.__doc__
 
 
 async def test_links_are_sealed_anew_with_a_new_key_and_still_arrive(database: Database) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import ssl
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -453,8 +452,3 @@ async def test_nothing_of_a_link_is_logged(
     assert "a mail is given up" in logged
     assert "V3ry" not in logged
     assert "example.org" not in logged
-
-
-def test_certificates_are_verified_with_hosts_by_the_context_that_is_used() -> None:
-    context = ssl.create_default_context()
-    assert (context.check_hostname, context.verify_mode) == (True, ssl.CERT_REQUIRED)
