@@ -86,6 +86,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check("first-administrator", user_checks.first_administrator),
     Check("addresses", user_checks.addresses),
     Check("second-factors", user_checks.second_factors),
+    Check("demands", policy_checks.demands_met),
     Check("factor-key", user_checks.factor_key, local=True),
     Check("api-keys", upkeep_checks.expiring_keys),
     Check("jobs", upkeep_checks.jobs_in_time),

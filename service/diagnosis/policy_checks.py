@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 
 from service.audit.chain.seals import seals_of
@@ -11,12 +12,14 @@ from service.authz.publishing.invariant_guard import broken_invariants
 from service.authz.publishing.publisher import derived_policy, drift
 from service.authz.publishing.shipped import configured
 from service.authz.publishing.sync import differences
+from service.authz.review.sources import standing_of
+from service.authz.review.stored_findings import unmet_demands
 from service.diagnosis.findings import Finding, Installation, fault, ok, warning
 from service.installation import changed_files
 from service.kernel.about import DISTRIBUTION
 from service.kernel.operator_error import FaultsError
 from service.kernel.permission_catalogue import permissions
-from service.records import bit_positions, policy_revisions, policy_workers, seed_catalogue
+from service.records import bit_positions, policy_revisions, policy_workers, role_holdings, seed_catalogue
 from service.records.migrate import unmigrated
 from service.records.seed_catalogue import describe_additions
 
@@ -131,6 +134,23 @@ async def static_policies_agree(installation: Installation) -> Finding:
     return (
         fault(f"{message}; policy.own_digests does not name it", hint) if allowed else warning(message, hint)
     )
+
+
+async def demands_met(installation: Installation) -> Finding:
+    """Who holds a code is refused all the same, until they have a factor as strong as is demanded."""
+    try:
+        async with installation.records() as connection:
+            policy = await derived_policy(connection, installation.policy, installation.in_force)
+            standing = await standing_of(policy, connection)
+            strengths = await role_holdings.persons_by_strength(connection)
+    except PolicyError as wrong:
+        return fault("; ".join(wrong.faults), "correct the resource or Button that is named")
+    unmet = await asyncio.to_thread(lambda: [*unmet_demands(standing, strengths)])
+    if not unmet:
+        return ok("all persons can meet what is demanded of them beside their codes")
+    told = "; ".join(f"roles {finding.place}: {finding.reason}" for finding in unmet[:_NAMED])
+    more = f", and {len(unmet) - _NAMED} more" if len(unmet) > _NAMED else ""
+    return warning(f"{told}{more}", "have them enrol a factor: docs/guides/second-factors.md")
 
 
 async def tampering(installation: Installation) -> Finding:

@@ -123,6 +123,15 @@ def test_workers_with_another_policy_assurance_are_named(look_at: LookAt, databa
     assert "policy.assurance" in finding.remedy
 
 
+def test_holders_of_codes_who_can_not_meet_their_demands_are_counted(look_at: LookAt) -> None:
+    base = look_at("demands")
+    strict = look_at("demands", PORTCULLIS_POLICY__ASSURANCE="administrators")
+
+    assert (base.state, strict.state) == ("ok", "warning")
+    assert strict.message.startswith("roles super pwd: 1 person with no second factor: ")
+    assert "demands @two-factors" in strict.message
+
+
 def test_lines_that_were_changed_past_the_service_are_told_for_a_month(
     look_at: LookAt, database_url: str
 ) -> None:
