@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from service.authn.signing_keys import signing_keys
 from service.diagnosis.findings import Finding, Installation, fault, ok, warning
-from service.embedded.ownership import complaint_about, is_open_to_group
+from service.embedded.privilege import complaint_about, is_open_to_group
 from service.errors import Unavailable
 from service.files.object_store import object_store
 from service.kernel.clock import rfc3339

@@ -9,9 +9,8 @@ from types import TracebackType
 from typing import Self
 from urllib.parse import quote
 
-from service.embedded.ownership import require_own
 from service.embedded.postgres import ADMINISTRATOR, NAME, postgres
-from service.embedded.privilege import EmbeddedError, own_directory
+from service.embedded.privilege import EmbeddedError, own_directory, require_own
 from service.embedded.server import Server
 from service.embedded.valkey import SOCKET_NAME, valkey
 

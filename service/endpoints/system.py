@@ -7,7 +7,7 @@ from typing import Annotated, Final
 
 from msgspec import Meta, field
 
-from service.audit.activity import hour_of
+from service.audit.stream_consumer import hour_of
 from service.diagnosis.checks import CHECKS
 from service.diagnosis.findings import Finding, State, worst_of
 from service.diagnosis.latest import LatestFindings

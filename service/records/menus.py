@@ -16,24 +16,9 @@ from sqlalchemy import update as change
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import Conflict, ValidationFailed
+from service.kernel import value_rules
 from service.kernel.codes import MAX_CODE_LENGTH
 from service.kernel.fields import ITS_EDIT, ITS_TYPE, Field, declared
-from service.kernel.value_rules import (
-    BADGE,
-    COMPONENT,
-    ID,
-    KEY,
-    LINK,
-    MENU_PATH,
-    MOST_BYTES,
-    MOST_KEYS,
-    MOST_LEVELS,
-    OWN_PATH,
-    SHORT_LINE,
-    SORT,
-    code_fault,
-    free_object_fault,
-)
 from service.records import bit_positions
 from service.records.database.filters import contains, equals, one_of
 from service.records.database.paging import RecordList, sorts_of
@@ -61,36 +46,41 @@ class MenuValues:
     The operation log tells the title of the Menu above in place of its id.
     """
 
-    title: Annotated[str, Field(SHORT_LINE), Meta(examples=["Users"])]
+    title: Annotated[str, Field(value_rules.SHORT_LINE), Meta(examples=["Users"])]
     parent_id: Annotated[int | None, Field(ITS_EDIT, audited=False, in_state=False)] = None
-    name: Annotated[str | None, Field(SHORT_LINE)] = None
-    path: Annotated[str | None, Field(MENU_PATH), Meta(examples=["/system/user"])] = None
-    component: Annotated[str | None, Field(COMPONENT)] = None
-    icon: Annotated[str | None, Field(SHORT_LINE)] = None
+    name: Annotated[str | None, Field(value_rules.SHORT_LINE)] = None
+    path: Annotated[str | None, Field(value_rules.MENU_PATH), Meta(examples=["/system/user"])] = None
+    component: Annotated[str | None, Field(value_rules.COMPONENT)] = None
+    icon: Annotated[str | None, Field(value_rules.SHORT_LINE)] = None
     auth_mark: Annotated[
         str | None,
-        Field(code_fault, in_state=False),
+        Field(value_rules.code_fault, in_state=False),
         Meta(max_length=MAX_CODE_LENGTH, examples=["system:user:list"]),
         Meta(
             description="The permission code of a Button, unique: segments of `[a-z0-9_-]+` joined by `:`; a "
             "`*` stands for a whole segment. A Menu has none."
         ),
     ] = None
-    sort: Annotated[int, Field(SORT), Meta(description="Smaller values come first.")] = 0
+    sort: Annotated[int, Field(value_rules.SORT), Meta(description="Smaller values come first.")] = 0
     enabled: Annotated[bool, Field(ITS_TYPE)] = True
     hidden: Annotated[bool, Field(ITS_TYPE, late=True), Meta(description="Not shown in navigation.")] = False
     keep_alive: Annotated[bool, Field(ITS_TYPE, late=True), Meta(description="Keeps its state.")] = False
-    redirect: Annotated[str | None, Field(OWN_PATH, late=True), Meta(examples=["/system/user"])] = None
-    link: Annotated[str | None, Field(LINK, late=True), Meta(examples=["https://example.org"])] = None
-    badge: Annotated[str | None, Field(BADGE, late=True), Meta(examples=["new"])] = None
+    redirect: Annotated[
+        str | None, Field(value_rules.OWN_PATH, late=True), Meta(examples=["/system/user"])
+    ] = None
+    link: Annotated[
+        str | None, Field(value_rules.LINK, late=True), Meta(examples=["https://example.org"])
+    ] = None
+    badge: Annotated[str | None, Field(value_rules.BADGE, late=True), Meta(examples=["new"])] = None
     meta: Annotated[
         dict[str, Any] | None,
-        Field(free_object_fault, late=True),
+        Field(value_rules.free_object_fault, late=True),
         Meta(
-            extra_json_schema={"propertyNames": {"pattern": KEY}},
+            extra_json_schema={"propertyNames": {"pattern": value_rules.KEY}},
             examples=[{"layout": "wide"}],
-            description=f"A free object for the front end: at most {MOST_BYTES} bytes as JSON, {MOST_LEVELS} "
-            f"levels, and {MOST_KEYS} keys in each object. `PATCH` replaces it as a whole.",
+            description=f"A free object for the front end: at most {value_rules.MOST_BYTES} bytes as JSON, "
+            f"{value_rules.MOST_LEVELS} levels, and {value_rules.MOST_KEYS} keys in each object. `PATCH` "
+            "replaces it as a whole.",
         ),
     ] = None
 
@@ -113,7 +103,7 @@ class MenuFilter:
 
     title: Annotated[str | None, contains(func.lower(menu.c.title), str.lower), Meta(max_length=128)] = None
     auth_mark: Annotated[str | None, contains(menu.c.auth_mark), Meta(max_length=MAX_CODE_LENGTH)] = None
-    parent_id: Annotated[int | None, equals(menu.c.parent_id), ID] = None
+    parent_id: Annotated[int | None, equals(menu.c.parent_id), value_rules.ID] = None
     menu_type: Annotated[Collection[MenuType] | None, one_of(menu.c.menu_type)] = None
     enabled: Annotated[bool | None, equals(menu.c.enabled)] = None
 

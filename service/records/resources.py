@@ -16,19 +16,10 @@ from sqlalchemy import update as change
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import Conflict
+from service.kernel import value_rules
 from service.kernel.assurance import Demand, words_of
 from service.kernel.fields import ITS_EDIT, ITS_TYPE, Field, declared
 from service.kernel.services import PORTCULLIS, object_of
-from service.kernel.value_rules import (
-    DESCRIPTION,
-    MAX_REGISTERED_PATH,
-    METHOD,
-    RESOURCE_CODE,
-    SHORT_LINE,
-    Method,
-    ServiceName,
-    service_fault,
-)
 from service.records.database.filters import any_of, contains, equals, one_of, whether
 from service.records.database.paging import RecordList, sorts_of
 from service.records.database.row_mapper import RowMapper, RowWriter
@@ -40,25 +31,25 @@ from service.records.schema.rights import action_resource, menu, opening, resour
 class ResourceValues:
     """The editable fields of a resource. Which paths it may have depends on its service."""
 
-    resource_name: Annotated[str, Field(SHORT_LINE), Meta(examples=["Read a report"])]
+    resource_name: Annotated[str, Field(value_rules.SHORT_LINE), Meta(examples=["Read a report"])]
     resource_code: Annotated[
         str,
-        Field(RESOURCE_CODE),
+        Field(value_rules.RESOURCE_CODE),
         Meta(examples=["report.detail"], description="The name by which programs know it; unique."),
     ]
-    method: Annotated[str, Field(METHOD, in_state=False)]
+    method: Annotated[str, Field(value_rules.METHOD, in_state=False)]
     path: Annotated[
         str,
         Field(ITS_EDIT, in_state=False),
-        Meta(max_length=MAX_REGISTERED_PATH, examples=["/api/report/{id}"]),
+        Meta(max_length=value_rules.MAX_REGISTERED_PATH, examples=["/api/report/{id}"]),
         Meta(
             description="Segments of `[A-Za-z0-9._~-]`, or `{name}` for one whole segment. Method and path "
             "are unique, whatever the parameters are called."
         ),
     ]
-    description: Annotated[str | None, Field(DESCRIPTION)] = None
+    description: Annotated[str | None, Field(value_rules.DESCRIPTION)] = None
     enabled: Annotated[bool, Field(ITS_TYPE)] = True
-    service: Annotated[str, Field(service_fault, fixed=True, in_state=False)] = PORTCULLIS
+    service: Annotated[str, Field(value_rules.service_fault, fixed=True, in_state=False)] = PORTCULLIS
     assurance: Annotated[
         Demand | None,
         Field(ITS_TYPE, late=True),
@@ -122,9 +113,9 @@ class ResourceFilter:
     ] = None
     resource_name: Annotated[str | None, _NAME, Meta(max_length=128)] = None
     resource_code: Annotated[str | None, _CODE, Meta(max_length=64)] = None
-    method: Annotated[Collection[Method] | None, one_of(resource.c.method)] = None
+    method: Annotated[Collection[value_rules.Method] | None, one_of(resource.c.method)] = None
     path: Annotated[str | None, _PATH, Meta(max_length=256)] = None
-    service: Annotated[ServiceName | None, equals(resource.c.service)] = None
+    service: Annotated[value_rules.ServiceName | None, equals(resource.c.service)] = None
     services: Annotated[tuple[str, ...] | None, one_of(resource.c.service)] = None
     enabled: Annotated[bool | None, equals(resource.c.enabled)] = None
     closed: Annotated[

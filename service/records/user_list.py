@@ -15,16 +15,7 @@ from service.kernel.identity import Kind
 from service.kernel.text import MAX_NAME_LENGTH, name_fault, name_key, text_fault
 from service.kernel.value_rules import AVATAR, EMAIL, ID, PHONE, service_fault
 from service.records.bans import in_force, with_bans
-from service.records.database.filters import (
-    ELSEWHERE,
-    any_of,
-    at_least,
-    below,
-    conditions_of,
-    contains,
-    one_of,
-    whether,
-)
+from service.records.database import filters
 from service.records.database.paging import Page, order_by, page_of, sorts_of
 from service.records.database.row_mapper import PreparedSelect, RowMapper
 from service.records.factors import has_factor
@@ -116,10 +107,10 @@ _BANNED: Final = user.c.id.in_(select(user_ban.c.user_id).where(in_force()))
 _HAS_ROLE: Final = exists().where(user_role.c.user_id == user.c.id)
 
 
-_USER_NAME: Final = contains(user.c.user_name_key, name_key)
-_NICK_NAME: Final = contains(user.c.nick_name_key, str.lower)
-_EMAIL: Final = contains(user.c.email_key, str.lower)
-_PHONE: Final = contains(user.c.phone)
+_USER_NAME: Final = filters.contains(user.c.user_name_key, name_key)
+_NICK_NAME: Final = filters.contains(user.c.nick_name_key, str.lower)
+_EMAIL: Final = filters.contains(user.c.email_key, str.lower)
+_PHONE: Final = filters.contains(user.c.phone)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,37 +119,49 @@ class UserFilter:
 
     keyword: Annotated[
         str | None,
-        any_of(_USER_NAME, _NICK_NAME, _EMAIL, _PHONE),
+        filters.any_of(_USER_NAME, _NICK_NAME, _EMAIL, _PHONE),
         Meta(max_length=64, description="A part of the user name, the name, the email or the phone number."),
     ] = None
     user_name: Annotated[str | None, _USER_NAME, Meta(max_length=64)] = None
     nick_name: Annotated[str | None, _NICK_NAME, Meta(max_length=64)] = None
     email: Annotated[str | None, _EMAIL, Meta(max_length=64)] = None
     phone: Annotated[str | None, _PHONE, Meta(max_length=32)] = None
-    status: Annotated[Collection[Status] | None, one_of(user.c.status)] = None
-    kind: Annotated[Collection[Kind] | None, one_of(user.c.kind)] = None
-    banned: Annotated[bool | None, whether(_BANNED), Meta(description="Whether a ban is in force.")] = None
+    status: Annotated[Collection[Status] | None, filters.one_of(user.c.status)] = None
+    kind: Annotated[Collection[Kind] | None, filters.one_of(user.c.kind)] = None
+    banned: Annotated[
+        bool | None, filters.whether(_BANNED), Meta(description="Whether a ban is in force.")
+    ] = None
     has_role: Annotated[
-        bool | None, whether(_HAS_ROLE), Meta(description="Whether the user has any role, enabled or not.")
+        bool | None,
+        filters.whether(_HAS_ROLE),
+        Meta(description="Whether the user has any role, enabled or not."),
     ] = None
     second_factor: Annotated[
-        bool | None, whether(has_factor(user.c.id)), Meta(description="Whether the user has a second factor.")
+        bool | None,
+        filters.whether(has_factor(user.c.id)),
+        Meta(description="Whether the user has a second factor."),
     ] = None
     invited: Annotated[
-        bool | None, whether(_INVITED), Meta(description="Whether it is a person without a password yet.")
+        bool | None,
+        filters.whether(_INVITED),
+        Meta(description="Whether it is a person without a password yet."),
     ] = None
     email_verified: Annotated[
-        bool | None, whether(_VERIFIED), Meta(description="Whether the user has confirmed the email address.")
+        bool | None,
+        filters.whether(_VERIFIED),
+        Meta(description="Whether the user has confirmed the email address."),
     ] = None
     role_code: Annotated[
-        str | None, ELSEWHERE, Meta(max_length=64, description="Users with the role of that code.")
+        str | None, filters.ELSEWHERE, Meta(max_length=64, description="Users with the role of that code.")
     ] = None
-    role_id: Annotated[int | None, ELSEWHERE, ID] = None
+    role_id: Annotated[int | None, filters.ELSEWHERE, ID] = None
     create_time_from: Annotated[
-        datetime | None, at_least(user.c.create_time), Meta(tz=True, description="Not before this time.")
+        datetime | None,
+        filters.at_least(user.c.create_time),
+        Meta(tz=True, description="Not before this time."),
     ] = None
     create_time_to: Annotated[
-        datetime | None, below(user.c.create_time), Meta(tz=True, description="Before this time.")
+        datetime | None, filters.below(user.c.create_time), Meta(tz=True, description="Before this time.")
     ] = None
 
 
@@ -232,7 +235,7 @@ async def page(
     """
     order = order_by(sort, SORTS, user.c.id)
     await connection.execute(PLANNING)
-    conditions, in_roles = conditions_of(criteria), await _in_roles(connection, criteria)
+    conditions, in_roles = filters.conditions_of(criteria), await _in_roles(connection, criteria)
     statement = (
         select(user.c.id)
         .select_from(user.outerjoin(user_login, _LOGGED_IN))  # which PostgreSQL leaves out where it can

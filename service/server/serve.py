@@ -12,7 +12,7 @@ from pathlib import Path
 import structlog
 
 from service import settings as table
-from service.embedded.ownership import is_open_to_group, require_own
+from service.embedded.privilege import is_open_to_group, require_own
 from service.installation import check_installation
 from service.operator.stores import running
 from service.server.children import use_short_sockets

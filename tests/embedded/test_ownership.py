@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from service.embedded import EmbeddedError
-from service.embedded.ownership import is_open_to_group, require_own
+from service.embedded.privilege import is_open_to_group, require_own
 
 STRANGER = 4242
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to others")
