@@ -17,7 +17,7 @@ pytestmark = pytest.mark.anyio
 
 ACTIONS = {
     "online": "list kick ban introspect",
-    "user": "list detail create update delete reset-password export import key factor",
+    "user": "list detail create update delete reset-password export import key factor verify",
     "role": "list create update delete permission export import",
     "menu": "list create update delete",
     "resource": "list create update delete bind open",
