@@ -105,8 +105,8 @@ class Addresses:
             if user.email_verified:
                 return
             changes = await _confirmed(connection, user, user.email)
-            for told in dict.fromkeys((user.recovery_email, user.email)):
-                await self._links.tell(connection, "address_verified", user.id, user.user_name, told)
+            for recipient in dict.fromkeys((user.recovery_email, user.email)):
+                await self._links.tell(connection, "address_verified", user.id, user.user_name, recipient)
             change_log.saving(changes)
         change_log.saved(changes)
 

@@ -94,8 +94,8 @@ class ForgottenPasswords:
         """
         await self._throttle.from_address(address)
         async with self._database.transaction() as connection:
-            found = await _found(connection, digest_of(token))
-            known = await accounts.credentials_of(connection, found.user_id)
+            good = await _found(connection, digest_of(token))
+            known = await accounts.credentials_of(connection, good.user_id)
         if known is None or not known.second_factor:
             return {"methods": [], "expires_in": LIFE, "public_key": None}
         methods = await self._check.methods(known.user_id)
@@ -120,9 +120,9 @@ class ForgottenPasswords:
         proved = False
 
         async def find(connection: Connection) -> Target:
-            found = await _found(connection, digest)
-            change_log.concerns(change_log.user_target(found.user_name))
-            return owner(found.user_id)
+            good = await _found(connection, digest)
+            change_log.concerns(change_log.user_target(good.user_name))
+            return owner(good.user_id)
 
         async def prove(known: Credentials) -> None:
             nonlocal proved
@@ -189,7 +189,7 @@ async def answer_requests(database: Database, links: AccountLinks) -> str:
 
 
 async def _found(connection: Connection, digest: bytes) -> AccountToken:
-    found = await account_tokens.find(connection, _PURPOSE, digest)
-    if found is None:
+    good = await account_tokens.find(connection, _PURPOSE, digest)
+    if good is None:
         raise LinkInvalid
-    return found
+    return good

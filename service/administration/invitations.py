@@ -63,11 +63,11 @@ class Invitations:
         digest = digest_of(token)
 
         async def find(connection: Connection) -> Target:
-            found = await account_tokens.find(connection, "invitation", digest)
-            if found is None:
+            good = await account_tokens.find(connection, "invitation", digest)
+            if good is None:
                 raise LinkInvalid
-            change_log.concerns(change_log.user_target(found.user_name))
-            return owner(found.user_id)
+            change_log.concerns(change_log.user_target(good.user_name))
+            return owner(good.user_id)
 
         async def spend(connection: Connection) -> Target:
             spent = await account_tokens.spend(connection, "invitation", digest)
