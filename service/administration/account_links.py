@@ -1,7 +1,5 @@
 """The links that owners of accounts are sent: a token of 256 bits in a fragment, which no server is sent."""
 
-from __future__ import annotations
-
 import secrets
 from dataclasses import dataclass, field, replace
 from datetime import datetime

@@ -4,8 +4,6 @@ The changed user is marked before the commit, so that nothing is saved while the
 and again after it: older tokens are revoked even if this process is killed in between.
 """
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
 from functools import partial

@@ -1,7 +1,5 @@
 """API keys of service accounts: made, listed and deleted."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Kicking and banning users who hold no more than the caller, and clearing bans."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final

@@ -1,7 +1,5 @@
 """The same act on many users in one transaction, with the checks of the act on one user for each."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Final, Literal

@@ -4,8 +4,6 @@ A record is named as a reader knows it: ``role:auditor``, ``user:alice``, ``reso
 ``button:system:user:list``, ``menu:Users``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any

@@ -1,7 +1,5 @@
 """Changes of single records: each is one edit, in a unit of work of its own."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass

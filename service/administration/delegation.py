@@ -5,8 +5,6 @@ The code of an endpoint lets a caller ask. What the caller may do with whose acc
 who holds them, by the layer ``grant``: each question is put to the enforcer here.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager

@@ -1,7 +1,5 @@
 """The second factors of other users: shown to administrators, and reset when somebody has lost them."""
 
-from __future__ import annotations
-
 from service.administration import change_log
 from service.administration.delegation import Delegation
 from service.authn.login_log import LoginLog

@@ -1,7 +1,5 @@
 """Creating writes under an idempotency key: made once, and answered alike as often as the request comes."""
 
-from __future__ import annotations
-
 import hmac
 import time
 from collections.abc import AsyncIterator, Callable

@@ -3,8 +3,6 @@
 Commands read the list too, so it does not import the application.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Brings the shared lines of a past revision of the policy back, by the edits that a caller could make."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass

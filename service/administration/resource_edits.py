@@ -1,7 +1,5 @@
 """Edits of resources and their bindings within a unit of work."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Reads the operations of an OpenAPI document, and registers them, disabled until Buttons are bound."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass

@@ -6,8 +6,6 @@ hold one of its codes: as unbinding its Buttons, it asks for each of them. So do
 resource to one that demands less.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 from typing import TypeAlias
 

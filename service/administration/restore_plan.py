@@ -1,7 +1,5 @@
 """Computes the edits that bring the shared lines of a past revision back."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Final, TypeAlias

@@ -1,7 +1,5 @@
 """The steps that a restore may consist of, with what they tell of themselves."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import asdict
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Plans which other services a restore creates, edits and deletes."""
 
-from __future__ import annotations
-
 from service.administration.restore_steps import create_service, delete_service, update_service
 from service.administration.steps import Step
 from service.authz.engine.rules import ALLOW_PREFLIGHT, IGNORE_CASE, IGNORE_TRAILING_SLASH, NOBODY, SERVICE

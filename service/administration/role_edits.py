@@ -1,7 +1,5 @@
 """Edits of roles within a unit of work."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Import of roles from a table."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """Edits of other services and their openings within a unit of work."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The state: all that decides who may do what, except users, by names that every installation shares."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields

@@ -1,7 +1,5 @@
 """Makes the edits that lead to a wanted state: all in one transaction, or none."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace

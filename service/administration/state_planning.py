@@ -1,7 +1,5 @@
 """What applying a state would do: the edits, who gains and loses what, and what would be refused."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The state that is stored, with the ids of its objects."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Imports of users or roles in one transaction, with the checks of single changes for each row."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Several edits of rights and of the policy in one transaction, under the rights of one caller."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ For changes of one user (``accounts``) as for many in one transaction. Each func
 ``DelegationCheck`` of that transaction, whose lock keeps what was looked at true until the commit.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final

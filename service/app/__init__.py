@@ -1,7 +1,5 @@
 """The composition root: builds the container from settings and the routes from the container."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Callable
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Administration in a worker: the changes of users, roles, menus, resources and services."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from service.administration.account_links import AccountLinks

@@ -1,7 +1,5 @@
 """The audit trail of a worker: the logs, their export, and the decision log."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from service.app.stores import Stores, pool

@@ -3,8 +3,6 @@
 A concern is a frozen dataclass of such objects: ``make`` of its file puts them together.
 """
 
-from __future__ import annotations
-
 import os
 import secrets
 import socket

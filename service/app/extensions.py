@@ -1,7 +1,5 @@
 """Registers the endpoints of extensions, each below its own prefix."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

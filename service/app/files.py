@@ -1,7 +1,5 @@
 """Files in a worker: uploads, downloads and public links."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from service.app.stores import Stores

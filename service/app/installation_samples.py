@@ -1,7 +1,5 @@
 """What the stores know of the whole installation; each scrape asks them."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass

@@ -1,7 +1,5 @@
 """Start and end of a worker."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """The policy of a worker: the one in force, how it follows changes, and how it makes them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """The parts that the readiness check covers, which are vital, and what a worker depends on besides."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final

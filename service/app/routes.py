@@ -1,7 +1,5 @@
 """The table of routes: the endpoint of each template, with its dependencies."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from typing import Final

@@ -1,7 +1,5 @@
 """Authentication in a worker: who sends a request, and how somebody comes to be known."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The stores that a worker uses: the database, the session store, and the objects of files."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from service.audit.intents import save_intent

@@ -1,7 +1,5 @@
 """What one worker counts, by the names of the metrics."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import msgspec

@@ -5,8 +5,6 @@ the CRC-32 (ISO 3309) of all before its underscore, as 6 characters of base 62: 
 tell a key from similar text by it, and a mistyped key costs no look-up. It protects nothing.
 """
 
-from __future__ import annotations
-
 import re
 import secrets
 import string

@@ -8,8 +8,6 @@ tokens take too. Where they differ, or there is none, an epoch is set first and 
 the comparison is repeated. So a request sees no rights older than the last change answered before it.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hmac
 import secrets

@@ -1,7 +1,5 @@
 """Assertions: who sends a request to another service, signed for that service."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from msgspec import UNSET, Struct, UnsetType

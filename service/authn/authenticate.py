@@ -1,7 +1,5 @@
 """From the token or API key of a request to the caller: one round trip to the session store, or none."""
 
-from __future__ import annotations
-
 from collections.abc import Coroutine
 from dataclasses import replace
 from typing import Any

@@ -3,8 +3,6 @@
 ``tl`` is the restore epoch of the database in which the token was issued (``service.kernel.restore_epoch``).
 """
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType

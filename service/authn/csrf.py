@@ -5,8 +5,6 @@ with it, by its user and time of issue: a token of an attacker's own account, or
 accepted.
 """
 
-from __future__ import annotations
-
 import base64
 import hmac
 import re

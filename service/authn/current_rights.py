@@ -11,8 +11,6 @@ with that in which the guard admits the question. While it is the one that was c
 user was last compared, no epoch has ended since, and the comparison would find the same: it is left out.
 """
 
-from __future__ import annotations
-
 import asyncio
 import secrets
 import time

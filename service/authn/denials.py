@@ -1,7 +1,5 @@
 """Bans and disabled users: how they are refused; the session store is kept in line with the database."""
 
-from __future__ import annotations
-
 from service.errors import AccountBanned
 from service.kernel.clock import from_seconds, rfc3339
 from service.keyspace import SessionStore

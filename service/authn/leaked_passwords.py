@@ -9,8 +9,6 @@ another text by chance: one in 2.5 million for a filter of 430,000. Its form, al
 - the last three bytes of each digest, in the order of the digests.
 """
 
-from __future__ import annotations
-
 import struct
 from collections import Counter
 from collections.abc import Iterable

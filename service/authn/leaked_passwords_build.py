@@ -5,8 +5,6 @@ in one file. The same package makes the same filter. ``LICENSE.leaked_passwords`
 that of the list.
 """
 
-from __future__ import annotations
-
 import gzip
 import sys
 import tarfile

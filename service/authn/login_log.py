@@ -1,7 +1,5 @@
 """The entries of the login log: what happened to a user's sessions, and the client that caused it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from typing import Final, Literal, get_args

@@ -1,7 +1,5 @@
 """Login with throttling and log: each attempt is counted first, and recorded with its outcome."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Opening device sessions: from a proof of who logs in to tokens with the rights of that moment."""
 
-from __future__ import annotations
-
 import asyncio
 import secrets
 from dataclasses import dataclass, replace

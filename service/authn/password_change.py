@@ -1,7 +1,5 @@
 """Setting passwords: your own, by the current one or by a link, and those of users you may administer."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 

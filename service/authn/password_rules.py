@@ -3,8 +3,6 @@
 There are no rules about kinds of characters, which make passwords worse. Passwords are never truncated.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 import secrets

@@ -1,7 +1,5 @@
 """Password hashing by Argon2id (RFC 9106), in threads, with a bounded queue."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import ctypes

@@ -1,7 +1,5 @@
 """Proofs of who logs in: what is compared with the stored account before a session may open."""
 
-from __future__ import annotations
-
 from typing import Protocol
 
 import structlog

@@ -1,7 +1,5 @@
 """Recovery of an account by the operator, when nobody can help through the API."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Refresh: exchanges a refresh token, once, for its successor and a new access token."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections import Counter

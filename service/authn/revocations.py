@@ -1,7 +1,5 @@
 """Marking users after a change of their rights, without blocking the request for long."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from typing import Any, Final

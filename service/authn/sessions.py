@@ -1,7 +1,5 @@
 """Device sessions after login: listed, and ended by their users or by administrators."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 

@@ -1,7 +1,5 @@
 """The keys that sign and verify tokens, checked once at the start; and new pairs of them."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Callable, Mapping
 from math import inf

@@ -1,7 +1,5 @@
 """With which methods a caller can get the authentication that a refusal demands."""
 
-from __future__ import annotations
-
 from service.authn.factors import ACR
 from service.authn.factors.checking import FactorCheck
 from service.kernel.assurance import Challenge

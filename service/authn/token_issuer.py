@@ -1,7 +1,5 @@
 """The two tokens of a device session, issued together."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 

@@ -5,8 +5,6 @@ keys (§3.8), no header member that could change how the token is read (§3.10),
 part, so that no two texts are the same token, and exact types of claims.
 """
 
-from __future__ import annotations
-
 import base64
 import re
 import time

@@ -5,8 +5,6 @@ token begins and ends is checked each time by the clock of ``Tokens``, and revoc
 the session store. The restore epoch is compared each time as well: a restore ends all tokens.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from hashlib import sha256
 from typing import Final, NamedTuple

@@ -1,7 +1,5 @@
 """``portcullis admin create``: creates a user without the API."""
 
-from __future__ import annotations
-
 import asyncio
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """``portcullis admin list``: the users, as a table or as JSON."""
 
-from __future__ import annotations
-
 import json
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping

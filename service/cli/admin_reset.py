@@ -1,7 +1,5 @@
 """``portcullis admin reset-password`` and ``reset-factors``: restore a user's access."""
 
-from __future__ import annotations
-
 import asyncio
 import secrets
 from argparse import ArgumentParser, Namespace

@@ -1,7 +1,5 @@
 """``portcullis audit verify``: checks that logs and policy revisions are as they were written."""
 
-from __future__ import annotations
-
 import asyncio
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """``portcullis backup FILE``: everything that is stored, in one file; and what is in such a file."""
 
-from __future__ import annotations
-
 import asyncio
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping

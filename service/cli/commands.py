@@ -4,8 +4,6 @@ A command imports its code when it runs: importing all of the service takes a se
 ``admin list`` need a small part of it.
 """
 
-from __future__ import annotations
-
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Mapping

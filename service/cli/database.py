@@ -1,7 +1,5 @@
 """``portcullis db …``: what a migration would do, and the migration."""
 
-from __future__ import annotations
-
 from argparse import Namespace
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final

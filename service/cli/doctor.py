@@ -4,8 +4,6 @@ The checks are in ``service.diagnosis``. Changes nothing, prints no secret, and 
 store that is out of reach instead of failing.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sys

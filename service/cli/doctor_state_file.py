@@ -1,7 +1,5 @@
 """The check that roles, menus, resources and bindings are those of a reviewed file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Final
 

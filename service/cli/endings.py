@@ -1,7 +1,5 @@
 """How a command ends that is interrupted, or whose reader has gone."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

@@ -1,7 +1,5 @@
 """``portcullis export …``: the logs sent to other systems: how far they have got, and what was refused."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping
 from typing import Final

@@ -1,7 +1,5 @@
 """``portcullis jobs …``: listed, run, paused and resumed."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping
 from typing import Final

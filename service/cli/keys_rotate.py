@@ -1,7 +1,5 @@
 """``portcullis keys rotate``: makes a new key, of tokens or second factors; says how to put it in force."""
 
-from __future__ import annotations
-
 import os
 import secrets
 from argparse import ArgumentParser, Namespace

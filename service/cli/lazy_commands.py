@@ -5,8 +5,6 @@ such as ``policy_lint``, and has ``add_arguments`` and ``run``; one that several
 their lines. A new command is a file and a line of ``FAMILIES``.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Callable, Mapping
 from importlib import import_module

@@ -1,7 +1,5 @@
 """``portcullis mail test ADDRESS``."""
 
-from __future__ import annotations
-
 import asyncio
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping

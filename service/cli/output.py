@@ -4,8 +4,6 @@ Much of it others have written: names, paths, files. A control character in it c
 what stands before it or make a line that nobody has written, so all that is printed loses them here.
 """
 
-from __future__ import annotations
-
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Sequence

@@ -1,7 +1,5 @@
 """``portcullis policy check``: model, lines and routes against one another; needs no store."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 

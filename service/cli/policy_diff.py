@@ -1,7 +1,5 @@
 """``portcullis policy diff`` and ``what-if``: two policies compared, and other codes or roles."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, get_args

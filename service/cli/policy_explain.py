@@ -1,7 +1,5 @@
 """``portcullis policy explain`` and ``refusal``: how a request is decided, or was refused, and why."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping
 from io import BytesIO

@@ -1,7 +1,5 @@
 """``portcullis policy export DIR``: the published policy as files for any Casbin."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``portcullis policy lint``: the files, and with a database also resources, bindings, codes and roles."""
 
-from __future__ import annotations
-
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping

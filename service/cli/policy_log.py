@@ -1,7 +1,5 @@
 """``portcullis policy log``: what the revisions of a time have changed, and who asked for them."""
 
-from __future__ import annotations
-
 import re
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Iterator, Mapping

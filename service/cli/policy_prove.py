@@ -1,7 +1,5 @@
 """``portcullis policy prove``: the exact condition of a request, and whether two policies are equivalent."""
 
-from __future__ import annotations
-
 import asyncio
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """``portcullis policy replay``: which decisions of a log would come out differently."""
 
-from __future__ import annotations
-
 import asyncio
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """``portcullis policy report --output FILE``: one page about the whole policy, for an auditor."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Opens what a command reviews: policies from their sources, and the database if one is needed."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 from argparse import ArgumentParser, Namespace

@@ -1,7 +1,5 @@
 """Changes of the policy by the operator: ``portcullis policy sync``, ``republish`` and ``unlock``."""
 
-from __future__ import annotations
-
 import asyncio
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """``portcullis policy test``: decision tables and invariants of files, or the published policy."""
 
-from __future__ import annotations
-
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """``portcullis policy who``, ``what``, ``openings`` and ``matrix``: who passes which requests."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from pathlib import Path

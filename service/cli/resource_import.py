@@ -1,7 +1,5 @@
 """``portcullis resource import FILE --service NAME``: resources for the operations of an OpenAPI document."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 from argparse import ArgumentParser, Namespace

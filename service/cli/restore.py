@@ -1,7 +1,5 @@
 """``portcullis restore FILE``: an archive into an empty place, as a new timeline."""
 
-from __future__ import annotations
-
 import asyncio
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """``portcullis state apply FILE``: makes what is stored equal to a file, all of it or nothing."""
 
-from __future__ import annotations
-
 import asyncio
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping

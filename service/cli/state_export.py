@@ -1,7 +1,5 @@
 """``portcullis state export FILE``: writes the state that is stored."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from pathlib import Path

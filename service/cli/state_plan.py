@@ -1,7 +1,5 @@
 """``portcullis state plan FILE``: what applying a file would change; saves nothing and holds no lock."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tells what a plan changes: as text, as JSON, and as Markdown for a pull request."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """The table of checks, in the order of the report."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 from typing import Final, NamedTuple, TypeAlias
 

@@ -1,7 +1,5 @@
 """Makes all checks, one after another, even if some fail."""
 
-from __future__ import annotations
-
 import asyncio
 import inspect
 from collections.abc import Iterable, Mapping

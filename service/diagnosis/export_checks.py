@@ -1,7 +1,5 @@
 """Checks of what is sent elsewhere: do the destinations get the logs, and the collector the traces?"""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterable, Iterator
 from typing import Final

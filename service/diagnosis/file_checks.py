@@ -1,7 +1,5 @@
 """Checks of files with secrets, and who can read them; the object store."""
 
-from __future__ import annotations
-
 import os
 import stat
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """The finding of a check, and its input: the settings, and the stores that could be reached with them."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass

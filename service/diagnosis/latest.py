@@ -1,7 +1,5 @@
 """The findings that a running service gives: made now and then, and kept for a while."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 from dataclasses import dataclass

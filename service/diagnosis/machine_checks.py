@@ -1,7 +1,5 @@
 """Checks of this machine: room on its disks, open files; and of the certificates that it can see."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 import os

@@ -1,7 +1,5 @@
 """The check of mail: does the mail server take it, and does none wait?"""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Checks that compare the nodes of an installation, by what their workers report."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final

@@ -1,7 +1,5 @@
 """Checks that the policy in force is the one derived from the files and the records."""
 
-from __future__ import annotations
-
 import asyncio
 from datetime import UTC, datetime, timedelta
 

@@ -1,7 +1,5 @@
 """Asks the service through its public address, with headers that no proxy may let pass."""
 
-from __future__ import annotations
-
 import http.client
 import ssl
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Checks of settings that are valid but a risk in this installation."""
 
-from __future__ import annotations
-
 from ipaddress import IPv4Network, IPv6Network, collapse_addresses, ip_address
 
 from service.diagnosis.findings import Finding, Installation, fault, ok, warning

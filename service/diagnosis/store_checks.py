@@ -1,7 +1,5 @@
 """Checks of the database, the session store and their replicas: reachable, new enough, in time, durable."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from service import __version__

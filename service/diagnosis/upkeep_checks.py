@@ -1,7 +1,5 @@
 """Checks of what an operator sees to: jobs, logs that are complete and verified, backups, metrics."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from typing import Final
 

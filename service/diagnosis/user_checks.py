@@ -1,7 +1,5 @@
 """Checks of the users who may do everything, and of second factors."""
 
-from __future__ import annotations
-
 import os
 from datetime import timedelta
 from typing import Final

@@ -1,7 +1,5 @@
 """Decisions for other services (AuthZEN §5 to §7), and where they ask: ``/access/v1/evaluation``."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection
 from typing import Annotated, Any, Final, Literal
 

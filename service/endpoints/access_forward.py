@@ -1,7 +1,5 @@
 """Forward authentication: a proxy asks about each request before it passes it on to a service."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, ClassVar, Final

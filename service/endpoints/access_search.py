@@ -1,7 +1,5 @@
 """Searches for other services: ``/access/v1/search/subject``, ``resource`` and ``action`` (AuthZEN §8)."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 from collections.abc import Awaitable, Callable

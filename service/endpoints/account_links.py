@@ -1,7 +1,5 @@
 """Links that owners of accounts are sent, and what they open: their tokens are in bodies, never in paths."""
 
-from __future__ import annotations
-
 from typing import Annotated, Final, Literal
 
 from msgspec import Meta

@@ -1,7 +1,5 @@
 """API keys of service accounts: ``/api/user/{id}/keys``."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, UnsetType

@@ -1,7 +1,5 @@
 """Bindings between Buttons and resources: below ``/api/resource`` and ``/api/menu``."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated
 

@@ -4,8 +4,6 @@ Only permission codes decide: callers who may download files may download all fi
 quotas and as a filter of the list.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Final
 
 from msgspec import Meta

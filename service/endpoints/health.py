@@ -1,7 +1,5 @@
 """Liveness and readiness of the service, and its metrics: ``/health``, ``/metrics``."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Final, Literal
 

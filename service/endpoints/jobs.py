@@ -1,7 +1,5 @@
 """Jobs and their runs: ``/api/jobs``."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Annotated
 

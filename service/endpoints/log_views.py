@@ -1,7 +1,5 @@
 """The list and the export of a log: one implementation for both logs."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
 

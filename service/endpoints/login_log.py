@@ -1,7 +1,5 @@
 """The login log: ``/api/login-log``, and the caller's own part of it."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from msgspec import Meta

@@ -1,7 +1,5 @@
 """The outbox, for operators: ``/api/mail/list``."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from msgspec import Meta

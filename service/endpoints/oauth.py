@@ -1,7 +1,5 @@
 """OAuth 2.0 for service accounts: ``/oauth/token`` and ``/oauth/introspect``."""
 
-from __future__ import annotations
-
 from typing import Annotated, Final, Literal
 
 import msgspec

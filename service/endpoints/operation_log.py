@@ -1,7 +1,5 @@
 """The operation log: ``/api/operation-log``."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Final, Literal
 
 import msgspec

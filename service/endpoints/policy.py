@@ -1,7 +1,5 @@
 """The policy in force, its reload, and its permission map: ``/api/policy``."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """How the policy decides a request or a grant, and why: ``/api/policy/explain``."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """How an explanation is answered: each layer with its lines, and what would open a denial."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Annotated, Literal
 

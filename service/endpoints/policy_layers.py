@@ -1,7 +1,5 @@
 """What answers about the policy say of one layer, and of who gains and loses what between two policies."""
 
-from __future__ import annotations
-
 from typing import Annotated, Final, Literal, TypeAlias
 
 from msgspec import Meta

@@ -1,7 +1,5 @@
 """Which roles pass which requests, and all routes with their guards: ``/api/policy/matrix``, ``coverage``."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from msgspec import Meta

@@ -1,7 +1,5 @@
 """What another set of codes or roles would change: ``/api/policy/what-if``."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from msgspec import Meta, field

@@ -1,7 +1,5 @@
 """Who passes a request, and what somebody passes: ``/api/policy/who``, ``what``, ``openings``."""
 
-from __future__ import annotations
-
 from typing import Annotated, Final, Literal
 
 from msgspec import Meta

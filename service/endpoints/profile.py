@@ -1,7 +1,5 @@
 """The caller's own account, and what the caller may call: ``/api/user/info``, ``profile``, ``operations``."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Annotated
 

@@ -5,8 +5,6 @@ that creates a record also has ``Location`` and idempotency keys, and one that p
 revision. ``RecordKind`` makes all of that. The declaration of an endpoint says what differs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """Resources: routes that administrators register to guard them: ``/api/resource``."""
 
-from __future__ import annotations
-
 from operator import attrgetter
 from typing import Annotated, Any, Final, Literal
 

@@ -1,7 +1,5 @@
 """Roles as tables: ``/api/role/export`` and ``/api/role/import``."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType

@@ -1,7 +1,5 @@
 """Roles: ``/api/role``."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated, Final
 

@@ -1,7 +1,5 @@
 """Other services, whose routes resources guard, and what is open there: ``/api/service``, ``opening``."""
 
-from __future__ import annotations
-
 from operator import attrgetter
 from typing import Annotated, Final
 

@@ -1,7 +1,5 @@
 """Sessions: the caller's own below ``/api/auth``, and those of all users: ``/api/online``."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from msgspec import Meta

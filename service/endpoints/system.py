@@ -1,7 +1,5 @@
 """The installation, for who operates it: ``/api/system``."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Annotated, Final
 

@@ -1,7 +1,5 @@
 """Tokens: ``/api/auth/login``, ``/api/auth/refresh``, and their public keys: ``/.well-known/jwks.json``."""
 
-from __future__ import annotations
-
 from typing import Annotated, Final
 
 import msgspec

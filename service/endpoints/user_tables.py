@@ -1,7 +1,5 @@
 """Users as tables: ``/api/user/export`` and ``/api/user/import``."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType

@@ -1,7 +1,5 @@
 """Users, their passwords and their status, one by one and many at once: ``/api/user``."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Annotated, Any, Final, Literal, TypeVar
 

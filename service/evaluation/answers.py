@@ -1,7 +1,5 @@
 """Answers to questions: whether the account may ask, the enforcer's decision, and the reason."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, Literal, TypeAlias

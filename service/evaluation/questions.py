@@ -1,7 +1,5 @@
 """What questions name, as AuthZEN Authorization API 1.0 says it, and what the enforcer is asked for it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Mapping
 from typing import Any, Final, Literal, TypeAlias

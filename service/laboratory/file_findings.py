@@ -1,7 +1,5 @@
 """What a lint finds in the files of a policy, beside what a start refuses."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path

@@ -4,8 +4,6 @@ The parts are Python expressions, as Casbin passes them to simpleeval. So mutant
 lint of a model would refuse.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from dataclasses import dataclass

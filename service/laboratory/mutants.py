@@ -1,7 +1,5 @@
 """Mutants of a policy: small faults in its lines and in its matcher, which decision tables must notice."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Which lines and rows the decision tables depend on, and which faults of a policy they would not notice."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ loads them from ``casbin_rule``, and the lines of the files: no index, no cache 
 the six functions of the matcher. So a reviewer sees that nothing but Casbin decides.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 

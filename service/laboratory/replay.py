@@ -1,7 +1,5 @@
 """Decides the events of a decision log again, by another policy."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache

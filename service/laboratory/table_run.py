@@ -1,7 +1,5 @@
 """Runs decision tables by two enforcers, and says of each case that fails what was expected and came."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final

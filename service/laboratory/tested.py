@@ -3,8 +3,6 @@
 Paths are shown as the operator sees them.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace

@@ -11,8 +11,6 @@ Lines of endpoints are those of the policy. In the layers of resources and grant
 all codes of the policy have one there, and some made-up ones of one to four segments.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from typing import Any, Final, NamedTuple

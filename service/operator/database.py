@@ -1,7 +1,5 @@
 """The database of an installation, for commands."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar

@@ -1,7 +1,5 @@
 """Errors that an operator can correct: printed as a message, without a traceback."""
 
-from __future__ import annotations
-
 from service.kernel.operator_error import OperatorError
 
 

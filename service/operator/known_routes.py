@@ -5,8 +5,6 @@ which takes a second; commands do that only for lines of the operator's own, and
 the lines tell.
 """
 
-from __future__ import annotations
-
 from service import settings
 from service.authz.engine.rules import ENDPOINT
 from service.authz.publishing.shipped import Shipped

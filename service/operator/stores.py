@@ -1,7 +1,5 @@
 """The stores of a start: external if the settings name them, else embedded."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Units of work for commands: under the rights of a user, or of the operator."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 

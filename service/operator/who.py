@@ -1,7 +1,5 @@
 """The operator at the command line: the account's name, a new password, and the security log."""
 
-from __future__ import annotations
-
 import os
 import pwd
 import sys

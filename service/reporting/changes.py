@@ -1,7 +1,5 @@
 """The section about changes: since a revision, who made them, and who gains and loses what by them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

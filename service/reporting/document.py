@@ -3,8 +3,6 @@
 Every text in it is plain: only the two writers know what their format needs to be escaped.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias

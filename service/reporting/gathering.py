@@ -1,7 +1,5 @@
 """Gathers what a report says, from the code behind the other commands of ``portcullis policy``."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import dataclass
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """Writes a document as one HTML page: no scripts, nothing to load, for screens and for paper."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from functools import singledispatch
 from html import escape

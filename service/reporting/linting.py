@@ -1,7 +1,5 @@
 """What the lint finds: in the files, and with a database also in resources, bindings, codes and roles."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """Writes a document as Markdown (GitHub Flavored Markdown), with every text escaped."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from functools import singledispatch

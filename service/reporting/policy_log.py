@@ -1,7 +1,5 @@
 """What the revisions of a time have changed, and the changes of rights that publish nothing."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """The published policy of an installation, asked by a plain Casbin."""
 
-from __future__ import annotations
-
 from service.audit.chain.seals import seals_of
 from service.authz.engine.rules import PolicyError
 from service.authz.publishing.live import LivePolicy

@@ -1,7 +1,5 @@
 """Turns what was gathered into the document that an auditor reads: its sections, in their order."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from service import __version__

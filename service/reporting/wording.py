@@ -1,7 +1,5 @@
 """Words for what a statement of ``invariants.yaml`` demands, why a layer lets pass, and who a caller is."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import singledispatch
 

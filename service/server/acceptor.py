@@ -4,8 +4,6 @@ One at a time, and a worker that has more of them than another one leaves it som
 that keep a few connections for long, as proxies do, would otherwise load one worker and leave others idle.
 """
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import socket

@@ -5,8 +5,6 @@ template is the fork server of ``multiprocessing``: it starts with the first chi
 and all children have ended.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal

@@ -1,7 +1,5 @@
 """What a process asks of the system: how its memory is allocated, protection, an end with its launcher."""
 
-from __future__ import annotations
-
 import ctypes
 import multiprocessing
 import os

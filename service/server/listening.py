@@ -1,7 +1,5 @@
 """The socket that all workers accept from."""
 
-from __future__ import annotations
-
 import ctypes
 import socket
 import struct

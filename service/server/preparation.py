@@ -4,8 +4,6 @@ Model, routes, schema, seed and policy need nearly all of the service and a hund
 So they run in a process that ends before the first worker starts.
 """
 
-from __future__ import annotations
-
 from types import TracebackType
 from typing import Any, Self
 

@@ -1,7 +1,5 @@
 """Checks routes and lines, and prepares schema, first administrator and policy, before the workers start."""
 
-from __future__ import annotations
-
 import asyncio
 import signal
 from multiprocessing.connection import Connection

@@ -1,7 +1,5 @@
 """The result of a preparation: refused, or prepared, with the first login of a new database; its banner."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

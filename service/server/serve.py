@@ -1,7 +1,5 @@
 """``portcullis serve``: prepare everything once, then run the workers until told to stop."""
 
-from __future__ import annotations
-
 import os
 import socket
 import sys

@@ -1,7 +1,5 @@
 """How many connections each worker of a node has and may have; one with few of them takes the next."""
 
-from __future__ import annotations
-
 import os
 import resource
 from array import array

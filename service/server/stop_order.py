@@ -1,7 +1,5 @@
 """What the launcher and its workers tell each other: that one lives, serves or fails, and when to stop."""
 
-from __future__ import annotations
-
 import signal
 import threading
 from contextlib import suppress

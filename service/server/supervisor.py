@@ -1,7 +1,5 @@
 """The worker processes of a node, each in its place: started, looked after, and stopped together."""
 
-from __future__ import annotations
-
 import os
 import secrets
 import signal

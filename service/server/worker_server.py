@@ -1,7 +1,5 @@
 """The server of one worker: uvicorn's, with deadlines for connections and a stop in two steps."""
 
-from __future__ import annotations
-
 import asyncio
 import signal
 import socket

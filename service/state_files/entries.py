@@ -1,7 +1,5 @@
 """What the objects of a state file may say, by the names that the file has for the fields of a state."""
 
-from __future__ import annotations
-
 from dataclasses import MISSING, dataclass, fields
 from functools import cache
 from typing import Any, Final, get_type_hints

@@ -1,7 +1,5 @@
 """Reads a state file strictly: all faults together, each with its line and its place in the file."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import MISSING
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Writes a state as YAML that people can review, and that every YAML parser reads alike."""
 
-from __future__ import annotations
-
 import re
 from typing import Any, Final
 

@@ -5,8 +5,6 @@ resources. Layer and object are exact keys, so lines of other keys can't match; 
 answer. A property test compares this enforcer with a plain ``casbin.Enforcer``.
 """
 
-from __future__ import annotations
-
 import logging
 import threading
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,5 @@
 """The finitely many classes of requests to other services that one or two policies distinguish."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 
 from service.authz.engine.paths import shape

@@ -5,8 +5,6 @@ the resource index knows one. Requests are therefore refused, not normalised, un
 one reading.
 """
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 from typing import Final

@@ -6,8 +6,6 @@ A value that is not a set of held codes counts as not logged in and without code
 satisfied words as satisfying none.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final

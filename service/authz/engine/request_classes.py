@@ -4,8 +4,6 @@ A request is decided by its route and the most specific registered resource. Req
 the same resource are decided alike, so one request represents its class.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final

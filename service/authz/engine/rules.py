@@ -5,8 +5,6 @@ spaces. The grammar here allows none of those characters inside a value, so that
 lines.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path

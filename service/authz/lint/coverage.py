@@ -1,7 +1,5 @@
 """Compares routes, endpoint lines and the catalogue, and finds paths that lose requests to others."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Final

@@ -1,7 +1,5 @@
 """Strict checks of a matcher: its grammar, what it must allow, and what it must never allow."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator, Sequence

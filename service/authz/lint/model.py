@@ -5,8 +5,6 @@ part of the value, cuts a matcher off at a comment between its lines, and notice
 non-boolean results only when it decides. A model that passes here has exactly one reading.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 

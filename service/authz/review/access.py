@@ -1,7 +1,5 @@
 """Who passes a request, and what somebody passes: answers of the enforcer, for all roles or all requests."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass

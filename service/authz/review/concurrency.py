@@ -1,7 +1,5 @@
 """Turns for questions about the whole policy, so that they hold up nothing else of a worker."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """Which of many classes of requests somebody passes who has some roles."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from itertools import compress

@@ -1,7 +1,5 @@
 """Explains why a request is allowed or refused: all layers, all relevant lines, and the reason."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Final, Literal, TypeVar

@@ -1,7 +1,5 @@
 """Findings of a lint, and the file in which a reviewer accepts them with a reason."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable
 from pathlib import Path

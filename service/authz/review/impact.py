@@ -1,7 +1,5 @@
 """What two policies differ in: lines, and who gains and who loses what, as the enforcer decides with each."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

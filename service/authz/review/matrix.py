@@ -1,7 +1,5 @@
 """Which roles pass which requests, as one table: for pages of answers, CSV and HTML."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What would allow a denied request, and where held codes come from: roles, and Buttons."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The exact condition on which a request passes, as the command shows it."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Sequence
 from typing import Literal
 

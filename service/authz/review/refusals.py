@@ -5,8 +5,6 @@ decision log has the whole question; the operation log has the request and its u
 by now.
 """
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime

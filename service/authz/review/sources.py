@@ -3,8 +3,6 @@
 Files need no database. They say nothing about roles and users: those of a database are used if there is one.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """What a lint finds in the database: resources, bindings, codes, roles, and who can not meet a demand."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations

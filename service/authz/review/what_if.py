@@ -1,7 +1,5 @@
 """What would change if a role gave other codes, a user had other roles, or other codes opened a resource."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass
 from operator import attrgetter

@@ -5,8 +5,6 @@ request heads are refused, ``deadlines`` how long a client may take, ``cycle`` t
 answer. Nothing here knows routes or callers; the application answers refusals, like all others.
 """
 
-from __future__ import annotations
-
 from service.server.http.deadlines import Limits
 from service.server.http.framing import MAX_HEAD
 from service.server.http.protocol import HttpProtocol, WorkerState

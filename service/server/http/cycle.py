@@ -1,7 +1,5 @@
 """One request and its answer: uvicorn's cycle, with an answer in one write and a body that can break off."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle

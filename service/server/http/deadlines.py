@@ -4,8 +4,6 @@ Connections have no timers: the worker checks all of them once a second, so a de
 and a request only costs storing its phase.
 """
 
-from __future__ import annotations
-
 from enum import Enum
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Refuses request heads that two programs could read in different ways."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """uvicorn's HTTP protocol, made strict: no ambiguous requests, and a deadline for every wait."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import struct

@@ -1,7 +1,5 @@
 """Answers with the content of a file: whole, conditional, and by ranges (RFC 9110 §13 and §14)."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from typing import Final

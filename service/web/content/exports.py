@@ -1,7 +1,5 @@
 """Lists as files: JSON, JSON Lines, and CSV without cells that spreadsheets would run as formulas."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence

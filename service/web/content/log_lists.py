@@ -1,7 +1,5 @@
 """Lists of log entries: ordered by time, of any length, paged by cursor."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import fields

@@ -1,7 +1,5 @@
 """Bodies with one file: ``multipart/form-data`` (RFC 7578), read as it arrives."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Tables as files: their queries, exports in the format of imports, and the answer to an import."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections import Counter

@@ -1,7 +1,5 @@
 """Tables: bodies of many rows, as JSON or CSV; each row is validated on its own."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

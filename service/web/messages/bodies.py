@@ -1,7 +1,5 @@
 """JSON bodies, query strings and path parameters: from bytes to types, or a refusal."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Cookie mode: the tokens of a session in cookies, with a CSRF token that pages send back in a header."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from typing import Final

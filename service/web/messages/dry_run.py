@@ -1,7 +1,5 @@
 """``?dryRun=true``: what a write would change, beside what it would answer."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Any
 

@@ -1,7 +1,5 @@
 """Faults of a refused value: the field of each, and what is expected; none echoes a value."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import cache

@@ -5,8 +5,6 @@ import: a responder with contradictory access must not serve any request. The gu
 document read operations; ``operation`` serves them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property

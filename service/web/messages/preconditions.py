@@ -4,8 +4,6 @@ Reads of a record return its ``ETag``. A change with that tag in ``If-Match`` su
 unchanged since. Without ``If-Match`` the last writer wins.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Callable

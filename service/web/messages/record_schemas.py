@@ -5,8 +5,6 @@ hands either to the same edit: what a body does not have stays as it is stored. 
 leave out a member, unless it is late.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import MISSING

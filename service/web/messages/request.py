@@ -1,7 +1,5 @@
 """Falcon's request with raw headers and a size limit on bodies."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncGenerator, Mapping
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """The events of the decision log: what a finished request, or an answered question, says of its decision."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any, Final

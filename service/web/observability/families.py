@@ -1,7 +1,5 @@
 """All metrics by name, and the text format for Prometheus. Names and units follow its naming practices."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Final, Literal, NamedTuple
 

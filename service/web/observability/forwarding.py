@@ -1,7 +1,5 @@
 """Whether requests arrive through the proxies that the settings name, with the header that they must send."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from ipaddress import ip_address
 from time import monotonic

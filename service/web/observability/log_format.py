@@ -5,8 +5,6 @@ query values, tokens and bodies are never logged. Clients can't inject lines: JS
 and so do the readable lines.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import sys

@@ -1,7 +1,5 @@
 """Which parts of the service can be used: checked for readiness, metrics and details."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping

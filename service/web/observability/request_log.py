@@ -4,8 +4,6 @@ It is the only line written thousands of times a second. If the log is JSON, it 
 half the cost of structlog's layers; otherwise structlog writes it.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

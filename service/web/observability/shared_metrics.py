@@ -1,7 +1,5 @@
 """Memory that the workers of a node share: each leaves what it has counted, any of them reads it all."""
 
-from __future__ import annotations
-
 import os
 import socket
 from multiprocessing.reduction import DupFd

@@ -1,7 +1,5 @@
 """The metrics of a worker, its process and its requests, shared with the other workers of its node."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import platform

@@ -1,7 +1,5 @@
 """The OpenAPI 3.1 document, generated from the operation metadata and types of the operations."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,5 @@
 """Names of components: generators make the types of their clients from them."""
 
-from __future__ import annotations
-
 import re
 from typing import Any, Final, get_args
 

@@ -1,7 +1,5 @@
 """Refusals in OpenAPI: which ones an operation can answer, and the schema of each problem document."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any, Final, get_args
 

@@ -1,7 +1,5 @@
 """JSON schemas of the types of operations, and the parameters and headers made from them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from inspect import cleandoc
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Falcon's application: its routes, its hooks, and what a responder returns and how it is sent."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Final, cast

@@ -4,8 +4,6 @@ The tokens of such requests travel in headers only: ``Access-Control-Allow-Crede
 browser neither sends cookies nor keeps those of an answer, and cookie mode stays same-origin.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Credentials of requests: access tokens, CSRF protection where a cookie has one, the operator's token."""
 
-from __future__ import annotations
-
 from hmac import compare_digest
 
 from authlib.oauth2.rfc6749.util import extract_basic_authorization

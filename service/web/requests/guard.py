@@ -1,7 +1,5 @@
 """The authorization guard: every guarded request passes it before its responder."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Awaitable, Callable

@@ -1,7 +1,5 @@
 """``Idempotency-Key`` (draft-ietf-httpapi-idempotency-key-header): creating requests are safe to repeat."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, cast

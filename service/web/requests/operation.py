@@ -3,8 +3,6 @@
 The steps are: admit, parse, call, encode. Everything that can be looked up is looked up at registration.
 """
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Awaitable, Callable

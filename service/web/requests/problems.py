@@ -1,7 +1,5 @@
 """Translates all errors into ``application/problem+json`` (RFC 9457)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Final
 

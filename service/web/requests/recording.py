@@ -5,8 +5,6 @@ then: a refused body, an unknown parameter, or text in place of an id may be any
 the wrong field. The fields named by the refusal are kept instead.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from functools import cache

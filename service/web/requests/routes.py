@@ -1,7 +1,5 @@
 """The table of routes: endpoints by URI template, and the check that every route declares its access."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any, NoReturn

@@ -3,8 +3,6 @@
 All of it is served by this service, without scripts or styles from elsewhere.
 """
 
-from __future__ import annotations
-
 import asyncio
 import html
 import inspect

@@ -5,8 +5,6 @@ digest of all files. Browsers may keep those forever, and a page never mixes fil
 upgrade the old paths are gone, and the next load has the new ones.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import html

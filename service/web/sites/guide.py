@@ -1,7 +1,5 @@
 """The documentation as a site, if it has been built: ``dev.py docs`` puts it beside the code."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Final
 

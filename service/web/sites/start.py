@@ -1,7 +1,5 @@
 """The start page at ``/``: what this service is, and where to go from here."""
 
-from __future__ import annotations
-
 import html
 from collections.abc import Mapping
 from typing import Final

@@ -1,7 +1,5 @@
 """Sends spans to a collector by OTLP over HTTP, in a thread of its own: no request waits for it."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterator
 from typing import Any, Final

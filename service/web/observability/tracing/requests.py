@@ -5,8 +5,6 @@ Names and attributes are those of OpenTelemetry's semantic conventions for HTTP 
 and who asks is told by the logs, by the id of the trace.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import lru_cache
 from ipaddress import ip_address

@@ -1,7 +1,5 @@
 """The header ``traceparent`` (W3C Trace Context, https://www.w3.org/TR/trace-context/#traceparent-header)."""
 
-from __future__ import annotations
-
 import re
 from typing import Final, NamedTuple
 
