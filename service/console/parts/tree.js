@@ -5,6 +5,8 @@ import { TREE } from "../strings/form.js";
 
 /** The most rows that a search shows. */
 const MOST = 300;
+/** The most rows below roots for which these are open at the beginning: to draw more takes long enough to be felt. */
+const ROOM = 120;
 
 /**
  * @typedef {object} Tree
@@ -20,7 +22,7 @@ const MOST = 300;
  * @property {(node: any) => boolean} [selectable] Which nodes have a box; by default all.
  * @property {(node: any, on: boolean) => void} [onselect] After a node was selected or not any more.
  * @property {(node: any) => void} [onopen] Enter or a click on a node without a box.
- * @property {Set<any>} [open] Keys of the nodes that are open; by default all roots.
+ * @property {Set<any>} [open] Keys of the nodes that are open; by default all roots, unless that shows many rows.
  * @property {(node: any) => boolean} [shows] Which nodes are shown, with those above them; for a search.
  * @property {any} [current] The key of the node that is shown elsewhere on the page.
  * @property {(event: KeyboardEvent, node: any) => boolean | void} [onkey] Further keys; true if one was meant.
@@ -35,7 +37,8 @@ const MOST = 300;
  */
 export function tree(config) {
   const boxes = Boolean(config.selected || config.checked);
-  const open = config.open ?? new Set(config.roots.map(keyOf));
+  const rows = config.roots.reduce((sum, root) => sum + config.children(root).length, 0);
+  const open = config.open ?? new Set(rows > ROOM ? [] : config.roots.map(keyOf));
   /** @type {Map<HTMLElement, any>} */ let nodes = new Map();
   /** @type {any} */ let active = config.current;
   let [drawn, cut] = [0, false];
