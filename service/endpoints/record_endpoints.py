@@ -8,17 +8,15 @@ revision. ``RecordKind`` makes all of that. The declaration of an endpoint says 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
-from typing import Annotated, Any, Final, Generic, Protocol, TypeVar
+from typing import Annotated, Any, Final, Generic, TypeVar
 
 from msgspec import Meta
 
-from service.administration.changes import Match
 from service.administration.unit_of_work import Saved, unconditionally
 from service.authz.engine.rules import SERVICE
 from service.authz.publishing.live import LivePolicy
 from service.errors import Conflict, NotFound, PermissionDenied, PreconditionFailed, Refusal, RowsRefused
 from service.kernel.services import PORTCULLIS
-from service.kernel.write import Write
 from service.records.database.transactions import Connection, Database
 from service.records.logs.events import DeclaredKind
 from service.web.messages import operation_metadata
@@ -31,22 +29,8 @@ Responder = Callable[..., Awaitable[Any]]
 F = TypeVar("F", bound=Responder)
 
 
-class RecordChanges(Protocol):
-    """What creates, edits and deletes the records of one kind."""
-
-    async def create(self, write: Write, given: Mapping[str, Any]) -> Saved[Any]:
-        """Create a record of the given fields."""
-
-    async def update(
-        self, write: Write, record_id: int, given: Mapping[str, Any], match: Match
-    ) -> Saved[Any]:
-        """Store the given fields; absent fields are unchanged."""
-
-    async def delete(self, write: Write, record_id: int, match: Match) -> Saved[None]:
-        """Delete a record."""
-
-
-C = TypeVar("C", bound=RecordChanges)
+C = TypeVar("C")
+"""What creates, edits and deletes the records of one kind, such as ``Changes``."""
 
 
 class RecordEndpoint(Generic[C]):
