@@ -6,13 +6,15 @@ from datetime import datetime
 from hashlib import sha256
 from typing import Final
 
+from service.authn.factors.sealing import FactorKeys
 from service.errors import MailNotConfigured
-from service.kernel.clock import now
 from service.mail.letters import Letter
+from service.mail.notices import Notices
 from service.mail.outbox import Outbox
 from service.records import account_tokens
 from service.records.account_tokens import Purpose
 from service.records.database.transactions import Connection
+from service.settings import Settings
 
 _BYTES: Final = 32
 _PAGES: Final[dict[Purpose, str]] = {
@@ -98,13 +100,11 @@ class AccountLinks:
         await self._outbox.put(connection, Letter(_LETTERS[purpose], email, user_id, facts), link.url)
         return replace(link, mailed=True)
 
-    async def tell(
-        self, connection: Connection, kind: str, user_id: int, user_name: str, email: str | None
-    ) -> None:
-        """Tell the owner of an account what happens to it, at ``email``; nothing without one."""
-        if email is not None:
-            facts: dict[str, str | datetime] = {"user_name": user_name, "time": now()}
-            await self._outbox.put(connection, Letter(kind, email, user_id, facts))
+
+def notices_of(settings: Settings) -> Notices:
+    """Return what tells users of their accounts in the installation of ``settings``."""
+    outbox = Outbox(settings, FactorKeys.of(settings.auth))
+    return Notices(outbox, AccountLinks(outbox, settings.auth.link_timeout))
 
 
 def digest_of(token: str) -> bytes:

@@ -25,6 +25,7 @@ from service.kernel.account_acts import Act
 from service.kernel.identity import Caller, Target
 from service.kernel.origin import field_changes
 from service.kernel.write import Write
+from service.mail.notices import Notices
 from service.records import accounts, user_list
 from service.records.database.transactions import Connection
 from service.records.user_list import Status, User, UserValues
@@ -44,12 +45,14 @@ class Accounts:
         rules: PasswordRules,
         *,
         address_changed: AddressChanged,
+        notices: Notices,
     ) -> None:
         self._units = units
         self._address_changed = address_changed
         self._revocations = revocations
         self._passwords = passwords
         self._rules = rules
+        self._notices = notices
 
     async def create(self, write: Write, given: Mapping[str, Any]) -> Saved[User]:
         """Create a user of the given values, ``password`` or ``invite``, and ``role_ids``.
@@ -127,7 +130,8 @@ class Accounts:
         role_ids: Collection[int] | None = None,
     ) -> User:
         """Store values and roles of a user within ``unit``, as ``update`` does; return the stored user."""
-        edit = await user_edits.edit(unit.connection, unit.check, target, before, values, role_ids=role_ids)
+        within, notices = (unit.connection, unit.check), self._notices
+        edit = await user_edits.edit(*within, target, before, values, notices=notices, role_ids=role_ids)
         unit.changes += change_log.edited_user(edit.before, edit.after)
         await self._address_changed(unit.connection, edit.before, edit.after)
         if edit.before.status != edit.after.status:

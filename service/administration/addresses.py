@@ -12,6 +12,7 @@ from service.authn.throttle import Throttle
 from service.errors import Conflict, LinkInvalid, RateLimited, RefreshRequired
 from service.kernel.identity import Caller
 from service.kernel.origin import FieldChange, field_changes
+from service.mail.notices import Notices
 from service.records import account_tokens, accounts, user_list
 from service.records.database.transactions import Connection, Database
 from service.records.user_list import User
@@ -28,25 +29,30 @@ class Addresses:
     """
 
     def __init__(
-        self, *, database: Database, delegation: Delegation, links: AccountLinks, throttle: Throttle
+        self,
+        *,
+        database: Database,
+        delegation: Delegation,
+        links: AccountLinks,
+        throttle: Throttle,
+        notices: Notices,
     ) -> None:
         self._database = database
         self._delegation = delegation
         self._links = links
         self._throttle = throttle
+        self._notices = notices
 
     async def changed(self, connection: Connection, before: User | None, after: User) -> None:
-        """Tell both addresses of a person that the address was changed, in the transaction that does it.
+        """Mail a link to the new address of a person, in the transaction that sets it.
 
-        The new one gets a link to confirm it; that of somebody invited is confirmed by the invitation. A user
-        for whom too many links were mailed gets none, and can ask for one later.
+        That of somebody invited is confirmed by the invitation. A user for whom too many links were mailed
+        gets none, and can ask for one later.
         """
         former = None if before is None else before.email
         if not self._links.by_mail or after.kind == "service" or after.email == former:
             return
         about = (after.id, after.user_name)
-        if before is not None and (known := before.recovery_email or former) != after.email:
-            await self._links.tell(connection, "address_changed", *about, known)
         if after.email is None or after.email_verified or after.invited:
             return
         try:
@@ -105,8 +111,10 @@ class Addresses:
             if user.email_verified:
                 return
             changes = await _confirmed(connection, user, user.email)
-            for recipient in dict.fromkeys((user.recovery_email, user.email)):
-                await self._links.tell(connection, "address_verified", user.id, user.user_name, recipient)
+            told, also = {"email": user.email}, user.recovery_email
+            await self._notices.tell(
+                connection, user_id, "address_verified", "administrator", told, also=also
+            )
             change_log.saving(changes)
         change_log.saved(changes)
 

@@ -15,6 +15,7 @@ from service.kernel.identity import Caller, Target
 from service.kernel.origin import field_changes
 from service.kernel.text import text_fault
 from service.kernel.value_rules import code_fault
+from service.mail.notices import Notices, acted_by
 from service.records import api_keys, user_list
 from service.records.api_keys import StoredKey
 from service.records.database.transactions import Connection, Database
@@ -39,10 +40,13 @@ class ApiKeys:
     changes raise ``PermissionDenied`` if the account holds a code that the caller lacks, and ``Unavailable``.
     """
 
-    def __init__(self, database: Database, delegation: Delegation, revocations: Revocations) -> None:
+    def __init__(
+        self, database: Database, delegation: Delegation, revocations: Revocations, notices: Notices
+    ) -> None:
         self._database = database
         self._delegation = delegation
         self._revocations = revocations
+        self._notices = notices
 
     async def create(
         self,
@@ -79,6 +83,10 @@ class ApiKeys:
                 seconds=expires_in,
                 created_by=caller.user_id,
             )
+            told = {"name": name, "account": user.user_name}
+            await self._notices.tell(connection, user_id, "api_key_made", acted_by(target), told)
+            # Its maker too: somebody who has stolen a session may stay by a key.
+            await self._notices.tell(connection, caller.user_id, "api_key_made", facts=told)
             changes = field_changes(_key_target(stored), {}, _fields(stored))
             change_log.saving(changes)
         change_log.saved(changes)

@@ -15,6 +15,7 @@ from service.errors import NotFound, ValidationFailed
 from service.kernel.clock import rfc3339
 from service.kernel.identity import Caller, Target
 from service.kernel.value_rules import BAN_REASON
+from service.mail.notices import Notices, acted_by
 from service.records import accounts, bans
 from service.records.database.transactions import Database
 
@@ -44,6 +45,7 @@ class Bans:
     database: Database
     delegation: Delegation
     revocations: Revocations
+    notices: Notices
     log: LoginLog = UNRECORDED
 
     async def ban(self, caller: Caller, user_id: int, seconds: int | None, reason: str) -> Banned:
@@ -65,6 +67,7 @@ class Bans:
             change_log.concerns(change_log.user_target(known.user_name))
             target = await check.target(connection, user_id, "ban")
             until = await bans.ban(connection, target, seconds, reason, by=caller.user_id)
+            await self.notices.tell(connection, user_id, "banned", acted_by(target), {"until": until})
             await self.revocations.mark_first([user_id])
         ended = await self.revocations.settle(target)
         self.log.by_other("ban", user_id, known.user_name)

@@ -6,6 +6,7 @@ from service.authn.login_log import LoginLog
 from service.authn.revocations import Revocations
 from service.kernel.identity import Caller, Target
 from service.kernel.origin import field_changes
+from service.mail.notices import Notices, acted_by
 from service.records import factors, user_list
 from service.records.database.transactions import Connection, Database
 from service.records.factors import Factor
@@ -25,11 +26,13 @@ class FactorReset:
         database: Database,
         delegation: Delegation,
         revocations: Revocations,
+        notices: Notices,
         log: LoginLog,
     ) -> None:
         self._database = database
         self._delegation = delegation
         self._revocations = revocations
+        self._notices = notices
         self._entries = log
 
     async def factors_of(self, caller: Caller, user_id: int) -> list[Factor]:
@@ -49,6 +52,7 @@ class FactorReset:
             await factors.lock(connection, user_id)
             async with self._delegation.keeping_an_administrator(connection):
                 gone = await factors.remove_all(connection, target.user_id)
+            await self._notices.tell(connection, user_id, "factors_reset", acted_by(target))
             changes = field_changes(
                 change_log.user_target(user.user_name),
                 {"secondFactors": frozenset(f"{factor.kind}: {factor.factor_name}" for factor in gone)},

@@ -21,6 +21,7 @@ from service.authn.throttle import Throttle
 from service.errors import Conflict, LinkInvalid, LoginFailed, SecondFactorRequired
 from service.kernel.identity import Caller, Target, owner
 from service.kernel.text import name_key
+from service.mail.notices import Notices
 from service.records import account_tokens, accounts, user_list
 from service.records.account_tokens import AccountToken
 from service.records.accounts import Credentials
@@ -43,6 +44,7 @@ class ForgottenPasswords:
         database: Database,
         delegation: Delegation,
         links: AccountLinks,
+        notices: Notices,
         passwords: PasswordChange,
         throttle: Throttle,
         challenges: Challenges,
@@ -51,6 +53,7 @@ class ForgottenPasswords:
         self._database = database
         self._delegation = delegation
         self._links = links
+        self._notices = notices
         self._passwords = passwords
         self._throttle = throttle
         self._challenges = challenges
@@ -84,6 +87,7 @@ class ForgottenPasswords:
                 raise Conflict("The user is disabled or banned", rule="kept_out")
             if user.email is None or user.recovery_email is None:
                 raise Conflict("The user has confirmed no email address", rule="confirmed_address")
+            await self._notices.tell(connection, user_id, "reset_asked", "administrator")
             known = (user_id, user.user_name, user.recovery_email)
             return await self._links.mail(connection, _PURPOSE, *known, created_by=caller.user_id)
 
@@ -138,9 +142,6 @@ class ForgottenPasswords:
             known = await accounts.credentials_of(connection, spent.user_id)
             if known is None or (known.second_factor and not proved):
                 raise Conflict("The account was changed meanwhile", rule="changed_meanwhile")
-            await self._links.tell(
-                connection, "password_changed", spent.user_id, spent.user_name, spent.email or ""
-            )
             return owner(spent.user_id)
 
         await self._passwords.by_link(password, find, spend, prove, "link")
@@ -169,7 +170,7 @@ class ForgottenPasswords:
         await attempt.succeeded()
 
 
-async def answer_requests(database: Database, links: AccountLinks) -> str:
+async def answer_requests(database: Database, links: AccountLinks, notices: Notices) -> str:
     """Mail a link to each user who has asked for one, and may have it; return how many were mailed.
 
     A name that no user has, or one who is disabled, banned or invited, a service account, or without a
@@ -184,6 +185,7 @@ async def answer_requests(database: Database, links: AccountLinks) -> str:
             known = await accounts.recoverable(connection, requests[0].user_name_key)
             if known is None or await account_tokens.made_within(connection, _PURPOSE, known.user_id, PAUSE):
                 continue
+            await notices.tell(connection, known.user_id, "reset_asked", client_ip=requests[0].client_ip)
             await links.mail(connection, _PURPOSE, known.user_id, known.user_name, known.email)
             mailed += 1
 

@@ -6,7 +6,7 @@ Commands read the list too, so it does not import the application.
 from functools import partial
 from typing import Final
 
-from service.administration.account_links import AccountLinks
+from service.administration.account_links import AccountLinks, notices_of
 from service.administration.forgotten_passwords import answer_requests
 from service.audit.chain.checkpoints import stored_checkpoints
 from service.audit.chain.form import Chain
@@ -22,6 +22,7 @@ from service.jobs.housekeeping import (
     forget_dead_letters,
     forget_keys,
     forget_links,
+    forget_notices,
     remind_of_keys,
 )
 from service.jobs.runner import Job, JobRunner
@@ -104,13 +105,19 @@ def jobs_of(settings: Settings, objects: ObjectStore, sending: Sending) -> tuple
         Job(
             "password-resets",
             "Mail links to users who have forgotten their password",
-            partial(answer_requests, links=links),
+            partial(answer_requests, links=links, notices=notices_of(settings)),
             5.0 if links.by_mail else _HOUR,
             retry=60.0,
             pending=account_tokens.is_asked,
         ),
         Job(
             "expired-links", "Delete links that accounts were sent and that have expired", forget_links, _HOUR
+        ),
+        Job(
+            "old-notices",
+            "Delete notices to users after 180 days, and devices that were not seen for a year",
+            forget_notices,
+            _DAY,
         ),
         Job("expired-bans", "Delete bans that have ended", forget_bans, _DAY),
         Job(

@@ -21,10 +21,12 @@ from service.kernel.about import NAME
 from service.kernel.identity import Caller, oneself
 from service.kernel.origin import field_changes
 from service.kernel.text import text_fault
+from service.mail.notices import Notices
 from service.records import factors
 from service.records.database.transactions import Connection, Database
 from service.records.factors import Factor
 from service.records.logs.events import SessionEvent
+from service.records.notices import NoticeKind
 
 MOST: Final = 20
 """The most factors of one user, with the set of recovery codes."""
@@ -67,6 +69,7 @@ class OwnFactors:
         challenges: Challenges,
         keys: FactorKeys,
         party: RelyingParty | None,
+        notices: Notices,
         log: LoginLog,
         now: Callable[[], float],
     ) -> None:
@@ -76,6 +79,7 @@ class OwnFactors:
         self._challenges = challenges
         self._keys = keys
         self._party = party
+        self._notices = notices
         self._entries = log
         self._now = now
 
@@ -164,7 +168,7 @@ class OwnFactors:
             if not await factors.has_any(connection, caller.user_id):
                 raise Conflict("Recovery codes need another second factor first", rule="consistent")
             codes, factor = await _set_codes(connection, caller.user_id)
-            change_log.saving(field_changes(_target(factor), {}, _fields(factor)))
+            await self._saving(connection, caller, "recovery_codes_made", factor)
         self._saved("factor_add", caller, factor, {}, _fields(factor))
         return codes
 
@@ -174,7 +178,7 @@ class OwnFactors:
             factor = await factors.remove(connection, caller.user_id, factor_id)
             if factor is None:
                 raise NotFound("You have no such factor")
-            change_log.saving(field_changes(_target(factor), _fields(factor), {}))
+            await self._saving(connection, caller, "factor_removed", factor)
         self._saved("factor_remove", caller, factor, _fields(factor), {})
 
     @asynccontextmanager
@@ -197,8 +201,20 @@ class OwnFactors:
         if len(await factors.of_user(connection, caller.user_id)) > MOST:
             raise Conflict(f"You have {MOST} factors: remove some of them first", rule="limit")
         codes = (await _set_codes(connection, caller.user_id))[0] if first else None
-        change_log.saving(field_changes(_target(factor), {}, _fields(factor)))
+        await self._saving(connection, caller, "factor_added", factor)
         return Enrolled(factor, codes)
+
+    async def _saving(
+        self,
+        connection: Connection,
+        caller: Caller,
+        kind: NoticeKind,
+        factor: Factor,
+    ) -> None:
+        told = {"factor": factor.kind, "name": factor.factor_name}
+        await self._notices.tell(connection, caller.user_id, kind, facts=told)
+        is_gone, fields = kind == "factor_removed", _fields(factor)
+        change_log.saving(field_changes(_target(factor), *((fields, {}) if is_gone else ({}, fields))))
 
     def _saved(
         self,

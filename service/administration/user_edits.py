@@ -13,6 +13,7 @@ from service.administration.unit_of_work import UnitOfWork
 from service.errors import ValidationFailed
 from service.kernel.account_acts import Act
 from service.kernel.identity import Kind, Target
+from service.mail.notices import Notices, acted_by
 from service.records import accounts, user_list
 from service.records.database.transactions import Connection
 from service.records.user_list import User
@@ -103,9 +104,12 @@ async def edit(
     before: User,
     values: AccountValues,
     *,
+    notices: Notices,
     role_ids: Collection[int] | None = None,
 ) -> Edit:
     """Store ``values``, which have been checked, and with ``role_ids`` the roles; the rest is unchanged.
+
+    The user is told of another address, and of other roles.
 
     ``before`` is what is stored of ``target``. Raises ``ValidationFailed`` for roles that do not exist, and
     for a field of another kind of account; ``PermissionDenied`` for a change that the caller may not make of
@@ -122,8 +126,18 @@ async def edit(
         check.require_act(target, "enable" if status == "enabled" else "disable", "status")
     if role_ids is not None:
         await _set_roles(connection, check, target, before, role_ids)
+    user_id, by = target.user_id, acted_by(target)
+    if (email := values.get("email", before.email)) != before.email:
+        # Before the update, which may take away the address that the user has confirmed.
+        told, also = {"email": email}, None if before.recovery_email else before.email
+        await notices.tell(connection, user_id, "address_changed", by, told, also=also)
     await accounts.update(connection, target, values)
-    return Edit(target, before, await user_list.read(connection, target.user_id))
+    after = await user_list.read(connection, user_id)
+    had, has = ({role.role_code for role in user.roles} for user in (before, after))
+    if had != has:
+        changed = {"givenRoles": sorted(has - had) or None, "takenRoles": sorted(had - has) or None}
+        await notices.tell(connection, user_id, "roles_changed", by, changed)
+    return Edit(target, before, after)
 
 
 async def remove(connection: Connection, target: Target) -> None:

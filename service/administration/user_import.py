@@ -21,6 +21,7 @@ from service.authn.revocations import Revocations
 from service.errors import Conflict, PermissionDenied
 from service.kernel.identity import Caller
 from service.kernel.text import name_key
+from service.mail.notices import Notices
 from service.records import accounts, user_list
 from service.records.accounts import TAKEN, NewRow
 from service.records.database.transactions import Connection, Database
@@ -47,11 +48,13 @@ class UserImport(TableImport[Hashes | None, list[Edit]]):
         rules: PasswordRules,
         *,
         address_changed: AddressChanged,
+        notices: Notices,
     ) -> None:
         super().__init__(database, delegation, revocations)
         self._passwords = passwords
         self._rules = rules
         self._address_changed = address_changed
+        self._notices = notices
 
     async def _prepare(self, caller: Caller, rows: Sequence[TableRow], *, dry_run: bool) -> Hashes | None:
         """Return the hashes, if all rows are valid by themselves; None for a dry run."""
@@ -69,7 +72,7 @@ class UserImport(TableImport[Hashes | None, list[Edit]]):
         edits: list[Edit] = []
         for user in users:
             if user.before is not None and user.changes:
-                await _edit(work, user, user.before, edits)
+                await _edit(work, user, user.before, edits, self._notices)
                 if edits and edits[-1].after.id == user.before.id:
                     await self._address_changed(work.connection, user.before, edits[-1].after)
             elif user.before is not None:
@@ -144,12 +147,18 @@ def _hash_of(user: Wanted, hashes: Hashes | None) -> str | None:
     return password_hash
 
 
-async def _edit(work: Work, user: Wanted, before: User, edits: list[Edit]) -> None:
+async def _edit(work: Work, user: Wanted, before: User, edits: list[Edit], notices: Notices) -> None:
     with work.faults.of(user.given.row, "userName"):
         target = await work.check.target(work.connection, before.id, "edit")
         with work.faults.of(user.given.row, "roles", "status"):
             edit = await account_edits.edit(
-                work.connection, work.check, target, before, user.values, role_ids=user.role_ids
+                work.connection,
+                work.check,
+                target,
+                before,
+                user.values,
+                notices=notices,
+                role_ids=user.role_ids,
             )
             edits.append(edit)
             work.changes += change_log.edited_user(edit.before, edit.after)

@@ -17,12 +17,14 @@ from service.administration.invitations import Invitations
 from service.administration.own_factors import OwnFactors
 from service.administration.policy_restore import PolicyRestore
 from service.administration.role_import import RoleImport
+from service.administration.session_ending import SessionEnding
 from service.administration.unit_of_work import UnitsOfWork
 from service.administration.user_import import UserImport
 from service.app.audit_trail import Trail
 from service.app.policy import PolicyParts
 from service.app.sign_in import SignIn
 from service.app.stores import Stores
+from service.mail.notices import Notices
 from service.mail.outbox import Outbox
 from service.settings import Settings
 
@@ -42,6 +44,7 @@ class Administration:
     own_factors: OwnFactors
     factor_reset: FactorReset
     password_reset: PasswordReset
+    session_ending: SessionEnding
     user_import: UserImport
     roles: Changes
     role_import: RoleImport
@@ -54,7 +57,14 @@ class Administration:
 
 
 def make(
-    settings: Settings, stores: Stores, policy: PolicyParts, trail: Trail, sign_in: SignIn, *, outbox: Outbox
+    settings: Settings,
+    stores: Stores,
+    policy: PolicyParts,
+    trail: Trail,
+    sign_in: SignIn,
+    *,
+    notices: Notices,
+    outbox: Outbox,
 ) -> Administration:
     """Return what makes the changes that callers of the worker ask for."""
     database = stores.database
@@ -65,18 +75,23 @@ def make(
     units = UnitsOfWork(database, policy.changes, delegation, revocations)
     fingerprints = Fingerprints(settings.auth, passwords, stores.sessions.synchronized.now)
     links = AccountLinks(outbox, settings.auth.link_timeout)
-    addresses = Addresses(database=database, delegation=delegation, links=links, throttle=sign_in.throttle)
-    accounts = Accounts(units, revocations, passwords, rules, address_changed=addresses.changed)
+    addresses = Addresses(
+        database=database, delegation=delegation, links=links, throttle=sign_in.throttle, notices=notices
+    )
+    accounts = Accounts(
+        units, revocations, passwords, rules, notices=notices, address_changed=addresses.changed
+    )
     return Administration(
         accounts=accounts,
         addresses=addresses,
-        api_keys=ApiKeys(database, delegation, revocations),
-        bans=Bans(database, delegation, revocations, trail.logins),
+        api_keys=ApiKeys(database, delegation, revocations, notices),
+        bans=Bans(database, delegation, revocations, notices, trail.logins),
         bulk_acts=BulkActs(units, accounts, revocations, stores.sessions),
         forgotten_passwords=ForgottenPasswords(
             database=database,
             delegation=delegation,
             links=links,
+            notices=notices,
             passwords=sign_in.password_change,
             throttle=sign_in.throttle,
             challenges=second.challenges,
@@ -96,13 +111,21 @@ def make(
             challenges=second.challenges,
             keys=second.keys,
             party=second.party,
+            notices=notices,
             log=trail.logins,
             now=second.now,
         ),
-        factor_reset=FactorReset(database, delegation, revocations, trail.logins),
+        factor_reset=FactorReset(database, delegation, revocations, notices, trail.logins),
         password_reset=PasswordReset(delegation, sign_in.password_change),
+        session_ending=SessionEnding(database, revocations, sign_in.throttle, trail.logins),
         user_import=UserImport(
-            database, delegation, revocations, passwords, rules, address_changed=addresses.changed
+            database,
+            delegation,
+            revocations,
+            passwords,
+            rules,
+            address_changed=addresses.changed,
+            notices=notices,
         ),
         roles=Changes(units, ROLES),
         role_import=RoleImport(database, delegation, revocations),

@@ -9,6 +9,7 @@ import socket
 from contextlib import AsyncExitStack
 from typing import Any
 
+from service.administration.account_links import notices_of
 from service.app import administration, audit_trail, files, node, policy, sign_in, stores
 from service.authn.factors.sealing import FactorKeys
 from service.authz.publishing.revisions import PublishedRevisions, reader_of
@@ -45,9 +46,10 @@ class Container:
             former=() if slot is None else slot.former,
         )
         self.outbox = Outbox(settings, FactorKeys.of(settings.auth))
-        self.sign_in = sign_in.make(settings, self.stores, self.policy, self.trail)
+        notices = notices_of(settings)
+        self.sign_in = sign_in.make(settings, self.stores, self.policy, self.trail, notices)
         self.administration = administration.make(
-            settings, self.stores, self.policy, self.trail, self.sign_in, outbox=self.outbox
+            settings, self.stores, self.policy, self.trail, self.sign_in, notices=notices, outbox=self.outbox
         )
         self.files = files.make(settings, self.stores)
         self.node = node.make(settings, self.stores, self.policy, self.trail, worker=worker, slot=slot)

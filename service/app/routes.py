@@ -27,6 +27,7 @@ from service.endpoints import (
     login_log,
     mails,
     menus,
+    notices,
     oauth,
     operation_log,
     policy,
@@ -145,6 +146,7 @@ def _add_sign_in(routes: Routes, container: Container) -> None:
     routes.add("/api/auth/logout/all", sessions.LogoutAll(parts.sessions, cookies))
     routes.add("/api/auth/sessions", sessions.OwnSessions(parts.sessions))
     routes.add("/api/auth/sessions/{device}", sessions.SessionOnDevice(parts.sessions, cookies))
+    routes.add("/api/auth/sessions/end", notices.SessionsByLink(container.administration.session_ending))
     exchange = ClientCredentials(parts.key_callers, parts.tokens, auth.client_timeout)
     routes.add("/oauth/token", oauth.Token(exchange))
     routes.add("/oauth/introspect", oauth.Introspect(Introspection(auth, parts.authenticator)))
@@ -253,6 +255,8 @@ def _add_own_account(routes: Routes, container: Container) -> None:
     routes.add("/api/user/operations", profile.OwnOperationList(container.policy.live, routes))
     routes.add("/api/user/profile", profile.Profile(database, container.administration.accounts))
     routes.add("/api/user/profile/password", profile.OwnPassword(container.sign_in.password_change))
+    routes.add("/api/user/profile/notices", notices.OwnNotices(database))
+    routes.add("/api/user/profile/notices/read", notices.OwnReadNotices(database))
     own = container.administration.own_factors
     routes.add("/api/user/profile/factors", factors.Factors(own))
     routes.add("/api/user/profile/factors/{id}", factors.OneFactor(own))

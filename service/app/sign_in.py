@@ -27,6 +27,7 @@ from service.authn.sessions import Sessions
 from service.authn.throttle import Throttle
 from service.authn.token_issuer import TokenIssuer
 from service.authn.tokens import Tokens
+from service.mail.notices import Notices
 from service.settings import Settings
 from service.web.messages.cookies import Cookies
 
@@ -43,12 +44,12 @@ class SecondFactors:
     now: Callable[[], float]
 
 
-def _second_factors(settings: Settings, stores: Stores) -> SecondFactors:
+def _second_factors(settings: Settings, stores: Stores, notices: Notices) -> SecondFactors:
     """Return what checks the second factors of the worker."""
     database, now = stores.database, stores.sessions.synchronized.now
     keys, party = FactorKeys.of(settings.auth), RelyingParty.of(settings.server.public_url)
     challenges = Challenges(stores.sessions)
-    check = FactorCheck(database, keys, party, now)
+    check = FactorCheck(database, keys, party, now, notices)
     step = SecondStep(database, challenges, check, party)
     return SecondFactors(keys=keys, party=party, challenges=challenges, check=check, step=step, now=now)
 
@@ -75,7 +76,7 @@ class SignIn:
     assertions: Assertions
 
 
-def make(settings: Settings, stores: Stores, policy: PolicyParts, trail: Trail) -> SignIn:
+def make(settings: Settings, stores: Stores, policy: PolicyParts, trail: Trail, notices: Notices) -> SignIn:
     """Return what authenticates the requests of the worker."""
     auth = settings.auth
     database = stores.database
@@ -84,7 +85,7 @@ def make(settings: Settings, stores: Stores, policy: PolicyParts, trail: Trail) 
     now = store.synchronized.now
     passwords, rules = Passwords(settings.password), PasswordRules(settings.password)
     throttle = Throttle(settings.throttle, store.counters)
-    second = _second_factors(settings, stores)
+    second = _second_factors(settings, stores, notices)
     tokens = Tokens(auth, now, policy.live.restore_epoch)
     initial = InitialPasswords(settings.password)
     pairs = TokenIssuer(tokens, lambda: policy.live.current.permission_map, initial)
@@ -102,6 +103,7 @@ def make(settings: Settings, stores: Stores, policy: PolicyParts, trail: Trail) 
             initial=initial,
             throttle=throttle,
             revocations=revocations,
+            notices=notices,
             log=log,
         ),
         tokens=tokens,
@@ -113,6 +115,7 @@ def make(settings: Settings, stores: Stores, policy: PolicyParts, trail: Trail) 
             throttle,
             log,
             initial=initial,
+            notices=notices,
         ),
         second_factors=second,
         step_up=StepUp(

@@ -4,35 +4,12 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Final, Literal, get_args
 
-import ua_parser
-
 from service.errors import InternalError, Refusal
 from service.kernel.origin import ORIGIN
+from service.kernel.user_agents import describe
 from service.records.logs.events import LoginEvent, SessionEvent
 
 MAX_USER_AGENT = 512
-
-
-def describe(user_agent: str) -> tuple[str, str]:
-    """Return browser and operating system, each with its major version; an empty text if unknown.
-
-    A call takes one or two milliseconds. Without ``prepare``, the first one also compiles the patterns.
-    """
-    browser = ua_parser.parse_user_agent(user_agent)
-    system = ua_parser.parse_os(user_agent)
-    return (
-        _joined(browser.family, browser.major) if browser else "",
-        _joined(system.family, system.major) if system else "",
-    )
-
-
-def prepare() -> None:
-    """Compile the 1,200 patterns of ``describe``: takes a few tenths of a second and a few megabytes."""
-    describe("")
-
-
-def _joined(family: str, major: str | None) -> str:
-    return f"{family} {major}" if major else family
 
 
 Record = Callable[[LoginEvent], None]

@@ -12,7 +12,7 @@ from service.authn.login_log import LoginLog, reason_of
 from service.authn.opening import Origin, SessionOpening
 from service.authn.password_rules import InitialPasswords
 from service.authn.passwords import Passwords
-from service.authn.proving import PasswordProof
+from service.authn.proving import PasswordProof, Proof
 from service.authn.throttle import ACCOUNT, SECOND_FACTOR, Attempt, Throttle
 from service.authn.token_issuer import TokenPair
 from service.errors import (
@@ -28,6 +28,7 @@ from service.errors import (
     ValidationFailed,
 )
 from service.kernel.device import DERIVED, device_from
+from service.mail.notices import Notices
 from service.records import accounts
 from service.records.accounts import Credentials
 from service.records.database.transactions import Database
@@ -62,6 +63,7 @@ class LoginService:
         log: LoginLog,
         *,
         initial: InitialPasswords,
+        notices: Notices,
     ) -> None:
         self._database = database
         self._passwords = passwords
@@ -70,6 +72,7 @@ class LoginService:
         self._second_step = opening.second_step
         self._throttle = throttle
         self._entries = log
+        self._notices = notices
         self.outcomes = Counter(dict.fromkeys([SUCCESS, *(refusal.code for refusal in _REFUSALS)], 0))
         """The logins that were tried: those that succeeded, and the others by the code of the refusal."""
 
@@ -91,7 +94,7 @@ class LoginService:
                 password,
                 favoured=attempt.favoured,
             )
-            pair = await self._opening.open(proof, Origin.of(device, address, user_agent))
+            pair = await self._open(proof, Origin.of(device, address, user_agent))
         except Exception as error:
             await self._failed(error, user_name, kind)
             raise
@@ -109,7 +112,7 @@ class LoginService:
             who = (known.user_name, address, user_agent)
             attempt = await self._throttle.second_factor(*who, guessed=answer.method == "totp")
             proof = await self._second_step.proof(challenge, known, answer)
-            pair = await self._opening.open(proof, Origin.of(known.device, address, user_agent))
+            pair = await self._open(proof, Origin.of(known.device, address, user_agent))
         except Exception as error:
             await self._failed(error, known.user_name if known else None, known.device if known else None)
             raise
@@ -135,7 +138,7 @@ class LoginService:
             proof = await self._second_step.passkey_proof(challenge, credential)
             who = (proof.user_name, address, user_agent)
             attempt = await self._throttle.second_factor(*who, guessed=False)
-            pair = await self._opening.open(proof, origin)
+            pair = await self._open(proof, origin)
         except Exception as error:
             await self._failed(error, proof.user_name if proof else None, kind)
             raise
@@ -145,6 +148,12 @@ class LoginService:
         """Return the options for ``by_passkey``; raises ``RateLimited``, ``Conflict`` and ``Unavailable``."""
         await self._throttle.from_address(address)
         return await self._second_step.passkey_options()
+
+    async def _open(self, proof: Proof, origin: Origin) -> TokenPair:
+        """Return the tokens of a new session, once a user is told of a login from a new device."""
+        pair = await self._opening.open(proof, origin)
+        await self._notices.of_login(self._database, pair.user_id, origin.address, origin.user_agent)
+        return pair
 
     async def _succeeded(self, pair: TokenPair, attempt: Attempt) -> TokenPair:
         self.outcomes[SUCCESS] += 1
@@ -179,6 +188,9 @@ class LoginService:
             with suppress(Unavailable):
                 if await self._throttle.locks(known.user_name):
                     self._entries.own("lockout", user_id, name, kind, reason=error.code, outcome="failure")
+                    if error.limit == SECOND_FACTOR:
+                        async with self._database.transaction() as connection:
+                            await self._notices.tell(connection, known.user_id, "second_factor_blocked")
                     _log.warning("an account is locked out", event_type="security", login_id=str(user_id))
 
     async def _known(self, error: Exception, user_name: str) -> Credentials | None:

@@ -7,12 +7,13 @@ from typing import Final, Self, TypeVar
 
 from service.authn.denials import Denials, banned, banned_by
 from service.authn.factors.second_step import SecondStep
-from service.authn.login_log import MAX_USER_AGENT, describe
+from service.authn.login_log import MAX_USER_AGENT
 from service.authn.proving import Proof
 from service.authn.token_issuer import Account, TokenIssuer, TokenPair
 from service.errors import AccountDisabled, LoginFailed, Unavailable, ValidationFailed
 from service.kernel.assurance import Authentication
 from service.kernel.device import device_from, is_device
+from service.kernel.user_agents import describe
 from service.keyspace import SessionFacts, SessionStore
 from service.records import accounts
 from service.records.accounts import Credentials, Standing

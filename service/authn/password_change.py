@@ -11,6 +11,7 @@ from service.authn.throttle import Throttle
 from service.errors import Conflict, NotFound, RefreshRequired, ValidationFailed
 from service.kernel.identity import Caller, Target, oneself
 from service.keyspace import SessionStore
+from service.mail.notices import Notices, acted_by
 from service.records import accounts
 from service.records.accounts import Credentials
 from service.records.database.transactions import Connection, Database
@@ -38,6 +39,7 @@ class PasswordChange:
     initial: InitialPasswords
     throttle: Throttle
     revocations: Revocations
+    notices: Notices
     log: LoginLog = UNRECORDED
 
     async def change(self, caller: Caller, current: str, new: str, *, address: str, user_agent: str) -> None:
@@ -140,5 +142,6 @@ class PasswordChange:
             )
             if not saved:
                 raise Conflict("The password was changed meanwhile", rule="changed_meanwhile")
+            await self.notices.tell(connection, target.user_id, "password_changed", acted_by(target))
             await self.store.close_sessions(target.login_id, keep=device, opened_by=opened_by)
         await self.revocations.end_sessions(target, keep=device, opened_by=opened_by)

@@ -12,6 +12,7 @@ from service.authn.passwords import Passwords
 from service.authn.throttle import Throttle
 from service.errors import Conflict, NotFound, Unavailable
 from service.keyspace import SessionStore
+from service.mail.notices import Notices
 from service.records import accounts, bans, factors
 from service.records.database.transactions import Connection, Database
 from service.records.logs.events import SessionEvent
@@ -51,6 +52,7 @@ class Recovery:
     rules: PasswordRules
     throttle: Throttle
     invariants: Callable[[], Awaitable[Keeping]]
+    notices: Notices
     log: LoginLog = UNRECORDED
 
     async def find(self, user_name: str) -> int:
@@ -95,6 +97,7 @@ class Recovery:
                     initial=accounts.GIVEN,
                 ):
                     raise Conflict("The password was changed meanwhile", rule="changed_meanwhile")
+                await self.notices.tell(connection, user_id, "password_changed", "operator")
                 if enable:
                     enabled = await accounts.set_status(connection, user_id, "enabled")
                     unbanned = await bans.unban(connection, user_id) or enabled
@@ -119,6 +122,7 @@ class Recovery:
                 raise NotFound("There is no such user")
             await factors.lock(connection, user_id)
             gone = await factors.remove_all(connection, user_id)
+            await self.notices.tell(connection, user_id, "factors_reset", "operator")
             ended = await self.store.close_sessions(str(user_id))
         self._enter("factor_reset", user_id, known.user_name)
         ended += await self.store.close_sessions(str(user_id))

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager, nullcontext
 from functools import partial
 from typing import Final
 
+from service.administration.account_links import notices_of
 from service.audit.chain.seals import seals_of
 from service.audit.journal import Journal
 from service.authn.login_log import LoginLog
@@ -137,6 +138,7 @@ async def _recovery(settings: Settings) -> AsyncIterator[Recovery]:
             passwords=passwords,
             rules=PasswordRules(settings.password),
             throttle=Throttle(settings.throttle, store.counters),
+            notices=notices_of(settings),
             log=LoginLog(journal.collector.login),
         )
     finally:

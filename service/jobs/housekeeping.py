@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 import structlog
 
 from service.kernel.clock import rfc3339
-from service.records import account_tokens, api_keys, bans, export_entries, idempotent_answers
+from service.records import account_tokens, api_keys, bans, export_entries, idempotent_answers, notices
 from service.records.database.transactions import Connection, Database
 
 KEYS_KEPT: Final = timedelta(days=30)
@@ -29,6 +29,12 @@ async def forget_answers(database: Database) -> str:
 async def forget_links(database: Database) -> str:
     """Delete links of accounts that have expired. Raises Unavailable."""
     return f"{await _forget(database, account_tokens.forget_expired)} links deleted"
+
+
+async def forget_notices(database: Database) -> str:
+    """Delete notices, and devices of users, that were told or seen long ago. Raises Unavailable."""
+    told = await _forget(database, notices.forget_old)
+    return f"{told} notices and {await _forget(database, notices.forget_devices)} devices deleted"
 
 
 async def forget_bans(database: Database) -> str:

@@ -22,6 +22,21 @@ class Words(NamedTuple):
     needs_link: bool = False
 
 
+def _notice(subject: str, what: str) -> Words:
+    """Return the words of a notice about an account: what has happened, when, from where, and what to do."""
+    return Words(
+        subject,
+        (
+            what,
+            "It was on {time}, {where}.",
+            "If you did not expect it, end all sessions here, once until {link_until}:\n{link}",
+            "Then choose another password, and tell an administrator.",
+        ),
+    )
+
+
+_ACCOUNT: Final = "the account {user_name} at {site}"
+
 WORDS: Final[Mapping[str, Words]] = {
     "invitation": Words(
         "Your new account",
@@ -53,30 +68,45 @@ WORDS: Final[Mapping[str, Words]] = {
         ),
         needs_link=True,
     ),
-    "address_changed": Words(
-        "Your email address is being changed",
-        (
-            "On {time} somebody has asked for another email address of the account {user_name} at {site}.",
-            "If it was not you, tell an administrator, and open this page to end all sessions of it:",
-            "{link}",
-        ),
+    "new_device": _notice(
+        "A login from a new device",
+        f"Somebody has logged in to {_ACCOUNT}, from a new device or place.",
     ),
-    "address_verified": Words(
-        "Your email address was confirmed for you",
-        (
-            "On {time} an administrator has confirmed the address of the account {user_name} at {site}.",
-            "Links for a forgotten password go there from now on.",
-            "If you don't expect that, tell an administrator.",
-        ),
+    "second_factor_blocked": _notice(
+        "Wrong second factors",
+        f"Somebody who knows the password of {_ACCOUNT} has tried too many wrong second factors.",
     ),
-    "password_changed": Words(
-        "Your password was changed",
-        (
-            "The password of the account {user_name} at {site} was changed on {time}.",
-            "All sessions of the account have ended.",
-            "If it was not you, tell an administrator.",
-        ),
+    "password_changed": _notice("Your password was set", f"A new password was set for {_ACCOUNT}."),
+    "factor_added": _notice(
+        "A second factor was added", f"A second factor was added to {_ACCOUNT}: {{factor}}, named {{name}}."
     ),
+    "factor_removed": _notice(
+        "A second factor was removed",
+        f"{_ACCOUNT.capitalize()} has lost a second factor: {{factor}}, named {{name}}.",
+    ),
+    "factors_reset": _notice(
+        "Your second factors were removed", f"All second factors of {_ACCOUNT} were removed."
+    ),
+    "recovery_codes_made": _notice(
+        "New recovery codes", f"New recovery codes were made for {_ACCOUNT}. Those before work no longer."
+    ),
+    "recovery_code_used": _notice("A recovery code was used", f"A recovery code of {_ACCOUNT} was used."),
+    "api_key_made": _notice(
+        "An API key was made", "An API key named {name} was made for the account {account} at {site}."
+    ),
+    "address_changed": _notice(
+        "Your email address was changed",
+        f"{_ACCOUNT.capitalize()} has another email address now. This mail goes to the one before.",
+    ),
+    "address_verified": _notice(
+        "Your email address was declared verified",
+        f"The email address of {_ACCOUNT} was declared verified, and passwords may be reset by it.",
+    ),
+    "roles_changed": _notice(
+        "Your roles were changed",
+        f"Roles of {_ACCOUNT} were changed. Given: {{givenRoles}}. Taken away: {{takenRoles}}.",
+    ),
+    "banned": _notice("Your account is banned", f"{_ACCOUNT.capitalize()} is banned until {{until}}."),
     "test": Words(
         "A mail for a test",
         ("An operator of {site} has sent this mail, to see whether mails arrive. They do.",),

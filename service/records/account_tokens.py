@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, Literal, TypeAlias
 
-from sqlalchemy import ColumnElement, Interval, and_, bindparam, delete, func, or_, select, update
+from sqlalchemy import ColumnElement, Interval, and_, bindparam, delete, func, or_, select, text, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -88,7 +88,7 @@ async def put(
         values = {name: row.excluded[name] for name in names} | {"wrong": 0, "create_time": func.now()}
         row = row.on_conflict_do_update(
             index_elements=[account_token.c.user_id, account_token.c.purpose],
-            index_where=account_token.c.purpose != "end_sessions",
+            index_where=text("purpose <> 'end_sessions'"),  # PostgreSQL finds no index by a parameter
             set_=values,
         )
     ends: datetime = (await connection.execute(row.returning(account_token.c.expires_time))).scalar_one()

@@ -14,6 +14,7 @@ from service.administration.account_links import AccountLinks
 from service.administration.forgotten_passwords import answer_requests
 from service.authn.factors.sealing import FactorKeys
 from service.embedded import EmbeddedStores
+from service.mail.notices import Notices
 from service.mail.outbox import Outbox, about
 from service.records.database.transactions import Database
 from service.settings import load
@@ -103,7 +104,7 @@ class Mailing:
         """Run the job that mails links, if the service has not."""
         opened = Database(self.site.database_url)
         try:
-            await answer_requests(opened, self.links)
+            await answer_requests(opened, self.links, Notices())
         finally:
             await opened.close()
 

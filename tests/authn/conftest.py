@@ -26,6 +26,7 @@ from service.authn.tokens import Tokens
 from service.embedded import EmbeddedStores
 from service.kernel.codes import PermissionMap
 from service.keyspace import SessionStore
+from service.mail.notices import Notices
 from service.records.database.transactions import Database
 from service.settings import Auth, Password, Redis
 from service.settings import Throttle as ThrottleSettings
@@ -85,7 +86,7 @@ def own_database(new_database: NewDatabase, published_template: str) -> str:
 
 def second_step(database: Database, store: SessionStore) -> SecondStep:
     """Return what asks for second factors, where there is neither a key for them nor an address."""
-    check = FactorCheck(database, FactorKeys(), None, store.synchronized.now)
+    check = FactorCheck(database, FactorKeys(), None, store.synchronized.now, Notices())
     return SecondStep(database, Challenges(store), check, None)
 
 

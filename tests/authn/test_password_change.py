@@ -20,6 +20,7 @@ from service.errors import (
 )
 from service.kernel.codes import PermissionMap
 from service.kernel.identity import Caller
+from service.mail.notices import Notices
 from service.settings import Password
 from service.settings import Throttle as Limits
 from tests.authn.conftest import Container
@@ -41,6 +42,7 @@ def change(parts: Container) -> PasswordChange:
         initial=parts.initial,
         throttle=Throttle(Limits(), parts.store.counters),
         revocations=Revocations(parts.database, parts.store),
+        notices=Notices(),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta, timezone
+from string import Formatter
 
 import pytest
 
@@ -87,7 +88,8 @@ def test_a_link_begins_with_the_public_url_of_the_settings() -> None:
 
 @pytest.mark.parametrize("kind", WORDS)
 def test_each_kind_of_mail_has_words_for_its_facts_and_its_link(kind: str) -> None:
-    facts = dict.fromkeys(("user_name", "until", "time"), "on Monday")
+    names = {name for part in WORDS[kind].paragraphs for _, name, _, _ in Formatter().parse(part) if name}
+    facts = dict.fromkeys(names - {"site", "link"}, "on Monday")
     letter = Letter(kind, "heron@example.org", None, facts)
     subject, text = text_of(kind, letter.shown_facts(), SITE, LINK)
     assert subject.isascii()

@@ -73,6 +73,7 @@ LINKS = {
     "POST /api/auth/password-reset/options",
     "POST /api/auth/password-reset/confirm",
     "POST /api/auth/address",
+    "POST /api/auth/sessions/end",
 }
 """Opened by the token of a link, which no example can have."""
 OTHERWISE = {

@@ -12,12 +12,13 @@ import service.server.prepare  # noqa: E402
 import service.server.serve  # noqa: E402
 import service.server.worker  # noqa: E402, F401
 from service.app import describe_routes  # noqa: E402
-from service.authn import login_log, passwords  # noqa: E402
+from service.authn import passwords  # noqa: E402
+from service.kernel import user_agents  # noqa: E402
 from tests.support.cheap_hashes import cheap_hasher  # noqa: E402
 
 passwords.PasswordHasher = cheap_hasher  # type: ignore[attr-defined, assignment]
 
-login_log.prepare()  # as the template of the service does it
+user_agents.prepare()  # as the template of the service does it
 describe_routes()
 gc.freeze()  # a collection in a fork would copy the pages of all that is here
 gc.enable()

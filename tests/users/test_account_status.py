@@ -27,6 +27,7 @@ from service.kernel.codes import HeldCodes, PermissionMap
 from service.kernel.identity import Caller
 from service.kernel.write import Write
 from service.keyspace import SessionStore
+from service.mail.notices import Notices
 from service.records import accounts as users
 from service.records import user_list
 from service.records.database.transactions import Connection
@@ -58,7 +59,7 @@ def accounts(parts: Container, delegation: Delegation) -> Accounts:
     rules = PasswordRules(Password())
     revocations = Revocations(parts.database, parts.store)
     units = RightsUnits(parts.database, delegation, revocations)
-    return Accounts(units, revocations, parts.passwords, rules, address_changed=untold)
+    return Accounts(units, revocations, parts.passwords, rules, notices=Notices(), address_changed=untold)
 
 
 async def new_user(parts: Container, name: str, *roles: str) -> int:
@@ -174,7 +175,7 @@ async def test_while_the_session_store_is_away_nothing_is_saved(
     rules = PasswordRules(Password())
     revocations = Revocations(parts.database, nowhere)
     units = RightsUnits(parts.database, delegation, revocations)
-    accounts = Accounts(units, revocations, parts.passwords, rules, address_changed=untold)
+    accounts = Accounts(units, revocations, parts.passwords, rules, notices=Notices(), address_changed=untold)
     attempts: list[Callable[[], Awaitable[object]]] = [
         lambda: accounts.update(Write(ROOT), heron, {"user_name": "egret"}),
         lambda: accounts.update(Write(ROOT), heron, {"role_ids": []}),

@@ -13,6 +13,7 @@ from service.authn.throttle import Throttle
 from service.errors import ActOnOneself, LoginFailed, NotFound, PermissionDenied
 from service.kernel.codes import HeldCodes, PermissionMap
 from service.kernel.identity import Caller
+from service.mail.notices import Notices
 from service.settings import Password
 from service.settings import Throttle as Limits
 from tests.authn.conftest import Container
@@ -36,6 +37,7 @@ def resets(parts: Container, delegation: Delegation) -> PasswordReset:
             initial=parts.initial,
             throttle=Throttle(Limits(), parts.store.counters),
             revocations=Revocations(parts.database, parts.store),
+            notices=Notices(),
         ),
     )
 

@@ -413,6 +413,8 @@ WITHOUT_TARGET: Final = {
     "POST /api/auth/login/second-factor": "the caller's own, by password and second factor",
     "POST /api/auth/login/passkey/options": "changes nothing",
     "POST /api/auth/login/passkey": "the caller's own, by passkey",
+    "POST /api/auth/sessions/end": "the owner's own, by the token of a link",
+    "POST /api/user/profile/notices/read": "the caller's own",
     "POST /api/auth/invitation": "the caller's own, by the token of a link",
     "POST /api/auth/password-reset": "notes a request, for the owner",
     "POST /api/auth/password-reset/options": "changes nothing",

@@ -12,6 +12,7 @@ from service.authn.factors.passkeys import PasskeyRefusedError, RelyingParty, id
 from service.authn.factors.sealing import FactorKeys
 from service.errors import LoginFailed
 from service.kernel.assurance import Acr
+from service.mail.notices import Notices
 from service.records import factors
 from service.records.database.transactions import Database
 from service.records.factors import FactorKind, Passkey
@@ -38,12 +39,18 @@ class FactorCheck:
     """
 
     def __init__(
-        self, database: Database, keys: FactorKeys, party: RelyingParty | None, now: Callable[[], float]
+        self,
+        database: Database,
+        keys: FactorKeys,
+        party: RelyingParty | None,
+        now: Callable[[], float],
+        notices: Notices,
     ) -> None:
         self._database = database
         self._keys = keys
         self._party = party
         self._now = now
+        self._notices = notices
 
     async def has_factor(self, user_id: int) -> bool:
         """Return whether a user has a second factor; recovery codes alone are none."""
@@ -121,7 +128,10 @@ class FactorCheck:
         if digest is None:
             return False
         async with self._database.transaction() as connection:
-            return await factors.use_recovery_code(connection, user_id, digest)
+            used = await factors.use_recovery_code(connection, user_id, digest)
+            if used:
+                await self._notices.tell(connection, user_id, "recovery_code_used")
+        return used
 
 
 def _tell(event: str, passkey: Passkey, **facts: str) -> None:

@@ -13,6 +13,8 @@ export const ACTS = {
   "auth login": ["signed in", "sign in"],
   "auth login, second step": ["signed in with a second factor", "sign in with a second factor"],
   "auth login by passkey": ["signed in with a passkey", "sign in with a passkey"],
+  "auth end all sessions by a link": ["ended all sessions by a link", "end all sessions by a link"],
+  "user mark own notices as read": ["marked their notices as read", "mark their notices as read"],
   "auth accept an invitation": ["accepted an invitation", "accept an invitation"],
   "auth ask for a link to reset a password": ["asked for a link to reset a password", "ask for a link"],
   "auth reset a password by a link": ["reset a password by a link", "reset a password by a link"],

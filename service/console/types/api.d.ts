@@ -201,6 +201,11 @@ export interface Ended {
   ended: number;
 }
 
+/** The token of a link. */
+export interface EndingOrder {
+  token: string;
+}
+
 /** The answer of the policy to a request or a question about a code. `path` is the decoded path of the request, in which `{}` stands for any value of a template. `keptOut` says that the user is disabled or banned: then the service serves no request, whatever the policy says. `resource` and `endpoint` are the layers of a request; `endpoint` is null if no route serves it (404 or 405). `assurance` says whether the caller has proved strongly enough who it is. `grant` and `permission` are the layers of questions about a code, and `asked` is that of a question about an object of a layer. Layers that were not asked are null. `decisionMatches` says whether one of the layers has the `decisionId` that was sent; null if none was. `refusal` is what was found by it alone. */
 export interface Explained {
   revision: number;
@@ -712,6 +717,44 @@ export interface NewService {
   name: string;
 }
 
+/** Something that has happened to the caller's account. Of an act of the caller it has the client; `actedBy` is `self`. Of an act of somebody else it has the `requestId`, by which administrators find it in the operation log. */
+export interface Notice {
+  id: number;
+  kind: NoticeKind;
+  actedBy: NoticeActor;
+  facts: NoticeFacts;
+  clientIp: string | null;
+  browser: string | null;
+  os: string | null;
+  requestId: string | null;
+  createTime: string;
+  readTime: string | null;
+}
+
+export type NoticeActor = "administrator" | "operator" | "self";
+
+/** What a notice tells beside its kind. `factor` and `name` are those of a second factor; `name` and `account` those of an API key; `givenRoles` and `takenRoles` are codes; `until` is the end of a ban; `email` is the address that is used from then on. */
+export interface NoticeFacts {
+  factor?: string | null;
+  name?: string | null;
+  account?: string | null;
+  givenRoles?: string[] | null;
+  takenRoles?: string[] | null;
+  until?: string | null;
+  email?: string | null;
+}
+
+export type NoticeKind = "address_changed" | "address_verified" | "api_key_made" | "banned" | "factor_added" | "factor_removed" | "factors_reset" | "new_device" | "password_changed" | "recovery_code_used" | "recovery_codes_made" | "reset_asked" | "roles_changed" | "second_factor_blocked";
+
+/** A page of notices; `unread` is how many are not marked as read, on all pages. */
+export interface NoticePage {
+  items: Notice[];
+  page: number;
+  size: number;
+  total: number;
+  unread: number;
+}
+
 export type ObjectLayer = "account" | "assurance" | "grant" | "permission" | "service";
 
 /** A user on one device; `loginId` is the `sub` of the tokens. */
@@ -1133,6 +1176,11 @@ export interface Question {
   assurance?: AssuranceWord | null;
   revision?: number | null;
   decisionId?: string | null;
+}
+
+/** Which notices the caller has read: those of `ids`, or all. */
+export interface ReadNotices {
+  ids?: number[] | null;
 }
 
 /** The refresh token to spend. */
@@ -1795,6 +1843,12 @@ export interface Operations {
     body: undefined;
     answer: Record<string, unknown> | null;
   };
+  "POST /api/auth/sessions/end": {
+    path: {};
+    query: {};
+    body: EndingOrder;
+    answer: null;
+  };
   "GET /api/online/list": {
     path: {};
     query: { page?: number; size?: number; userName?: string; loginIp?: string; device?: string; cursor?: string };
@@ -2268,6 +2322,18 @@ export interface Operations {
     query: {};
     body: PasswordChangeOrder;
     answer: Record<string, unknown> | null;
+  };
+  "GET /api/user/profile/notices": {
+    path: {};
+    query: { page?: number; size?: number };
+    body: undefined;
+    answer: NoticePage;
+  };
+  "POST /api/user/profile/notices/read": {
+    path: {};
+    query: {};
+    body: ReadNotices;
+    answer: null;
   };
   "GET /api/user/profile/factors": {
     path: {};

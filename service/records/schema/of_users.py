@@ -1,4 +1,4 @@
-"""What users leave: uploaded files, whose bytes are in the object store, kept answers, and mails."""
+"""What users leave: uploaded files, whose bytes are in the object store, kept answers, mails, and notices."""
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB
@@ -89,3 +89,34 @@ mail = sa.Table(
     sa.Index("mail_waiting_idx", "next_time", postgresql_where=sa.text("state = 'waiting'")),
     sa.Index("mail_ended_idx", "end_time", postgresql_where=sa.text("state <> 'waiting'")),
 )
+
+notice = sa.Table(
+    "notice",
+    metadata,
+    identity(),
+    sa.Column("user_id", sa.ForeignKey(user.c.id, ondelete="CASCADE"), nullable=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    chosen("acted_by", "self", "administrator", "operator", nullable=False),
+    sa.Column("facts", JSONB, nullable=False),
+    # The client, if it was the user's own act; null for acts of others.
+    sa.Column("client_ip", sa.Text),
+    sa.Column("browser", sa.Text),
+    sa.Column("os", sa.Text),
+    sa.Column("request_id", sa.Text),
+    moment("create_time"),
+    sa.Column("read_time", sa.DateTime(timezone=True)),
+    sa.Index("notice_user_id_id_idx", "user_id", "id"),
+    sa.Index("notice_create_time_idx", "create_time"),
+)
+"""What a user is told of the own account."""
+
+known_device = sa.Table(
+    "known_device",
+    metadata,
+    sa.Column("user_id", sa.ForeignKey(user.c.id, ondelete="CASCADE"), primary_key=True),
+    # The SHA-256 of what service.mail.notices takes a device to be.
+    digest("digest", primary_key=True),
+    moment("last_time"),
+    sa.Index("known_device_last_time_idx", "last_time"),
+)
+"""From where a user has logged in."""

@@ -4,6 +4,7 @@ import re
 from typing import Any, Final, get_args
 
 from service.kernel.assurance import WORDS, Acr, Demand
+from service.records.notices import ActedBy, NoticeKind
 from service.web.openapi.problems import SCHEMAS
 
 _PAGE: Final = re.compile(r"(?:Time)?Page_(\w+)_")
@@ -30,6 +31,8 @@ _ENUMERATIONS: Final = {
         "password_change password_reset step_up factor_add factor_remove factor_reset kick ban unban",
         "LoginOutcome": "success failure",
         "MenuType": "Menu Button",
+        "NoticeActor": " ".join(get_args(ActedBy)),
+        "NoticeKind": " ".join(get_args(NoticeKind)),
         "OpenTo": "@login @anyone",
         "OpeningNeeds": "nothing login",
         "OperationKind": (

@@ -1,0 +1,133 @@
+"""What users are told of their accounts, and the page to which the mails about it lead."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from service.administration.session_ending import SessionEnding
+from service.endpoints.account_links import LinkToken
+from service.errors import LinkInvalid, RateLimited
+from service.records import notices
+from service.records.database.transactions import Database
+from service.records.notices import ActedBy, NoticeKind
+from service.web.messages.context import RequestContext
+from service.web.messages.operation_metadata import (
+    answers,
+    example_body,
+    logged,
+    login,
+    named,
+    public,
+    refuses,
+    refuses_keys,
+)
+from service.web.messages.schema import Id, Moment, Page, PageQuery, Schema, page_answer
+
+
+class NoticeFacts(Schema, omit_defaults=True):
+    """What a notice tells beside its kind.
+
+    `factor` and `name` are those of a second factor; `name` and `account` those of an API key; `givenRoles`
+    and `takenRoles` are codes; `until` is the end of a ban; `email` is the address that is used from then on.
+    """
+
+    factor: Annotated[str, Meta(examples=["totp"])] | None = None
+    name: str | None = None
+    account: Annotated[str, Meta(examples=["reports"])] | None = None
+    given_roles: Annotated[list[str], Meta(examples=[["auditor"]])] | None = None
+    taken_roles: list[str] | None = None
+    until: Moment | None = None
+    email: str | None = None
+
+
+class Notice(Schema):
+    """Something that has happened to the caller's account.
+
+    Of an act of the caller it has the client; `actedBy` is `self`. Of an act of somebody else it has the
+    `requestId`, by which administrators find it in the operation log.
+    """
+
+    id: Id
+    kind: NoticeKind
+    acted_by: ActedBy
+    facts: NoticeFacts
+    client_ip: Annotated[str, Meta(examples=["203.0.113.7"])] | None
+    browser: Annotated[str, Meta(examples=["Firefox 145"])] | None
+    os: Annotated[str, Meta(examples=["Linux"])] | None
+    request_id: Annotated[str, Meta(examples=["8d5f0c39d1a2b4e7"])] | None
+    create_time: Moment
+    read_time: Annotated[Moment | None, Meta(description="Null until it is marked as read.")]
+
+
+class NoticePage(Page[Notice]):
+    """A page of notices; `unread` is how many are not marked as read, on all pages."""
+
+    unread: Annotated[int, Meta(ge=0, examples=[2])]
+
+
+class ReadNotices(Schema):
+    """Which notices the caller has read: those of `ids`, or all."""
+
+    ids: Annotated[list[Id], Meta(max_length=200, examples=[[1]])] | None = None
+
+
+class EndingOrder(Schema):
+    """The token of a link."""
+
+    token: LinkToken
+
+
+class OwnNotices:
+    """``/api/user/profile/notices``."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @login
+    @named("listOwnNotices")
+    async def on_get(self, context: RequestContext, query: PageQuery) -> NoticePage:
+        """List what has happened to the caller's account, the latest first, for 180 days."""
+        user_id = context.user.user_id
+        async with self._database.snapshot() as connection:
+            listed = await notices.page(connection, user_id, page=query.page, size=query.size)
+            unread = await notices.unread(connection, user_id)
+        page = page_answer(query, listed, Notice)
+        return NoticePage(items=page.items, page=page.page, size=page.size, total=page.total, unread=unread)
+
+
+class OwnReadNotices:
+    """``/api/user/profile/notices/read``."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @login
+    @logged("user", "mark own notices as read", "UPDATE")
+    @example_body({"ids": [1, 2]})
+    @answers(204)
+    @named("markOwnNotices")
+    @refuses_keys("to mark notices again changes nothing")
+    async def on_post(self, context: RequestContext, body: ReadNotices) -> None:
+        """Mark notices of the caller as read, by `ids`, or all. Ids that are not the caller's are ignored."""
+        async with self._database.transaction() as connection:
+            await notices.mark_read(connection, context.user.user_id, body.ids)
+
+
+class SessionsByLink:
+    """``/api/auth/sessions/end``."""
+
+    def __init__(self, ending: SessionEnding) -> None:
+        self._ending = ending
+
+    @public
+    @logged("auth", "end all sessions by a link", "LOGOUT", params=False, response=False)
+    @refuses(LinkInvalid, RateLimited)
+    @example_body({"token": "uSQ3…"})
+    @answers(204)
+    @named("endSessionsByLink")
+    @refuses_keys("a link is good once")
+    async def on_post(self, context: RequestContext, body: EndingOrder) -> None:
+        """End all sessions of the account whose owner was mailed the link. API keys stay."""
+        await self._ending.end(body.token, context.address)

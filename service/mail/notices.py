@@ -1,0 +1,161 @@
+"""Tells users what happens to their accounts: in the product, and by mail. Nobody can switch that off.
+
+A notice, and the mail beside it, are written in the transaction of what they tell. The mail goes to the
+address that the user has confirmed last; to no other one, since a stranger may own it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from hashlib import sha256
+from ipaddress import ip_address, ip_network
+from types import MappingProxyType
+from typing import Final, Literal, Protocol
+
+from service.kernel.clock import rfc3339
+from service.kernel.identity import Target
+from service.kernel.origin import ORIGIN
+from service.kernel.user_agents import describe, without_version
+from service.mail.letters import WORDS, Letter
+from service.mail.outbox import Outbox
+from service.records import notices
+from service.records.database.transactions import Connection, Database
+from service.records.notices import ActedBy, Fact, NewNotice, NoticeKind, Told
+
+Facts = Mapping[str, Fact | datetime | None]
+"""What is told beside the kind, by name; None for what there is not."""
+_NO_FACTS: Final[Facts] = MappingProxyType({})
+_AGAIN: Final = timedelta(days=1)  # an address that an account had gets one mail of a kind in this time
+_PROVIDER_BITS: Final = {4: 16, 6: 32}
+_BY: Final[Mapping[ActedBy, str]] = {
+    "administrator": "by an administrator",
+    "operator": "by the operator of the service",
+}
+_FACTORS: Final = {"totp": "an authenticator app", "passkey": "a passkey", "recovery_codes": "recovery codes"}
+_MISSING: Final = {"givenRoles": "none", "takenRoles": "none", "until": "further notice"}
+
+
+class MadeLink(Protocol):
+    """A link, and when it ends."""
+
+    @property
+    def url(self) -> str:
+        """Its address."""
+
+    @property
+    def expires_time(self) -> datetime:
+        """When it ends."""
+
+
+class Links(Protocol):
+    """Makes links that end all sessions, as ``service.administration.account_links.AccountLinks`` does."""
+
+    async def make(
+        self, connection: Connection, purpose: Literal["end_sessions"], user_id: int, *, email: str | None
+    ) -> MadeLink:
+        """Return a new link, which is to be mailed to ``email``."""
+
+
+class Notices:
+    """Writes notices; without ``outbox`` and ``links``, or without a mail server, only in the product."""
+
+    def __init__(self, outbox: Outbox | None = None, links: Links | None = None) -> None:
+        self._outbox = outbox
+        self._links = links
+
+    async def tell(
+        self,
+        connection: Connection,
+        user_id: int,
+        kind: NoticeKind,
+        by: ActedBy = "self",
+        facts: Facts = _NO_FACTS,
+        *,
+        also: str | None = None,
+        client_ip: str | None = None,
+    ) -> None:
+        """Tell a user of ``kind``, with ``facts``; nobody if there is no such user.
+
+        A user's own act is told with the client of the request, that of another one without: who it was, the
+        operation log tells its readers. ``client_ip`` is for an act outside of its request. ``also`` is an
+        address that the account had: it gets no link.
+        """
+        if also is not None and await notices.told_within(connection, user_id, kind, _AGAIN):
+            also = None
+        new = _notice(user_id, kind, by, facts, client_ip)
+        told = await notices.add(connection, new)
+        if told is None or kind not in WORDS or self._outbox is None or not self._outbox.enabled:
+            return
+        if told.email is not None and self._links is not None:
+            link = await self._links.make(connection, "end_sessions", user_id, email=told.email)
+            shown = _shown(new, told, link.expires_time)
+            await self._outbox.put(connection, Letter(kind, told.email, user_id, shown), link.url)
+        if also not in (None, told.email):
+            shown = _shown(new, told, told.create_time)
+            await self._outbox.put(connection, Letter(kind, str(also), user_id, shown))
+
+    async def of_login(self, database: Database, user_id: int, address: str, user_agent: str) -> None:
+        """Tell a user of a login from a device that is new to the account. Raises ``Unavailable``.
+
+        A device is a browser on a system in the network of a provider (IPv4: /16, IPv6: /32): where somebody
+        is cannot be told more exactly from addresses that change each day.
+        """
+        browser, system = map(without_version, describe(user_agent))
+        digest = sha256("\x00".join((browser, system, _provider(address))).encode()).digest()
+        if await notices.is_known(database, user_id, digest):
+            return
+        async with database.transaction() as connection:
+            if await notices.know(connection, user_id, digest):
+                await self.tell(connection, user_id, "new_device")
+
+
+def acted_by(target: Target) -> ActedBy:
+    """Return who acts on ``target`` through the API."""
+    return "self" if target.whom == "self" else "administrator"
+
+
+def _notice(user_id: int, kind: NoticeKind, by: ActedBy, facts: Facts, client_ip: str | None) -> NewNotice:
+    origin = ORIGIN.get()
+    client = origin if by == "self" else None
+    browser, system = describe(client.user_agent) if client and client.user_agent else ("", "")
+    return NewNotice(
+        user_id=user_id,
+        kind=kind,
+        acted_by=by,
+        facts={name: _stored(fact) for name, fact in facts.items() if fact is not None},
+        client_ip=client.address or None if client else client_ip,
+        browser=browser or None,
+        os=system or None,
+        request_id=origin.request_id if origin else None,
+    )
+
+
+def _stored(fact: Fact | datetime) -> Fact:
+    return rfc3339(fact) if isinstance(fact, datetime) else fact
+
+
+def _shown(new: NewNotice, told: Told, link_until: datetime) -> dict[str, str | datetime]:
+    """Return the facts of a mail."""
+    given = {name: _text(name, fact) for name, fact in new.facts.items()}
+    device = ", ".join(filter(None, (new.browser, new.os))) or "an unknown browser"
+    where = _BY.get(new.acted_by) or f"from {new.client_ip or 'an unknown address'} ({device})"
+    times = {"time": told.create_time, "link_until": link_until}
+    return {**_MISSING, **given, **times, "user_name": told.user_name, "where": where}
+
+
+def _text(name: str, fact: Fact) -> str | datetime:
+    if name == "until":
+        return datetime.fromisoformat(str(fact))
+    if name == "factor":
+        return _FACTORS.get(str(fact), str(fact))
+    return fact if isinstance(fact, str) else ", ".join(fact)
+
+
+def _provider(address: str) -> str:
+    """Return the network of a client's provider; "" for what is no address."""
+    try:
+        parsed = ip_address(address)
+    except ValueError:
+        return ""
+    return str(ip_network((parsed, _PROVIDER_BITS[parsed.version]), strict=False))

@@ -1,0 +1,48 @@
+"""Notices to users of what happens to their accounts, and the devices from which they have logged in."""
+
+from __future__ import annotations
+
+from alembic import op
+
+revision = "v0042"
+down_revision = "v0041"
+kind = "expand"
+least_version = "0.2.0"
+
+NOTICES = """
+CREATE TABLE sys.notice (
+    id BIGINT GENERATED ALWAYS AS IDENTITY,
+    user_id BIGINT NOT NULL,
+    kind TEXT NOT NULL,
+    acted_by TEXT NOT NULL,
+    facts JSONB NOT NULL,
+    client_ip TEXT,
+    browser TEXT,
+    os TEXT,
+    request_id TEXT,
+    create_time TIMESTAMP WITH TIME ZONE DEFAULT now() NOT NULL,
+    read_time TIMESTAMP WITH TIME ZONE,
+    CONSTRAINT notice_pkey PRIMARY KEY (id),
+    CONSTRAINT notice_user_id_fkey FOREIGN KEY (user_id) REFERENCES sys."user" (id) ON DELETE CASCADE,
+    CONSTRAINT notice_acted_by_check CHECK (acted_by IN ('self', 'administrator', 'operator'))
+);
+CREATE INDEX notice_user_id_id_idx ON sys.notice (user_id, id);
+CREATE INDEX notice_create_time_idx ON sys.notice (create_time);
+"""
+DEVICES = """
+CREATE TABLE sys.known_device (
+    user_id BIGINT NOT NULL,
+    digest BYTEA NOT NULL,
+    last_time TIMESTAMP WITH TIME ZONE DEFAULT now() NOT NULL,
+    CONSTRAINT known_device_pkey PRIMARY KEY (user_id, digest),
+    CONSTRAINT known_device_user_id_fkey FOREIGN KEY (user_id) REFERENCES sys."user" (id) ON DELETE CASCADE,
+    CONSTRAINT known_device_digest_check CHECK (octet_length(digest) = 32)
+);
+CREATE INDEX known_device_last_time_idx ON sys.known_device (last_time);
+"""
+
+
+def upgrade() -> None:
+    """Take the step."""
+    for statement in (NOTICES, DEVICES):
+        op.execute(statement)

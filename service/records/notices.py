@@ -1,0 +1,176 @@
+"""``sys.notice``: what users are told of their accounts; ``sys.known_device``: from where they logged in."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final, Literal, TypeAlias
+
+from sqlalchemy import (
+    BigInteger,
+    Interval,
+    LargeBinary,
+    bindparam,
+    delete,
+    func,
+    insert,
+    literal,
+    literal_column,
+    select,
+    text,
+    update,
+)
+from sqlalchemy.dialects.postgresql import insert as upsert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.records.database.paging import Page, page_of
+from service.records.database.row_mapper import PreparedSelect, RowMapper, Source
+from service.records.schema.base import past
+from service.records.schema.of_users import known_device, notice
+from service.records.schema.rights import user
+
+NoticeKind: TypeAlias = Literal[
+    "new_device",
+    "second_factor_blocked",
+    "password_changed",
+    "reset_asked",
+    "factor_added",
+    "factor_removed",
+    "factors_reset",
+    "recovery_codes_made",
+    "recovery_code_used",
+    "api_key_made",
+    "address_changed",
+    "address_verified",
+    "roles_changed",
+    "banned",
+]
+"""What somebody is told."""
+ActedBy: TypeAlias = Literal["self", "administrator", "operator"]
+"""Who has done it: with the account itself, for others through the API, or at the machine."""
+Fact: TypeAlias = str | Collection[str]
+KEPT: Final = timedelta(days=180)
+"""How long a notice is kept."""
+KNOWN: Final = timedelta(days=365)
+"""How long a device is known after its last login."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewNotice:
+    """A notice to the user ``user_id``; the client is that of the user's own act, None for acts of others."""
+
+    user_id: int
+    kind: NoticeKind
+    acted_by: ActedBy
+    facts: Mapping[str, Fact]
+    client_ip: str | None
+    browser: str | None
+    os: str | None
+    request_id: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notice(NewNotice):
+    """A notice as its user sees it; ``read_time`` is None until it is marked."""
+
+    id: int
+    create_time: datetime
+    read_time: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Who was told, and when; ``email`` is the last address that the user has confirmed."""
+
+    user_name: str
+    email: str | None
+    create_time: datetime
+
+
+_NOTICE: Final = RowMapper(Notice, notice)
+_COLUMNS: Final = ("kind", "acted_by", "facts", "client_ip", "browser", "os", "request_id")
+_LAST_SEEN: Final = PreparedSelect(
+    select(known_device.c.user_id).where(
+        known_device.c.user_id == bindparam("user_id", type_=BigInteger()),
+        known_device.c.digest == bindparam("digest", type_=LargeBinary()),
+        known_device.c.last_time > func.now() - text("interval '1 day'"),
+    ),
+    bool,
+)
+
+
+async def add(connection: AsyncConnection, new: NewNotice) -> Told | None:
+    """Write a notice, and return whom it is for; None, and nothing is written, if there is no such user."""
+    values = asdict(new)
+    chosen = select(user.c.id, *(literal(values[name], notice.c[name].type) for name in _COLUMNS))
+    rows = insert(notice).from_select(["user_id", *_COLUMNS], chosen.where(user.c.id == new.user_id))
+    of_user = select(user.c.user_name, user.c.recovery_email).where(user.c.id == new.user_id)
+    told = rows.returning(
+        of_user.with_only_columns(user.c.user_name).scalar_subquery(),
+        of_user.with_only_columns(user.c.recovery_email).scalar_subquery(),
+        notice.c.create_time,
+    )
+    row = (await connection.execute(told)).one_or_none()
+    return None if row is None else Told(*row)
+
+
+async def told_within(connection: AsyncConnection, user_id: int, kind: NoticeKind, ago: timedelta) -> bool:
+    """Return whether a user was told something of ``kind`` less than so long ago."""
+    since = func.now() - bindparam("ago", ago, Interval())
+    told = select(notice.c.id).where(notice.c.user_id == user_id, notice.c.kind == kind)
+    return (await connection.execute(told.where(notice.c.create_time > since).limit(1))).first() is not None
+
+
+async def page(connection: AsyncConnection, user_id: int, *, page: int, size: int) -> Page[Notice]:
+    """Return page ``page`` (from 1) of the notices of a user, the latest first."""
+    own = select(*_NOTICE.columns).where(notice.c.user_id == user_id)
+    return (await page_of(connection, own, page=page, size=size, order=(notice.c.id.desc(),))).of(_NOTICE)
+
+
+async def unread(connection: AsyncConnection, user_id: int) -> int:
+    """Return how many notices of a user are not marked as read."""
+    counted = select(func.count()).where(notice.c.user_id == user_id, notice.c.read_time.is_(None))
+    return int((await connection.execute(counted)).scalar_one())
+
+
+async def mark_read(connection: AsyncConnection, user_id: int, ids: Collection[int] | None) -> None:
+    """Mark notices of a user as read: those of ``ids``, or all (None). Ids of others change nothing."""
+    marked = update(notice).where(notice.c.user_id == user_id, notice.c.read_time.is_(None))
+    if ids is not None:
+        marked = marked.where(notice.c.id.in_(ids))
+    await connection.execute(marked.values(read_time=func.now()))
+
+
+async def forget_old(connection: AsyncConnection, most: int) -> int:
+    """Delete at most ``most`` notices that are older than ``KEPT``; return how many."""
+    old = select(notice.c.id).where(notice.c.create_time < past() - KEPT).limit(most)
+    gone = delete(notice).where(notice.c.id.in_(old.with_for_update(skip_locked=True)))
+    return (await connection.execute(gone)).rowcount
+
+
+async def is_known(source: Source, user_id: int, digest: bytes) -> bool:
+    """Return whether a user has logged in from a device within a day, so that nothing has to be written."""
+    return bool(await _LAST_SEEN.all(source, user_id=user_id, digest=digest))
+
+
+async def know(connection: AsyncConnection, user_id: int, digest: bytes) -> bool:
+    """Remember that a user has logged in from a device; True if it was unknown, for one of several logins."""
+    row: Any = upsert(known_device).from_select(
+        ["user_id", "digest"],
+        select(user.c.id, literal(digest, LargeBinary())).where(user.c.id == user_id),
+    )
+    seen = row.on_conflict_do_update(
+        index_elements=[known_device.c.user_id, known_device.c.digest], set_={"last_time": func.now()}
+    )
+    new = seen.returning(literal_column("xmax = 0"))  # a row that was there before has an older version
+    return bool((await connection.execute(new)).scalar_one_or_none())
+
+
+async def forget_devices(connection: AsyncConnection, most: int) -> int:
+    """Delete at most ``most`` devices that were last seen ``KNOWN`` ago; return how many."""
+    table = known_device
+    old = select(table.c.user_id, table.c.digest).where(table.c.last_time < past() - KNOWN).limit(most)
+    chosen = old.with_for_update(skip_locked=True).subquery()
+    same = (table.c.user_id == chosen.c.user_id) & (table.c.digest == chosen.c.digest)
+    return (await connection.execute(delete(table).where(same))).rowcount

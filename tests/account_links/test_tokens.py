@@ -1,0 +1,29 @@
+"""Links of accounts in the database."""
+
+from __future__ import annotations
+
+import pytest
+
+from service.records import account_tokens
+from service.records.database.transactions import Database
+from tests.account_links.conftest import Mailing
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_link_replaces_the_one_before_however_often_its_statement_was_prepared(
+    mailing: Mailing,
+) -> None:
+    person = await mailing.person(confirmed=False, email=None)
+    database = Database(mailing.site.database_url)
+    try:
+        for number in range(12):  # after five times psycopg prepares, after five more PostgreSQL plans once
+            async with database.transaction() as connection:
+                digest = number.to_bytes(32)
+                await account_tokens.put(
+                    connection, "address", person.id, digest, email="e@example.org", seconds=300
+                )
+    finally:
+        await database.close()
+    rows = mailing.execute("SELECT digest FROM sys.account_token WHERE user_id = %s", person.id)
+    assert rows == [((11).to_bytes(32),)]
