@@ -111,9 +111,9 @@ class Addresses:
             if user.email_verified:
                 return
             changes = await _confirmed(connection, user, user.email)
-            told, also = {"email": user.email}, user.recovery_email
+            facts, also = {"email": user.email}, user.recovery_email
             await self._notices.tell(
-                connection, user_id, "address_verified", "administrator", told, also=also
+                connection, user_id, "address_verified", "administrator", facts, also=also
             )
             change_log.saving(changes)
         change_log.saved(changes)

@@ -83,10 +83,10 @@ class ApiKeys:
                 seconds=expires_in,
                 created_by=caller.user_id,
             )
-            told = {"name": name, "account": user.user_name}
-            await self._notices.tell(connection, user_id, "api_key_made", acted_by(target), told)
+            facts = {"name": name, "account": user.user_name}
+            await self._notices.tell(connection, user_id, "api_key_made", acted_by(target), facts)
             # Its maker too: somebody who has stolen a session may stay by a key.
-            await self._notices.tell(connection, caller.user_id, "api_key_made", facts=told)
+            await self._notices.tell(connection, caller.user_id, "api_key_made", facts=facts)
             changes = field_changes(_key_target(stored), {}, _fields(stored))
             change_log.saving(changes)
         change_log.saved(changes)

@@ -211,8 +211,8 @@ class OwnFactors:
         kind: NoticeKind,
         factor: Factor,
     ) -> None:
-        told = {"factor": factor.kind, "name": factor.factor_name}
-        await self._notices.tell(connection, caller.user_id, kind, facts=told)
+        facts = {"factor": factor.kind, "name": factor.factor_name}
+        await self._notices.tell(connection, caller.user_id, kind, facts=facts)
         is_gone, fields = kind == "factor_removed", _fields(factor)
         change_log.saving(field_changes(_target(factor), *((fields, {}) if is_gone else ({}, fields))))
 

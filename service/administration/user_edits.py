@@ -129,8 +129,8 @@ async def edit(
     user_id, by = target.user_id, acted_by(target)
     if (email := values.get("email", before.email)) != before.email:
         # Before the update, which may take away the address that the user has confirmed.
-        told, also = {"email": email}, None if before.recovery_email else before.email
-        await notices.tell(connection, user_id, "address_changed", by, told, also=also)
+        facts, also = {"email": email}, None if before.recovery_email else before.email
+        await notices.tell(connection, user_id, "address_changed", by, facts, also=also)
     await accounts.update(connection, target, values)
     after = await user_list.read(connection, user_id)
     had, has = ({role.role_code for role in user.roles} for user in (before, after))

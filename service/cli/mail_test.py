@@ -29,6 +29,6 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
     try:
         answer = asyncio.run(send_test(settings, options.address))
     except MailFault as fault:
-        told = f" ({printable(fault.answer)})" if fault.answer else ""
-        raise TestError(f"The mail was not taken: {fault.fault}{told}") from None
+        reply = f" ({printable(fault.answer)})" if fault.answer else ""
+        raise TestError(f"The mail was not taken: {fault.fault}{reply}") from None
     say(f"The mail server has taken the mail: {printable(answer)}")

@@ -9,6 +9,7 @@ export const VIEWS = [
   { pattern: "/", load: () => import("./views/home.js") },
   { pattern: "/account", load: () => import("./views/account.js") },
   { pattern: "/account/devices", load: () => import("./views/devices.js") },
+  { pattern: "/account/notices", load: () => import("./views/notices.js") },
   { pattern: "/account/sign-ins", load: () => import("./views/sign-ins.js") },
   {
     pattern: "/users",
@@ -136,6 +137,7 @@ export const VIEWS = [
     load: () => import("./views/activity.js"),
     operation: "GET /api/system/activity",
   },
+  { pattern: "/mails", load: () => import("./views/mails.js"), operation: "GET /api/mail/list" },
   { pattern: "/jobs", load: () => import("./views/jobs.js"), operation: "GET /api/jobs" },
   {
     pattern: "/resources",

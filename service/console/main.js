@@ -38,14 +38,13 @@ try {
 } catch {
   // A browser that stores nothing follows the system.
 }
-await followed();
-if (await session.find()) await begin();
-else await ask();
-
 // A link is its own start, also where this page is open already.
 addEventListener("hashchange", () => {
   if (LINK.test(location.hash)) location.reload();
 });
+await followed();
+if (await session.find()) await begin();
+else await ask();
 
 /** Show what the link of a mail leads to, until the reader is done with it. Its token stays in no address. */
 async function followed() {

@@ -52,14 +52,19 @@ export const NAVIGATION = [
     [
       ["/files", T.files, "file"],
       ["/jobs", T.jobs, "refresh"],
+      ["/mails", T.mails, "mail"],
       [HEALTH, T.health, "stethoscope"],
     ],
   ],
 ];
 
+/** The path of the notices, which the account says the number of. */
+export const NOTICES = "/account/notices";
+
 /** The pages about the caller's own account. @type {[path: string, text: string, icon: string][]} */
 export const OWN = [
   ["/account", FRAME.account, "user"],
+  [NOTICES, FRAME.notices, "bell"],
   ["/account/devices", FRAME.devices, "device"],
   ["/account/sign-ins", FRAME.logins, "log-in"],
 ];

@@ -146,9 +146,9 @@ async def demands_met(installation: Installation) -> Finding:
     unmet = await asyncio.to_thread(lambda: [*unmet_demands(standing, strengths)])
     if not unmet:
         return ok("all persons can meet what is demanded of them beside their codes")
-    told = "; ".join(f"roles {finding.place}: {finding.reason}" for finding in unmet[:_NAMED])
+    named = "; ".join(f"roles {finding.place}: {finding.reason}" for finding in unmet[:_NAMED])
     more = f", and {len(unmet) - _NAMED} more" if len(unmet) > _NAMED else ""
-    return warning(f"{told}{more}", "have them enrol a factor: docs/guides/second-factors.md")
+    return warning(f"{named}{more}", "have them enrol a factor: docs/guides/second-factors.md")
 
 
 async def tampering(installation: Installation) -> Finding:

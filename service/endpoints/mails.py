@@ -52,7 +52,7 @@ class MailList:
     async def on_get(self, context: RequestContext, query: MailQuery) -> Page[MailEntry]:
         """List the mails that wait, and those of the last seven days; the newest first."""
         async with self._database.snapshot() as connection:
-            found = await mail.page(
+            listed = await mail.page(
                 connection, query.filter(MailFilter), page=query.page, size=query.size, sort=query.sort
             )
-        return page_answer(query, found, MailEntry)
+        return page_answer(query, listed, MailEntry)

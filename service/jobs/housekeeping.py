@@ -33,8 +33,8 @@ async def forget_links(database: Database) -> str:
 
 async def forget_notices(database: Database) -> str:
     """Delete notices, and devices of users, that were told or seen long ago. Raises Unavailable."""
-    told = await _forget(database, notices.forget_old)
-    return f"{told} notices and {await _forget(database, notices.forget_devices)} devices deleted"
+    count = await _forget(database, notices.forget_old)
+    return f"{count} notices and {await _forget(database, notices.forget_devices)} devices deleted"
 
 
 async def forget_bans(database: Database) -> str:

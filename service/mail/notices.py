@@ -84,15 +84,15 @@ class Notices:
         if also is not None and await notices.told_within(connection, user_id, kind, _AGAIN):
             also = None
         new = _notice(user_id, kind, by, facts, client_ip)
-        told = await notices.add(connection, new)
-        if told is None or kind not in WORDS or self._outbox is None or not self._outbox.enabled:
+        owner = await notices.add(connection, new)
+        if owner is None or kind not in WORDS or self._outbox is None or not self._outbox.enabled:
             return
-        if told.email is not None and self._links is not None:
-            link = await self._links.make(connection, "end_sessions", user_id, email=told.email)
-            shown = _shown(new, told, link.expires_time)
-            await self._outbox.put(connection, Letter(kind, told.email, user_id, shown), link.url)
-        if also not in (None, told.email):
-            shown = _shown(new, told, told.create_time)
+        if owner.email is not None and self._links is not None:
+            link = await self._links.make(connection, "end_sessions", user_id, email=owner.email)
+            shown = _shown(new, owner, link.expires_time)
+            await self._outbox.put(connection, Letter(kind, owner.email, user_id, shown), link.url)
+        if also not in (None, owner.email):
+            shown = _shown(new, owner, owner.create_time)
             await self._outbox.put(connection, Letter(kind, str(also), user_id, shown))
 
     async def of_login(self, database: Database, user_id: int, address: str, user_agent: str) -> None:
@@ -135,13 +135,13 @@ def _stored(fact: Fact | datetime) -> Fact:
     return rfc3339(fact) if isinstance(fact, datetime) else fact
 
 
-def _shown(new: NewNotice, told: Told, link_until: datetime) -> dict[str, str | datetime]:
+def _shown(new: NewNotice, owner: Told, link_until: datetime) -> dict[str, str | datetime]:
     """Return the facts of a mail."""
     given = {name: _text(name, fact) for name, fact in new.facts.items()}
     device = ", ".join(filter(None, (new.browser, new.os))) or "an unknown browser"
     where = _BY.get(new.acted_by) or f"from {new.client_ip or 'an unknown address'} ({device})"
-    times = {"time": told.create_time, "link_until": link_until}
-    return {**_MISSING, **given, **times, "user_name": told.user_name, "where": where}
+    times = {"time": owner.create_time, "link_until": link_until}
+    return {**_MISSING, **given, **times, "user_name": owner.user_name, "where": where}
 
 
 def _text(name: str, fact: Fact) -> str | datetime:

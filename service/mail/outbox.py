@@ -88,8 +88,9 @@ async def seal_links_anew(database: Database, keys: Sealing) -> int:
 
     A link that no key opens stays as it is. Raises ``Unavailable``.
     """
-    done, last, found = 0, 0, _AT_ONCE
-    while found == _AT_ONCE and keys.current is not None:
+    done, last = 0, 0
+    full = True
+    while full and keys.current is not None:
         async with database.transaction() as connection:
             mails = await mail.sealed_with_others(connection, keys.current, after=last, most=_AT_ONCE)
             for waiting in mails:
@@ -97,5 +98,6 @@ async def seal_links_anew(database: Database, keys: Sealing) -> int:
                     link = keys.open(waiting.sealed_link or b"", about(waiting.message_id))
                     await mail.seal_anew(connection, waiting.id, keys.seal(link, about(waiting.message_id)))
                     done += 1
-        found, last = len(mails), mails[-1].id if mails else 0
+        full = len(mails) == _AT_ONCE
+        last = mails[-1].id if mails else 0
     return done

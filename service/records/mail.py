@@ -129,8 +129,8 @@ async def add(connection: Connection, new: NewMail) -> None:
 
 async def pending(connection: Connection, *, sends: bool) -> bool:
     """Return whether a mail is due, or has to go; without ``sends`` only those that are too old count."""
-    wanted = _IS_DUE if sends else and_(_IS_DUE, _is_old())
-    asked = select(or_(exists().where(wanted), exists().where(_is_over())))  # each by an index of its own
+    is_work = _IS_DUE if sends else and_(_IS_DUE, _is_old())
+    asked = select(or_(exists().where(is_work), exists().where(_is_over())))  # each by an index of its own
     return bool(await connection.scalar(asked))
 
 
@@ -199,8 +199,8 @@ async def sealed_with_others(
     By id, and only those with a greater id than ``after``.
     """
     other = func.substr(mail.c.sealed_link, 1, len(key_id)) != key_id
-    found = select(*_WAITING.columns).where(mail.c.id > after, other).order_by(mail.c.id).limit(most)
-    return await _WAITING.all(connection, found.with_for_update(skip_locked=True))
+    statement = select(*_WAITING.columns).where(mail.c.id > after, other).order_by(mail.c.id).limit(most)
+    return await _WAITING.all(connection, statement.with_for_update(skip_locked=True))
 
 
 async def seal_anew(connection: Connection, mail_id: int, sealed_link: bytes) -> None:

@@ -106,20 +106,22 @@ async def add(connection: AsyncConnection, new: NewNotice) -> Told | None:
     chosen = select(user.c.id, *(literal(values[name], notice.c[name].type) for name in _COLUMNS))
     rows = insert(notice).from_select(["user_id", *_COLUMNS], chosen.where(user.c.id == new.user_id))
     of_user = select(user.c.user_name, user.c.recovery_email).where(user.c.id == new.user_id)
-    told = rows.returning(
+    statement = rows.returning(
         of_user.with_only_columns(user.c.user_name).scalar_subquery(),
         of_user.with_only_columns(user.c.recovery_email).scalar_subquery(),
         notice.c.create_time,
     )
-    row = (await connection.execute(told)).one_or_none()
+    row = (await connection.execute(statement)).one_or_none()
     return None if row is None else Told(*row)
 
 
 async def told_within(connection: AsyncConnection, user_id: int, kind: NoticeKind, ago: timedelta) -> bool:
     """Return whether a user was told something of ``kind`` less than so long ago."""
     since = func.now() - bindparam("ago", ago, Interval())
-    told = select(notice.c.id).where(notice.c.user_id == user_id, notice.c.kind == kind)
-    return (await connection.execute(told.where(notice.c.create_time > since).limit(1))).first() is not None
+    earlier = select(notice.c.id).where(notice.c.user_id == user_id, notice.c.kind == kind)
+    return (
+        await connection.execute(earlier.where(notice.c.create_time > since).limit(1))
+    ).first() is not None
 
 
 async def page(connection: AsyncConnection, user_id: int, *, page: int, size: int) -> Page[Notice]:

@@ -15,12 +15,13 @@ from playwright.sync_api import Page, expect
 
 from service.embedded import EmbeddedStores
 from tests.console.house import House, chromium
-from tests.console.test_second_factors import code_of, first_step, home
+from tests.console.test_second_factors import code_of, first_step, home, with_app
 from tests.console.visits import Visit, new_context
 from tests.support.ports import free_port
 
 OWN = "seven wary herons at dusk"
 NEW = "eight wary herons at dawn"
+CONFIRMED = "UPDATE sys.user SET email = %s, recovery_email = %s WHERE user_name = %s"
 ENTRY = re.compile(r"https?://\S+")
 
 
@@ -40,9 +41,9 @@ class Mailbox:
         """Return the link to ``page`` of the next mail to ``address`` that has one."""
         while True:
             recipient, text = self.arrived.get(timeout=60)
-            found = [link for link in ENTRY.findall(text) if f"#/{page}?token=" in link]
-            if recipient == address and found:
-                return str(found[0])
+            links = [link for link in ENTRY.findall(text) if f"#/{page}?token=" in link]
+            if recipient == address and links:
+                return str(links[0])
 
 
 @pytest.fixture(scope="module")
@@ -137,3 +138,65 @@ def test_somebody_invited_by_mail_sets_a_password_adds_an_app_and_sees_the_first
         owner.page.keyboard.press("Enter")
         home(owner.page, "Lapwing")
         assert owner.troubles == []
+
+
+def test_a_forgotten_password_is_replaced_by_the_link_of_a_mail_and_the_second_factor(
+    visit: Visit, mailing: House, mailbox: Mailbox
+) -> None:
+    name, address = "whimbrel", "whimbrel@example.com"
+    secret, _ = with_app(mailing, name)
+    mailing.execute(CONFIRMED, address, address, name)
+    page = visit.page
+    visit.go()
+    page.get_by_role("link", name="Forgot your password?").click()
+    heading(page, "Forgot your password?")
+    visit.axe()
+    page.get_by_label("User name").fill(name)
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("a mail is on its way")).to_be_visible()
+
+    page.goto(mailbox.link(address, "password-reset"))
+    heading(page, "Choose a new password")
+    choose_password(visit, NEW)
+    expect(page.get_by_label("Code")).to_be_focused()
+    visit.axe()
+    visit.expected.append("401")
+    page.get_by_label("Code").fill("000000")
+    page.keyboard.press("Enter")
+    expect(page.locator(".field .fault")).to_contain_text("Not accepted")
+    page.get_by_label("Code").fill(code_of(mailing, secret))
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Your password is set, and all sessions have ended.")).to_be_visible()
+    page.get_by_role("button", name="Go to the sign-in page").click()
+    first_step(visit, name, NEW)
+    page.get_by_label("Code").fill(code_of(mailing, secret))
+    page.keyboard.press("Enter")
+    home(page, name)
+
+
+def test_a_link_that_is_not_good_says_so_and_leads_to_the_sign_in_page(visit: Visit) -> None:
+    page = visit.page
+    page.goto("/console#/invitation?token=never-made")
+    choose_password(visit, NEW)
+    expect(page.get_by_role("alert")).to_contain_text("This link is not valid any more")
+    visit.axe()
+    page.get_by_role("button", name="Go to the sign-in page").click()
+    heading(page, "Sign in")
+
+
+def test_where_no_mail_is_sent_the_link_of_an_invitation_is_shown_to_be_handed_over(house: House) -> None:
+    with new_context(house) as context:
+        visit = Visit(house, context)
+        page = visit.page
+        visit.go()
+        expect(page.get_by_role("link", name="Forgot your password?")).to_have_count(0)
+        visit.sign_in(address="/users/new")
+        page.get_by_label("User name").fill("sanderling")
+        page.get_by_label("Name", exact=True).fill("Sanderling")
+        page.get_by_role("button", name="Create").click()
+        shown = page.get_by_role("dialog", name="Invitation of sanderling")
+        visit.axe()
+        page.goto(shown.locator("code").inner_text())
+        choose_password(visit, OWN)
+        expect(page.get_by_text("Your password is set.")).to_be_visible()
+        assert visit.troubles == []

@@ -26,13 +26,13 @@ def writing(tree: ast.Module) -> list[ast.AsyncFunctionDef]:
 
 
 def test_whatever_may_be_a_dry_run_hands_over_its_write_and_begins_no_transaction_itself() -> None:
-    found = [
+    responders = [
         (source, function)
         for source in sorted(ENDPOINTS.rglob("*.py"))
         for function in writing(ast.parse(source.read_text("utf-8")))
     ]
-    assert found
-    for source, function in found:
+    assert responders
+    for source, function in responders:
         text = ast.unparse(function)
         assert "context.write" in text, f"{source}, line {function.lineno}"
         assert "context.user" not in text, f"{source}, line {function.lineno}"

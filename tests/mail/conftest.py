@@ -42,8 +42,8 @@ def invitation(recipient: str = "heron@example.org", user_id: int | None = None)
 async def rows(database: Database, columns: str = "*") -> list[dict[str, Any]]:
     """Return the mails by id, with these columns."""
     async with database.transaction() as connection:
-        found = await connection.execute(text(f"SELECT {columns} FROM sys.mail ORDER BY id"))
-        return [dict(row) for row in found.mappings()]
+        result = await connection.execute(text(f"SELECT {columns} FROM sys.mail ORDER BY id"))
+        return [dict(row) for row in result.mappings()]
 
 
 async def execute(database: Database, statement: str) -> None:

@@ -107,7 +107,7 @@ async def test_the_outbox_is_listed_by_state_kind_and_user_the_newest_first(
     await database.close()
 
 
-async def found(database_url: str, **variables: str) -> Finding:
+async def finding_of(database_url: str, **variables: str) -> Finding:
     environ = variables_of(0) | {"DATABASE_URL": database_url, "JWT_SECRET": KEY * 2} | variables
     check = next(check for check in CHECKS if check.name == "mail")
     ((_, finding),) = await examine(environ, load(environ), lambda _: [], [check])
@@ -117,22 +117,22 @@ async def found(database_url: str, **variables: str) -> Finding:
 async def test_the_doctor_tells_of_a_mail_server_that_can_not_be_used_and_of_mails_that_wait(
     database: Database, seeded_database_url: str
 ) -> None:
-    off = await found(seeded_database_url, PORTCULLIS_MAIL__URL="")
+    off = await finding_of(seeded_database_url, PORTCULLIS_MAIL__URL="")
     assert (off.state, off.message) == ("ok", "off: mail.url is empty")
     async with mail_server() as server:
         url = {"PORTCULLIS_MAIL__URL": f"smtp://127.0.0.1:{server.port}"}
-        fine = await found(seeded_database_url, **url)
+        fine = await finding_of(seeded_database_url, **url)
         assert (fine.state, fine.message) == ("ok", "the mail server answers; 0 mails waiting, none for long")
         assert server.taken == []
         await put(database)
         await execute(database, "UPDATE sys.mail SET create_time = now() - interval '90 minutes'")
-        late = await found(seeded_database_url, **url)
+        late = await finding_of(seeded_database_url, **url)
         assert (late.state, late.message) == ("warning", "1 mail waiting, the oldest for 1.5 h")
         server.to_rcpt.append(saying("550 5.1.1 unknown"))
         await sending(at(server)).run(database)
-        given_up = await found(seeded_database_url, **url)
+        given_up = await finding_of(seeded_database_url, **url)
         assert (given_up.state, given_up.message) == ("warning", "1 mail given up within a day")
-    gone = await found(seeded_database_url, **url)
+    gone = await finding_of(seeded_database_url, **url)
     assert gone.state == "fault"
     assert gone.message.startswith("the mail server can't be used: connection: ")
 

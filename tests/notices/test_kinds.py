@@ -23,7 +23,7 @@ NEW: Final = "five wary otters at noon"
 ADDRESS: Final = "192.0.2.7"
 
 
-async def told(person: Person) -> list[dict[str, Any]]:
+async def notices_of(person: Person) -> list[dict[str, Any]]:
     """Return the notices of a person, the latest first, as they see them."""
     page = await person.data("GET", "/api/user/profile/notices")
     items: list[dict[str, Any]] = page["items"]

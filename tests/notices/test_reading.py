@@ -37,7 +37,7 @@ async def log_in(mailing: Mailing, person: Person, agent: str) -> None:
     assert answer.status == 200, answer.body
 
 
-def told(mailing: Mailing, person: Person, kind: str = "new_device") -> list[tuple[Any, ...]]:
+def notices_of(mailing: Mailing, person: Person, kind: str = "new_device") -> list[tuple[Any, ...]]:
     return mailing.execute(
         "SELECT browser, os FROM sys.notice WHERE user_id = %s AND kind = %s ORDER BY id", person.id, kind
     )
@@ -115,15 +115,15 @@ async def test_a_device_is_new_once_and_an_update_of_the_browser_makes_no_new_on
     person = await mailing.person()
     for version in (144, 145, 144):
         await log_in(mailing, person, FIREFOX.format(version))
-    assert told(mailing, person) == [("Firefox 144", "Linux")]
+    assert notices_of(mailing, person) == [("Firefox 144", "Linux")]
     await log_in(mailing, person, "curl/8.9")
-    assert len(told(mailing, person)) == 2
+    assert len(notices_of(mailing, person)) == 2
 
 
 async def test_two_first_logins_at_once_are_told_once(mailing: Mailing) -> None:
     person = await mailing.person()
     await asyncio.gather(*(log_in(mailing, person, FIREFOX.format(145)) for _ in range(4)))
-    assert len(told(mailing, person)) == 1
+    assert len(notices_of(mailing, person)) == 1
 
 
 async def test_a_refused_login_makes_no_device_known(mailing: Mailing) -> None:
@@ -131,9 +131,9 @@ async def test_a_refused_login_makes_no_device_known(mailing: Mailing) -> None:
     body = {"userName": person.name, "password": "a wrong one"}
     answer = await mailing.site.as_anonymous("POST", "/api/auth/login", body=body)
     assert answer.status == 401
-    assert told(mailing, person) == []
+    assert notices_of(mailing, person) == []
     await person.log_in()
-    assert len(told(mailing, person)) == 1
+    assert len(notices_of(mailing, person)) == 1
 
 
 async def test_a_login_that_waits_for_its_second_factor_is_told_when_it_succeeds(mailing: Mailing) -> None:
@@ -142,10 +142,10 @@ async def test_a_login_that_waits_for_its_second_factor_is_told_when_it_succeeds
     await person.enrol_app()
     mailing.execute("DELETE FROM sys.known_device WHERE user_id = %s", person.id)
     refusal = await person.challenged()
-    assert len(told(mailing, person)) == 1
+    assert len(notices_of(mailing, person)) == 1
     answer = await person.second_step(refusal["challenge"], "totp", code=person.code())
     assert answer.status == 200
-    assert len(told(mailing, person)) == 2
+    assert len(notices_of(mailing, person)) == 2
 
 
 async def test_who_fails_the_second_factor_too_often_knows_the_password_and_the_user_is_told(
@@ -160,7 +160,7 @@ async def test_who_fails_the_second_factor_too_often_knows_the_password_and_the_
         wrong = [await person.second_step(challenge, "totp", code="000000") for _ in range(4)]
         statuses += [answer.status for answer in wrong]
     assert statuses == [401] * 20 + [429] * 4
-    assert len(told(mailing, person, "second_factor_blocked")) == 1
+    assert len(notices_of(mailing, person, "second_factor_blocked")) == 1
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ async def test_old_notices_and_devices_are_deleted(mailing: Mailing, person: Per
         await database.close()
     assert (await listed(person))["total"] == 2
     await person.log_in()
-    assert len(told(mailing, person)) == 1
+    assert len(notices_of(mailing, person)) == 1
 
 
 async def test_notices_and_devices_go_with_the_user(mailing: Mailing, person: Person) -> None:

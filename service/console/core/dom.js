@@ -229,6 +229,8 @@ const PATHS = {
   left: "M15 6l-6 6 6 6",
   right: "M9 6l6 6-6 6",
   edit: "M4 20h4L19 9l-4-4L4 16z",
+  bell: "M6 17V11a6 6 0 0 1 12 0v6l2 2H4zM10 21h4",
+  mail: "M3 6h18v12H3zM3 7l9 6 9-6",
   trash: "M4 7h16M9 7V4h6v3M6 7l1 13h10l1-13",
   download: "M12 4v11M7 11l5 5 5-5M4 20h16",
   upload: "M12 16V5M7 9l5-5 5 5M4 20h16",

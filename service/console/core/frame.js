@@ -1,11 +1,12 @@
 // @ts-check
 /** What stands around every view: the navigation, the account, messages, the keyboard. */
-import { HEALTH, NAVIGATION, OWN } from "../navigation.js";
+import { HEALTH, NAVIGATION, NOTICES, OWN } from "../navigation.js";
 import { FRAME, PRODUCT, SHORTCUTS } from "../strings/frame.js";
 import { trouble } from "../parts/trouble.js";
 import { button, h, icon, link, mark } from "./dom.js";
 import { keepFocus, leaveFocus } from "./focus.js";
 import * as health from "./health.js";
+import * as notices from "./notices.js";
 import { match, page, reconsider, start, stop, useViews } from "./router.js";
 import * as session from "./session.js";
 
@@ -18,6 +19,10 @@ const alarm = h("span", { class: "badge warn", hidden: true });
  * @type {(on: boolean) => void}
  */
 let toggle;
+/** How many notices the caller has not read: a way to them, beside the account. */
+const bell = link(NOTICES);
+bell.className = "bell";
+bell.hidden = true;
 /** The rights of the caller, and all that the frame shows of them. */
 let [held, drawn] = ["", ""];
 /** @type {Promise<void> | null} */ let refreshing = null;
@@ -86,6 +91,10 @@ export async function open(views) {
     alarm.hidden = count === 0;
     alarm.replaceChildren(String(count), h("span", { class: "hidden" }, FRAME.findings(count)));
   };
+  notices.hooks.counted = (count) => {
+    bell.hidden = count === 0;
+    bell.replaceChildren(icon("bell"), h("span", { class: "badge warn" }, FRAME.unread(count)));
+  };
   await refresh();
   await start(
     outlet,
@@ -124,6 +133,7 @@ async function refreshed() {
   if (!me) return;
   if (before && before.id !== me.id) await session.restart(); // another tab has signed in as somebody else
   if (session.may("GET /api/system/findings")) health.read().catch(() => {}); // the views of them say what is wrong
+  notices.read().catch(() => {}); // the view of them says what is wrong
   const rights = JSON.stringify([me.roles, me.permissions, [...operations]]);
   const changed = held !== "" && rights !== held;
   held = rights;
@@ -132,6 +142,7 @@ async function refreshed() {
   drawn = all;
   list.replaceChildren(entry("/", FRAME.home, "home"), ...groups());
   account.replaceChildren(
+    bell,
     h(
       "details",
       { class: "menu" },

@@ -12,6 +12,8 @@ export const FRAME = {
   close: "Close the navigation",
   home: "Home",
   account: "Your account",
+  notices: "Notices",
+  unread: (/** @type {number} */ count) => (count === 1 ? "1 new notice" : `${count} new notices`),
   devices: "Your sessions",
   logins: "Your sign-ins",
   signOut: "Sign out",
@@ -64,6 +66,7 @@ export const ENTRIES = {
   signIns: "Sign-ins",
   sessions: "Sessions",
   files: "Files",
+  mails: "Mail",
   jobs: "Jobs",
   health: "System health",
 };

@@ -62,6 +62,8 @@ export const USERS = {
   inviteMailed: (/** @type {string} */ name) => `An invitation is on its way to ${name}.`,
   inviteLink: "Hand this link over in a safe way. Its owner sets the first password with it, once.",
   inviteUntil: "The link is good until",
+  sendReset: "Send a link for a new password",
+  resetSent: (/** @type {string} */ name) => `A link for a new password is on its way to ${name}.`,
   reset: "Set a password",
   resetTitle: (/** @type {string} */ name) => `Set a new password for ${name}?`,
   resetText:

@@ -41,7 +41,12 @@ export async function show(page) {
         (user.ban ? button(T.unban, () => letIn(page, user)) : button(T.ban, () => keepOut(page, user))),
       user.invited &&
         page.may("POST /api/user/{id}/invitation") &&
-        button(T.invite, () => invite(page, user), { icon: "key" }),
+        button(T.invite, () => invite(page, user), { icon: "mail" }),
+      !self &&
+        user.recoveryEmail &&
+        page.may("POST /api/user/{id}/password-reset") &&
+        document.documentElement.dataset.mail &&
+        button(T.sendReset, () => sendReset(page, user), { icon: "mail" }),
       !self &&
         user.kind === "person" &&
         page.may("PUT /api/user/{id}/password") &&
@@ -220,6 +225,14 @@ async function reset(page, user) {
   if (!done) return;
   tell(T.resetDone(user.userName));
   await page.reload();
+}
+
+/** @param {import("../core/page.js").Page} page @param {import("../parts/users.js").User} user */
+function sendReset(page, user) {
+  return attempt(T.sendReset, async () => {
+    await page.call("POST", "/api/user/{id}/password-reset", { path: { id: user.id } });
+    tell(T.resetSent(user.userName));
+  });
 }
 
 /**

@@ -1,0 +1,23 @@
+// @ts-check
+/** The texts of the outbox, in English. */
+
+export const MAILS = {
+  title: "Mail",
+  caption: "Mails that wait, and those of the last seven days",
+  created: "Written",
+  kind: "About",
+  recipient: "To",
+  state: "State",
+  attempts: "Attempts",
+  next: "Next attempt",
+  fault: "Last fault",
+  none: "No mail matches.",
+  states: /** @type {Record<string, string>} */ ({ waiting: "waiting", sent: "sent", given_up: "given up" }),
+  kinds: /** @type {Record<string, string>} */ ({
+    invitation: "Invitation",
+    password_reset: "Forgotten password",
+    address_confirmation: "Confirm an address",
+    address_changed: "Address changed",
+    test: "Test",
+  }),
+};

@@ -1,0 +1,47 @@
+// @ts-check
+/** The texts of the notices about the own account, in English. Functions take what varies. */
+
+/** @typedef {import("../types/api").NoticeFacts} Facts */
+
+const list = (/** @type {readonly string[] | undefined} */ codes) => (codes ?? []).join(", ");
+
+export const NOTICES = {
+  title: "Notices",
+  caption: "What has happened to your account",
+  about:
+    "Nobody can switch these off. If one of them tells of something that you did not do, change your password " +
+    "and end your other sessions.",
+  readAll: "Mark all as read",
+  what: "What",
+  when: "When",
+  where: "From",
+  unread: "new",
+  none: "Nothing has happened to your account.",
+  by: /** @type {Record<string, string>} */ ({
+    administrator: "an administrator",
+    operator: "the operator of the service",
+  }),
+  kinds: /** @type {Record<string, (facts: Facts) => string>} */ ({
+    new_device: () => "A login from a new device or place",
+    second_factor_blocked: () => "Too many wrong second factors after the right password",
+    password_changed: () => "Your password was set",
+    reset_asked: () => "A link for a new password was asked for",
+    factor_added: ({ name }) => `The second factor ${name} was added`,
+    factor_removed: ({ name }) => `The second factor ${name} was removed`,
+    factors_reset: () => "All your second factors were removed",
+    recovery_codes_made: () => "New recovery codes were made",
+    recovery_code_used: () => "A recovery code was used",
+    api_key_made: ({ name, account }) => `The API key ${name} of ${account} was made`,
+    address_changed: ({ email }) => `Your email address was changed to ${email ?? "none"}`,
+    address_verified: () => "Your email address was declared verified",
+    roles_changed: ({ givenRoles, takenRoles }) =>
+      [
+        "Your roles were changed:",
+        givenRoles?.length && `given ${list(givenRoles)}`,
+        takenRoles?.length && `taken ${list(takenRoles)}`,
+      ]
+        .filter(Boolean)
+        .join(" "),
+    banned: () => "Your account was banned",
+  }),
+};

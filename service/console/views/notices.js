@@ -1,0 +1,48 @@
+// @ts-check
+/** What has happened to the caller's own account, and from where. */
+import { badge, badges, button, h } from "../core/dom.js";
+import * as unread from "../core/notices.js";
+import { attempt } from "../parts/preview.js";
+import { listing } from "../parts/table.js";
+import { time } from "../parts/time.js";
+import { NOTICES as T } from "../strings/notices.js";
+
+/** @param {import("../core/page.js").Page} page */
+export async function show(page) {
+  const read = button(
+    T.readAll,
+    () =>
+      attempt(T.readAll, async () => {
+        await page.call("POST", "/api/user/profile/notices/read", { body: {} });
+        await list.reload();
+      }),
+    { icon: "check" },
+  );
+  page.title(T.title, read);
+  const list = listing(page, {
+    caption: T.caption,
+    columns: [
+      {
+        title: T.what,
+        cell: (notice) =>
+          badges(
+            T.kinds[notice.kind]?.(notice.facts) ?? notice.kind,
+            notice.readTime === null && badge(T.unread, "info"),
+          ),
+      },
+      { title: T.when, cell: (notice) => time(notice.createTime) },
+      {
+        title: T.where,
+        cell: ({ actedBy, clientIp, browser, os }) =>
+          T.by[actedBy] ?? [clientIp, browser, os].filter(Boolean).join(", "),
+      },
+    ],
+    load: async (query) => {
+      const { data } = await page.call("GET", "/api/user/profile/notices", { query });
+      unread.count(data.unread);
+      return data;
+    },
+    empty: T.none,
+  });
+  page.put(h("p", { class: "help" }, T.about), list);
+}
