@@ -298,6 +298,14 @@ async def test_bans_are_those_of_the_backup(made: Made) -> None:
             assert (await made.new.ask("GET", "/api/user/info", token=token)).status == 200
 
 
+async def test_notices_are_those_of_the_backup(made: Made) -> None:
+    told = (
+        "SELECT user_name FROM sys.notice JOIN sys.user one ON one.id = user_id WHERE notice.kind = 'banned'"
+    )
+    assert query(made, told) == ["banned"]
+    assert query(made, "SELECT count(*) FROM sys.account_token") == [0]
+
+
 async def test_files_with_rows_exist_and_none_of_the_other_timeline_is_touched(made: Made) -> None:
     assert (await download(made.new, made.files[BEFORE])).body == BEFORE
     assert (await download(made.new, made.files[AFTER])).status == 404
