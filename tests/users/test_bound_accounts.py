@@ -50,6 +50,7 @@ VALUES: Final[dict[str, list[Any]]] = {
     "service": [None, "shop", SERVICE],
     "kind": ["person", "service"],
     "password": ["four wary herons"],
+    "invite": [True],
     "role_ids": [[]],
     "roles": [[]],
 }
