@@ -20,9 +20,7 @@ const alarm = h("span", { class: "badge warn", hidden: true });
  */
 let toggle;
 /** How many notices the caller has not read: a way to them, beside the account. */
-const bell = link(NOTICES);
-bell.className = "bell";
-bell.hidden = true;
+const bell = h("nav", { "aria-label": FRAME.notices, hidden: true });
 /** The rights of the caller, and all that the frame shows of them. */
 let [held, drawn] = ["", ""];
 /** @type {Promise<void> | null} */ let refreshing = null;
@@ -93,7 +91,9 @@ export async function open(views) {
   };
   notices.hooks.counted = (count) => {
     bell.hidden = count === 0;
-    bell.replaceChildren(icon("bell"), h("span", { class: "badge warn" }, FRAME.unread(count)));
+    bell.replaceChildren(
+      link(NOTICES, icon("bell"), h("span", { class: "badge warn" }, FRAME.unread(count))),
+    );
   };
   await refresh();
   await start(
