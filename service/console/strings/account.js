@@ -9,6 +9,12 @@ export const ACCOUNT = {
   userName: "User name",
   nickName: "Name",
   email: "Email",
+  unconfirmed: (/** @type {string} */ email, /** @type {string | null} */ before) =>
+    before
+      ? `You have not confirmed ${email} yet. Links for a forgotten password still go to ${before}.`
+      : `You have not confirmed ${email} yet. Until then a forgotten password can't be replaced by mail.`,
+  confirm: "Send a mail to confirm it",
+  confirmationSent: (/** @type {string} */ email) => `A mail is on its way to ${email}.`,
   phone: "Phone",
   gender: "Gender",
   avatar: "Picture",

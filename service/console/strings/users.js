@@ -62,6 +62,11 @@ export const USERS = {
   inviteMailed: (/** @type {string} */ name) => `An invitation is on its way to ${name}.`,
   inviteLink: "Hand this link over in a safe way. Its owner sets the first password with it, once.",
   inviteUntil: "The link is good until",
+  verify: "Declare the address confirmed",
+  verifyTitle: (/** @type {string} */ email) => `Declare ${email} confirmed?`,
+  verifyText:
+    "Links for a forgotten password then go to it. Do it only if you know that it is the user's, who is told.",
+  verified: (/** @type {string} */ name) => `The address of ${name} counts as confirmed.`,
   sendReset: "Send a link for a new password",
   resetSent: (/** @type {string} */ name) => `A link for a new password is on its way to ${name}.`,
   reset: "Set a password",

@@ -8,6 +8,7 @@ import { password } from "../parts/password.js";
 import { ACCOUNT as T } from "../strings/account.js";
 import { FACTORS } from "../strings/factors.js";
 import { rights } from "../parts/rights.js";
+import { attempting } from "../parts/trouble.js";
 import { RIGHTS } from "../strings/home.js";
 
 const MEMBERS = ["nickName", "email", "phone", "gender", "avatar"];
@@ -68,7 +69,7 @@ export async function show(page) {
     h(
       "div",
       { class: "cards" },
-      card(T.profile, profile),
+      card(T.profile, profile, await unconfirmed(page)),
       card(T.password, h("p", { class: "help" }, T.passwordText), passwords),
     ),
     card(FACTORS.title, h("p", { class: "help" }, FACTORS.about), factors(page)),
@@ -82,5 +83,24 @@ export async function show(page) {
       ]),
       may,
     ),
+  );
+}
+
+/**
+ * Return what an address that is not confirmed yet lacks, where mails are sent.
+ * @param {import("../core/page.js").Page} page
+ */
+async function unconfirmed(page) {
+  const { data } = await page.call("GET", "/api/user/profile");
+  if (!document.documentElement.dataset.mail || !data.email || data.emailVerified) return null;
+  const send = async () => {
+    await page.call("POST", "/api/user/profile/email/verification");
+    tell(T.confirmationSent(data.email ?? ""));
+  };
+  return h(
+    "div",
+    { class: "note" },
+    h("p", null, T.unconfirmed(data.email, data.recoveryEmail)),
+    attempting(T.confirm, {}, send),
   );
 }

@@ -43,6 +43,11 @@ export async function show(page) {
         page.may("POST /api/user/{id}/invitation") &&
         button(T.invite, () => invite(page, user), { icon: "mail" }),
       !self &&
+        user.email &&
+        !user.emailVerified &&
+        page.may("POST /api/user/{id}/email/verification") &&
+        button(T.verify, () => verify(page, user), { icon: "check" }),
+      !self &&
         user.recoveryEmail &&
         page.may("POST /api/user/{id}/password-reset") &&
         document.documentElement.dataset.mail &&
@@ -224,6 +229,20 @@ async function reset(page, user) {
   });
   if (!done) return;
   tell(T.resetDone(user.userName));
+  await page.reload();
+}
+
+/** @param {import("../core/page.js").Page} page @param {import("../parts/users.js").User} user */
+async function verify(page, user) {
+  const path = { id: user.id };
+  const done = await ask({
+    title: T.verifyTitle(user.email ?? ""),
+    text: T.verifyText,
+    confirm: T.verify,
+    act: () => page.call("POST", "/api/user/{id}/email/verification", { path }),
+  });
+  if (!done) return;
+  tell(T.verified(user.userName));
   await page.reload();
 }
 
