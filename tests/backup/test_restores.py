@@ -299,10 +299,10 @@ async def test_bans_are_those_of_the_backup(made: Made) -> None:
 
 
 async def test_notices_are_those_of_the_backup(made: Made) -> None:
-    told = (
+    statement = (
         "SELECT user_name FROM sys.notice JOIN sys.user one ON one.id = user_id WHERE notice.kind = 'banned'"
     )
-    assert query(made, told) == ["banned"]
+    assert query(made, statement) == ["banned"]
     assert query(made, "SELECT count(*) FROM sys.account_token") == [0]
 
 

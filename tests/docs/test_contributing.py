@@ -146,6 +146,7 @@ def trial(changed: tuple[Path, list[Path]], stores: EmbeddedStores) -> dict[str,
     return outcomes
 
 
+@pytest.mark.extended
 def test_a_start_finds_the_endpoint_of_the_recipe_consistent(trial: dict[str, Any]) -> None:
     assert trial["consistent"][0] == 0, trial["consistent"]
     status, output = trial["inconsistent"]
@@ -153,6 +154,7 @@ def test_a_start_finds_the_endpoint_of_the_recipe_consistent(trial: dict[str, An
     assert "/api/role/{id}/users" in output
 
 
+@pytest.mark.extended
 def test_pages_and_decision_tables_hold_after_the_recipes(trial: dict[str, Any]) -> None:
     for name in ("pages", "covered"):
         status, output = trial[name]
@@ -165,6 +167,7 @@ def test_the_case_of_the_recipe_lets_no_mutant_survive(changed: tuple[Path, list
     run(changed[0], "-m", "service", "policy", "test", "--mutate")
 
 
+@pytest.mark.extended
 def test_the_field_of_the_recipe_is_checked_audited_and_kept_by_whom_does_not_know_it(
     changed: tuple[Path, list[Path]],
 ) -> None:
@@ -174,6 +177,7 @@ def test_the_field_of_the_recipe_is_checked_audited_and_kept_by_whom_does_not_kn
     assert " passed" in output
 
 
+@pytest.mark.extended
 def test_no_recipe_breaks_clients_of_the_last_release(trial: dict[str, Any]) -> None:
     assert trial["contract"] == [0, ""]
 
@@ -189,6 +193,7 @@ def test_the_copy_passes_all_checks(changed: tuple[Path, list[Path]]) -> None:
     run(root, "dev.py", "check")
 
 
+@pytest.mark.extended
 def test_the_migration_of_the_recipe_makes_what_the_schema_describes(trial: dict[str, Any]) -> None:
     assert trial["migrated"] == ""
 

@@ -59,7 +59,7 @@ async def test_an_import_of_many_tells_those_whose_roles_it_changes_and_no_new_u
     names = [f"many-{number}" for number in range(SOME)]
     first = "userName,nickName,roles\n" + "".join(f"{name},{name},auditor\n" for name in names)
     second = "userName,roles\n" + "".join(f"{name},\n" for name in names)
-    told = (
+    query = (
         'SELECT count(*) FROM sys.notice JOIN sys."user" one ON one.id = user_id'
         " WHERE user_name LIKE 'many-%%'"
     )
@@ -69,5 +69,5 @@ async def test_an_import_of_many_tells_those_whose_roles_it_changes_and_no_new_u
             "POST", "/api/user/import", table.encode(), ("Content-Type", "text/csv")
         )
         assert answer.status == 200, answer.body
-        counts += [count for (count,) in mailing.execute(told)]
+        counts += [count for (count,) in mailing.execute(query)]
     assert counts == [0, SOME]

@@ -121,6 +121,7 @@ def test_lines_that_no_case_depends_on_fail_the_coverage(
     assert "no case depends on the line 'p, endpoint, POST /api/auth/logout, @login'" in ran.output
 
 
+@pytest.mark.extended
 def test_a_surviving_mutant_fails_and_is_told_with_the_case_that_would_kill_it(
     capsys: pytest.CaptureFixture[str], folder: Path
 ) -> None:

@@ -336,7 +336,7 @@ async def test_a_database_restored_below_the_revision_in_force_takes_changes_aga
         "DELETE FROM sys.policy_revision WHERE revision = 2",
     )
 
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while (answer := await service.ask("GET", "/api/policy")).json["data"]["revision"] == 2:  # noqa: ASYNC110 - the watch tells nobody
             await asyncio.sleep(0.05)
     taken = await service.ask("POST", "/api/resource", resource)

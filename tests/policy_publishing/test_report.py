@@ -64,10 +64,10 @@ async def test_a_report_of_an_installation_has_roles_findings_and_who_changed_wh
     lines = text.splitlines()
     assert "| Revision in force | 3 |" in lines
     assert "| `clerk` | 0 | `system:user:list` |" in lines
-    assert "| Request | admin | auditor | clerk | super | user |" in lines
-    assert "| `GET /api/user/list` | wildcard | yes | yes | wildcard | no |" in lines
-    assert "| `GET /api/user/7` | wildcard | yes | no | wildcard | no |" in lines
-    assert "| `POST /api/auth/login` | anyone | anyone | anyone | anyone | anyone |" in lines
+    assert "| Request | Authentication | admin | auditor | clerk | super | user |" in lines
+    assert "| `GET /api/user/list` | `@login`<br>`@service` | wildcard | yes | yes | wildcard | no |" in lines
+    assert "| `GET /api/user/7` | `@login`<br>`@service` | wildcard | yes | no | wildcard | no |" in lines
+    assert "| `POST /api/auth/login` |  | anyone | anyone | anyone | anyone | anyone |" in lines
     assert any(line.startswith("| resource-takes-requests | `GET /api/user/7` |") for line in lines)
     hostile = r"\<script\>alert(1)\</script\>\<U+202E\>\|\`x\`"
     (revision,) = [line for line in lines if line.startswith("| 2 | ")]
