@@ -16,8 +16,13 @@ const MEMBERS = ["nickName", "email", "phone", "gender", "avatar"];
 /** @param {import("../core/page.js").Page} page */
 export async function show(page) {
   page.title(T.title);
+  /** @type {import("../types/api").OwnProfile | null} */ let stored = null;
   const profile = await merging({
-    read: () => page.call("GET", "/api/user/profile"),
+    read: async () => {
+      const answer = await page.call("GET", "/api/user/profile");
+      stored = answer.data;
+      return answer;
+    },
     write: (values, { etag }) => page.call("PUT", "/api/user/profile", { body: values, ifMatch: etag }),
     pick: (data) => Object.fromEntries(MEMBERS.map((name) => [name, data[name]])),
     form: (data) => ({
@@ -69,7 +74,7 @@ export async function show(page) {
     h(
       "div",
       { class: "cards" },
-      card(T.profile, profile, await unconfirmed(page)),
+      card(T.profile, profile, stored && unconfirmed(page, stored)),
       card(T.password, h("p", { class: "help" }, T.passwordText), passwords),
     ),
     card(FACTORS.title, h("p", { class: "help" }, FACTORS.about), factors(page)),
@@ -89,18 +94,18 @@ export async function show(page) {
 /**
  * Return what an address that is not confirmed yet lacks, where mails are sent.
  * @param {import("../core/page.js").Page} page
+ * @param {import("../types/api").OwnProfile} profile
  */
-async function unconfirmed(page) {
-  const { data } = await page.call("GET", "/api/user/profile");
-  if (!document.documentElement.dataset.mail || !data.email || data.emailVerified) return null;
+function unconfirmed(page, { email, emailVerified, recoveryEmail }) {
+  if (!document.documentElement.dataset.mail || !email || emailVerified) return null;
   const send = async () => {
     await page.call("POST", "/api/user/profile/email/verification");
-    tell(T.confirmationSent(data.email ?? ""));
+    tell(T.confirmationSent(email));
   };
   return h(
     "div",
     { class: "note" },
-    h("p", null, T.unconfirmed(data.email, data.recoveryEmail)),
+    h("p", null, T.unconfirmed(email, recoveryEmail)),
     attempting(T.confirm, {}, send),
   );
 }
