@@ -200,3 +200,24 @@ def test_where_no_mail_is_sent_the_link_of_an_invitation_is_shown_to_be_handed_o
         choose_password(visit, OWN)
         expect(page.get_by_text("Your password is set.")).to_be_visible()
         assert visit.troubles == []
+
+
+def test_the_own_address_is_confirmed_by_the_link_of_a_mail_that_the_account_page_sends(
+    visit: Visit, mailing: House, mailbox: Mailbox
+) -> None:
+    mailing.member("dunlin")
+    mailing.execute("UPDATE sys.user SET email = %s WHERE user_name = %s", "dunlin@example.com", "dunlin")
+    page = visit.page
+    visit.sign_in("dunlin", "/account")
+    expect(page.get_by_text("You have not confirmed dunlin@example.com yet.")).to_be_visible()
+    visit.axe()
+    page.get_by_role("button", name="Send a mail to confirm it").click()
+    expect(page.get_by_text("A mail is on its way to dunlin@example.com.")).to_be_visible()
+
+    page.goto(mailbox.link("dunlin@example.com", "address"))
+    heading(page, "Confirm your email address")
+    visit.axe()
+    page.get_by_role("button", name="Confirm the address").click()
+    expect(page.get_by_text("Your email address is confirmed.")).to_be_visible()
+    [user] = mailing.api.get("/api/user/list?userName=dunlin").json()["data"]["items"]
+    assert user["emailVerified"] is True
