@@ -1,4 +1,4 @@
-"""Forgotten passwords: a link by mail, and whoever has a second factor proves that too.
+"""Forgotten passwords: a link by mail, and a proof of the second factor of a user who has one.
 
 The answer to a request says nothing about the account, and neither does the time that it takes: the request
 is written down, and a job looks for the account.

@@ -54,7 +54,7 @@ class Invitations:
             return await self._links.mail(connection, "invitation", user_id, user.user_name, user.email, **by)
 
     async def accept(self, token: str, password: str, address: str) -> None:
-        """Set the first password of whoever was sent ``token``, from the client at ``address``.
+        """Set the first password of the user who was sent ``token``, from the client at ``address``.
 
         The address that the invitation was mailed to is then confirmed. Raises ``LinkInvalid``,
         ``ValidationFailed`` for ``password``, ``RateLimited`` and ``Unavailable``.

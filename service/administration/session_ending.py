@@ -1,4 +1,4 @@
-"""Ends all sessions of whoever was sent the link of a notice."""
+"""Ends all sessions of the user who was sent the link of a notice."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class SessionEnding:
         self._entries = log
 
     async def end(self, token: str, address: str) -> None:
-        """End all sessions of whoever was sent ``token``, for a client at ``address``.
+        """End all sessions of the user who was sent ``token``, for a client at ``address``.
 
         They end before the commit, so that the link is not spent while the session store is unavailable, and
         again after it. Raises ``LinkInvalid``, ``RateLimited`` and ``Unavailable``.

@@ -7,7 +7,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from service.administration.session_ending import SessionEnding
-from service.endpoints.account_links import LinkToken
+from service.endpoints.account_links import LinkOrder
 from service.errors import LinkInvalid, RateLimited
 from service.records import notices
 from service.records.database.transactions import Database
@@ -73,12 +73,6 @@ class ReadNotices(Schema):
     ids: Annotated[list[Id], Meta(max_length=200, examples=[[1]])] | None = None
 
 
-class EndingOrder(Schema):
-    """The token of a link."""
-
-    token: LinkToken
-
-
 class OwnNotices:
     """``/api/user/profile/notices``."""
 
@@ -128,6 +122,6 @@ class SessionsByLink:
     @answers(204)
     @named("endSessionsByLink")
     @refuses_keys("a link is good once")
-    async def on_post(self, context: RequestContext, body: EndingOrder) -> None:
+    async def on_post(self, context: RequestContext, body: LinkOrder) -> None:
         """End all sessions of the account whose owner was mailed the link. API keys stay."""
         await self._ending.end(body.token, context.address)

@@ -196,7 +196,7 @@ def test_where_no_mail_is_sent_the_link_of_an_invitation_is_shown_to_be_handed_o
         page.get_by_role("button", name="Create").click()
         shown = page.get_by_role("dialog", name="Invitation of handover")
         visit.axe()
-        page.goto(shown.locator("code").inner_text())
+        page.goto(shown.get_by_role("textbox").input_value())
         choose_password(visit, OWN)
         expect(page.get_by_text("Your password is set.")).to_be_visible()
         assert visit.troubles == []

@@ -60,8 +60,8 @@ export const USERS = {
   invite: "Invite again",
   inviteTitle: (/** @type {string} */ name) => `Invitation of ${name}`,
   inviteMailed: (/** @type {string} */ name) => `An invitation is on its way to ${name}.`,
-  inviteLink: "Hand this link over in a safe way. Its owner sets the first password with it, once.",
-  inviteUntil: "The link is good until",
+  inviteLink: (/** @type {string} */ until) =>
+    `Hand this link over in a safe way. Its owner sets the first password with it, once, until ${until}.`,
   verify: "Declare the address confirmed",
   verifyTitle: (/** @type {string} */ email) => `Declare ${email} confirmed?`,
   verifyText:

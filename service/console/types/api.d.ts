@@ -201,11 +201,6 @@ export interface Ended {
   ended: number;
 }
 
-/** The token of a link. */
-export interface EndingOrder {
-  token: string;
-}
-
 /** The answer of the policy to a request or a question about a code. `path` is the decoded path of the request, in which `{}` stands for any value of a template. `keptOut` says that the user is disabled or banned: then the service serves no request, whatever the policy says. `resource` and `endpoint` are the layers of a request; `endpoint` is null if no route serves it (404 or 405). `assurance` says whether the caller has proved strongly enough who it is. `grant` and `permission` are the layers of questions about a code, and `asked` is that of a question about an object of a layer. Layers that were not asked are null. `decisionMatches` says whether one of the layers has the `decisionId` that was sent; null if none was. `refusal` is what was found by it alone. */
 export interface Explained {
   revision: number;
@@ -1846,7 +1841,7 @@ export interface Operations {
   "POST /api/auth/sessions/end": {
     path: {};
     query: {};
-    body: EndingOrder;
+    body: LinkOrder;
     answer: null;
   };
   "GET /api/online/list": {
