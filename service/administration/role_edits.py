@@ -9,7 +9,7 @@ from service.administration.change_log import check_record, check_values
 from service.administration.unit_of_work import UnitOfWork, unconditionally
 from service.errors import Conflict, ValidationFailed
 from service.kernel.origin import FieldChange, field_changes, values_change
-from service.records import role_rights, roles
+from service.records import assignments, role_rights, roles
 from service.records.database.transactions import Connection
 from service.records.roles import GivenMenu, MenuTree, Role, RoleValues
 
@@ -125,6 +125,7 @@ async def delete(unit: UnitOfWork, role_id: int, match: Callable[[Role], None]) 
     """Delete a role; raises ``NotFound``, and ``Conflict`` with the names of users who have it."""
     before, permissions = await _for_change(unit, role_id, match)
     await require_unused(unit.connection, role_id)
+    await assignments.forget_ended_of_role(unit.connection, role_id)
     await roles.delete(unit.connection, role_id)
     fields = change_log.role_fields(before, permissions)
     unit.changes += field_changes(change_log.role_target(before.role_code), fields, {})

@@ -14,7 +14,8 @@ from service.errors import ValidationFailed
 from service.kernel.account_acts import Act
 from service.kernel.identity import Kind, Target
 from service.mail.notices import Notices, acted_by
-from service.records import accounts, user_list
+from service.records import accounts, assignments, user_list
+from service.records.assignments import Given
 from service.records.database.transactions import Connection
 from service.records.user_list import User
 
@@ -154,8 +155,8 @@ async def _set_roles(
     check.require_act(target, "set-roles", "roles")
     await _require_roles_exist(connection, role_ids)
     await check.require_roles(connection, had ^ requested)
-    await accounts.take_roles(connection, target, sorted(had - requested))
-    await accounts.give_roles(connection, target, sorted(requested - had))
+    await assignments.revoke_roles(connection, target, sorted(had - requested))
+    await assignments.give(connection, target, [Given(role_id) for role_id in sorted(requested - had)])
 
 
 async def _require_roles_exist(connection: Connection, role_ids: Collection[int]) -> None:

@@ -19,7 +19,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from service.errors import Conflict
 from service.kernel.identity import Kind, NewAccount, Target
 from service.kernel.text import name_key
-from service.records import bans, factors, role_rights
+from service.records import assignments, bans, factors, role_rights
+from service.records.assignments import AT
 from service.records.database.row_mapper import PreparedSelect, RowMapper, RowWriter, Source
 from service.records.schema.rights import role, user, user_ban, user_login, user_role
 from service.records.user_list import Status, UserNames, UserValues
@@ -70,13 +71,14 @@ class Recoverable:
 class Entitled(Standing):
     """The facts about a person that tokens need: the standing, and the rights of ``role_rights.of``.
 
-    ``bits`` are the bit positions of ``permissions``, in their order. ``password_initial`` is that of
-    ``Credentials``.
+    ``bits`` are the bit positions of ``permissions``, in their order. ``changes_at`` is that of
+    ``role_rights.Rights``, and ``password_initial`` that of ``Credentials``.
     """
 
     roles: tuple[str, ...]
     permissions: tuple[str, ...]
     bits: tuple[int, ...]
+    changes_at: datetime | None
     password_initial: Initial | None
 
 
@@ -116,6 +118,7 @@ _ENTITLED: Final = RowMapper(
     roles=_roles,
     permissions=_permissions,
     bits=_bits,
+    changes_at=assignments.changes_at(bindparam("user_id", type_=BigInteger()), AT),
 )
 _NAMED: Final = user.c.user_name_key == bindparam("name_key")
 _NUMBERED: Final = user.c.id == bindparam("user_id", type_=BigInteger())
@@ -156,9 +159,9 @@ async def credentials_of(source: Source, user_id: int) -> Credentials | None:
     return await _BY_ID.one_or_none(source, user_id=user_id)
 
 
-async def entitled(source: Source, user_id: int) -> Entitled | None:
-    """Return the standing and the rights of the person with that id, or None."""
-    return await _ENTITLED_BY_ID.one_or_none(source, user_id=user_id)
+async def entitled(source: Source, user_id: int, at: datetime | None = None) -> Entitled | None:
+    """Return the standing and the rights of the person with that id at the instant ``at``, or None."""
+    return await _ENTITLED_BY_ID.one_or_none(source, user_id=user_id, at=at)
 
 
 async def recoverable(connection: AsyncConnection, key: str) -> Recoverable | None:
@@ -247,9 +250,9 @@ async def values(connection: AsyncConnection, user_id: int) -> UserValues | None
     return await _VALUES.one_or_none(connection, _VALUES_BY_ID, {"user_id": user_id})
 
 
-async def info(connection: AsyncConnection, user_id: int) -> Info | None:
-    """Return the account of a user, or None."""
-    return await _INFO.one_or_none(connection, _INFO_BY_ID, {"user_id": user_id})
+async def info(connection: AsyncConnection, user_id: int, at: datetime | None = None) -> Info | None:
+    """Return the account of a user with the rights at the instant ``at``, or None."""
+    return await _INFO.one_or_none(connection, _INFO_BY_ID, {"user_id": user_id, "at": at})
 
 
 TAKEN = "The user name is taken"
@@ -343,17 +346,3 @@ async def unknown_roles(connection: AsyncConnection, role_ids: Iterable[int]) ->
     """Return the ids in ``role_ids`` for which there is no role."""
     asked = set(role_ids)
     return asked - set((await connection.execute(select(role.c.id).where(role.c.id.in_(asked)))).scalars())
-
-
-async def give_roles(connection: AsyncConnection, target: Target, role_ids: Sequence[int]) -> None:
-    """Give roles to an existing user, who must not have any of them yet."""
-    if role_ids:
-        rows = [{"user_id": target.user_id, "role_id": role_id} for role_id in role_ids]
-        await connection.execute(insert(user_role), rows)
-
-
-async def take_roles(connection: AsyncConnection, target: Target, role_ids: Sequence[int]) -> None:
-    """Take roles from a user."""
-    if role_ids:
-        taken = (user_role.c.user_id == target.user_id) & user_role.c.role_id.in_(role_ids)
-        await connection.execute(delete_from(user_role).where(taken))

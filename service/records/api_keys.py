@@ -10,7 +10,8 @@ from sqlalchemy import BigInteger, Interval, bindparam, delete, func, insert, or
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.kernel.identity import Target
-from service.records import bans, role_rights
+from service.records import assignments, bans, role_rights
+from service.records.assignments import AT
 from service.records.database.row_mapper import PreparedSelect, RowMapper, Source
 from service.records.role_rights import Rights
 from service.records.schema.rights import api_key, user, user_ban
@@ -82,10 +83,10 @@ _OWNER: Final = select(api_key.c.user_id).where(api_key.c.id == _KEY_ID)
 _OWNER_BY_ID: Final = PreparedSelect(_OWNER, itemgetter(0))
 _ROLES, _PERMISSIONS, _BITS = role_rights.columns_of(_OWNER.scalar_subquery())
 _HOLDER_BY_ID: Final = PreparedSelect(
-    select(_ROLES, _PERMISSIONS, *_HOLDER.columns)
+    select(_ROLES, _PERMISSIONS, assignments.changes_at(user.c.id, AT), *_HOLDER.columns)
     .select_from(bans.with_bans().join(api_key, api_key.c.user_id == user.c.id))
     .where(api_key.c.id == _KEY_ID, user.c.kind == "service"),
-    lambda row: (_HOLDER.of_values(row[2:]), Rights(tuple(row[0]), tuple(row[1]))),
+    lambda row: (_HOLDER.of_values(row[3:]), Rights(tuple(row[0]), tuple(row[1]), row[2])),
 )
 
 
@@ -130,9 +131,9 @@ async def owner(source: Source, key_id: int) -> int | None:
     return await _OWNER_BY_ID.one_or_none(source, key_id=key_id)
 
 
-async def holder(source: Source, key_id: int) -> tuple[KeyHolder, Rights] | None:
-    """Return the account of a key with its stored rights, or None for an unknown key."""
-    return await _HOLDER_BY_ID.one_or_none(source, key_id=key_id)
+async def holder(source: Source, key_id: int, at: datetime | None = None) -> tuple[KeyHolder, Rights] | None:
+    """Return the account of a key with its stored rights at the instant ``at``; None for an unknown key."""
+    return await _HOLDER_BY_ID.one_or_none(source, key_id=key_id, at=at)
 
 
 async def note_uses(connection: AsyncConnection, key_ids: Collection[int]) -> None:

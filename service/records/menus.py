@@ -20,6 +20,7 @@ from service.kernel import value_rules
 from service.kernel.codes import MAX_CODE_LENGTH
 from service.kernel.fields import ITS_EDIT, ITS_TYPE, Field, declared
 from service.records import bit_positions
+from service.records.assignments import in_force, instant
 from service.records.database.filters import contains, equals, one_of
 from service.records.database.paging import RecordList, sorts_of
 from service.records.database.row_mapper import RowMapper, RowWriter
@@ -127,13 +128,16 @@ async def every(connection: AsyncConnection) -> list[Menu]:
     return await MENU.all(connection, select(*MENU.columns).order_by(menu.c.sort, menu.c.id))
 
 
-async def given_to(connection: AsyncConnection, user_id: int) -> set[int]:
-    """Return the ids of the menus and Buttons that the enabled roles of a user give, disabled ones too."""
+async def given_to(connection: AsyncConnection, user_id: int, at: datetime | None = None) -> set[int]:
+    """Return the ids of the menus and Buttons that the enabled roles of a user give, disabled ones too.
+
+    As of the instant ``at``.
+    """
     statement = (
         select(role_menu.c.menu_id)
         .join(role, role.c.id == role_menu.c.role_id)
         .join(user_role, user_role.c.role_id == role.c.id)
-        .where(user_role.c.user_id == user_id, role.c.enabled)
+        .where(user_role.c.user_id == user_id, role.c.enabled, in_force(instant(at)))
     )
     return set((await connection.execute(statement.distinct())).scalars())
 

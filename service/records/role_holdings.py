@@ -1,11 +1,15 @@
-"""What each role gives, and how many users have which roles: all that decides who may do what."""
+"""What each role gives, and how many users have which roles: all that decides who may do what.
+
+Who has a role is asked of an instant, past or future (``at``); of the database's now for None.
+"""
 
 import asyncio
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import compress
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import aggregate_order_by
@@ -14,8 +18,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from service.kernel.assurance import Acr
 from service.kernel.identity import Kind
 from service.records import bans, factors, roles
+from service.records.assignments import assigned
 from service.records.database.paging import Page
-from service.records.schema.rights import menu, role, role_menu, user, user_ban, user_role
+from service.records.schema.rights import menu, role, role_menu, user, user_ban
 
 Roles: TypeAlias = tuple[str, ...]
 """The codes of all roles of a user, sorted."""
@@ -59,34 +64,40 @@ class CodeOrigin:
     button_title: str
 
 
-# By ids: to sort and compare the codes of all roles of all users takes twice as long.
-_SORTED_ROLES: Final = sa.func.array_agg(aggregate_order_by(user_role.c.role_id, user_role.c.role_id))
 ACTIVE: Final[sa.ColumnElement[bool]] = sa.and_(
     user.c.status == "enabled", ~sa.exists().where(user_ban.c.user_id == user.c.id, bans.in_force())
 )
 """The condition of users who may log in, neither disabled nor banned."""
 
 
-def each_with_roles(condition: sa.ColumnElement[bool]) -> sa.Subquery:
+def _sorted_roles(having: sa.Subquery) -> sa.ColumnElement[Any]:
+    """Return the sorted ids of the roles of each user of ``having``, which is ``assigned``.
+
+    Ids: to sort and compare the codes of all roles of all users takes twice as long.
+    """
+    role_id = having.c.role_id
+    return sa.func.array_agg(aggregate_order_by(sa.distinct(role_id), role_id))
+
+
+def each_with_roles(condition: sa.ColumnElement[bool], at: datetime | None = None) -> sa.Subquery:
     """Return the users of a condition, each with kind and the sorted ids of all roles."""
+    having = assigned(at)
     return (
-        sa.select(user.c.id, user.c.kind, sa.func.array_remove(_SORTED_ROLES, None).label("role_ids"))
+        sa.select(user.c.id, user.c.kind, sa.func.array_remove(_sorted_roles(having), None).label("role_ids"))
         .select_from(user)
-        .outerjoin(user_role, user_role.c.user_id == user.c.id)
+        .outerjoin(having, having.c.user_id == user.c.id)
         .where(condition)
         .group_by(user.c.id)
         .subquery()
     )
 
 
-_EACH: Final = each_with_roles(ACTIVE)
-
-
-async def read(connection: AsyncConnection) -> Holdings:
+async def read(connection: AsyncConnection, at: datetime | None = None) -> Holdings:
     """Return what is stored; a hundred thousand users take some tenths of a second, in the database."""
     codes, role_codes = await read_codes(connection), await codes_by_id(connection)
-    persons = sa.func.count().filter(_EACH.c.kind == "person")
-    counted = sa.select(_EACH.c.role_ids, sa.func.count(), persons).group_by(_EACH.c.role_ids)
+    each = each_with_roles(ACTIVE, at)
+    persons = sa.func.count().filter(each.c.kind == "person")
+    counted = sa.select(each.c.role_ids, sa.func.count(), persons).group_by(each.c.role_ids)
     rows = (await connection.execute(counted)).all()
     # There may be a set of roles for each user.
     return await asyncio.to_thread(_holdings, codes, role_codes, rows)
@@ -107,11 +118,12 @@ def _holdings(
 
 async def persons_by_strength(connection: AsyncConnection) -> Counter[tuple[Roles, Acr]]:
     """Count the persons who may log in, by their roles and by how strongly they can authenticate at most."""
-    user_id = _EACH.c.id
+    having = each_with_roles(ACTIVE)
+    user_id = having.c.id
     strength = sa.case(
         (factors.has_factor(user_id, "phr"), "phr"), (factors.has_factor(user_id), "mfa"), else_="pwd"
     )
-    each = sa.select(_EACH.c.role_ids, strength.label("acr")).where(_EACH.c.kind == "person").subquery()
+    each = sa.select(having.c.role_ids, strength.label("acr")).where(having.c.kind == "person").subquery()
     statement = sa.select(each.c.role_ids, each.c.acr, sa.func.count()).group_by(each.c.role_ids, each.c.acr)
     role_codes = await codes_by_id(connection)
     rows = (await connection.execute(statement)).all()
@@ -134,6 +146,7 @@ async def holders(
     size: int,
     total: int | None = None,
     kind: Kind | None = None,
+    at: datetime | None = None,
 ) -> Page[RoleHolder]:
     """Return page ``page`` (from 1) of the users whose roles are one of ``role_sets``, by name.
 
@@ -144,7 +157,8 @@ async def holders(
     """
     role_codes = await codes_by_id(connection)
     # There may be a set for each user.
-    having = await asyncio.to_thread(_having, role_sets, among, role_codes)
+    held = assigned(at)
+    having = await asyncio.to_thread(_having, role_sets, among, role_codes, held)
     statement = sa.select(user.c.id, user.c.user_name).where(ACTIVE, having)
     if kind is not None:
         statement = statement.where(user.c.kind == kind)
@@ -152,16 +166,19 @@ async def holders(
         counted = sa.select(sa.func.count()).select_from(statement.subquery())
         total = (await connection.execute(counted)).scalar_one()
     part = statement.order_by(user.c.user_name, user.c.id).limit(size).offset((page - 1) * size).subquery()
-    roles_of_each = sa.select(_SORTED_ROLES).where(user_role.c.user_id == part.c.id).scalar_subquery()
+    roles_of_each = sa.select(_sorted_roles(held)).where(held.c.user_id == part.c.id).scalar_subquery()
     shown = sa.select(part.c.id, part.c.user_name, roles_of_each).order_by(part.c.user_name, part.c.id)
     rows = await connection.execute(shown)
     return Page(tuple(RoleHolder(*row[:2], named(row[2] or (), role_codes)) for row in rows), total)
 
 
 def _having(
-    role_sets: Collection[Roles], among: Collection[Roles], role_codes: Mapping[int, str]
+    role_sets: Collection[Roles],
+    among: Collection[Roles],
+    role_codes: Mapping[int, str],
+    held: sa.Subquery,
 ) -> sa.ColumnElement[bool]:
-    """Return the condition that the roles of a user are one of ``role_sets``.
+    """Return the condition that the roles that a user has by ``held`` are one of ``role_sets``.
 
     To compare the whole sets of all users takes longest, so it is done for those alone who have no role that
     is enough to know: one with which all sets of ``among`` are wanted.
@@ -176,17 +193,19 @@ def _having(
     whole = [sorted(ids[code] for code in role_set) for role_set in known if unsure.issuperset(role_set)]
     texts = [",".join(map(str, role_ids)) for role_ids in whole if role_ids]
     # An array is a single parameter; a list would be one for each set.
-    with_any = sa.select(user_role.c.user_id).where(
-        user_role.c.role_id
+    with_any = sa.select(held.c.user_id).where(
+        held.c.role_id
         == sa.any_(sa.literal([role_ids[0] for role_ids in whole if role_ids], sa.ARRAY(sa.BigInteger)))
     )
-    of_user = sa.select(user_role.c.user_id)
+    of_user = sa.select(held.c.user_id)
     queries = [
-        of_user.where(user_role.c.role_id == sa.any_(sa.literal(sure, sa.ARRAY(sa.BigInteger)))),
-        of_user.where(user_role.c.user_id.in_(with_any))
-        .group_by(user_role.c.user_id)
-        .having(sa.func.array_to_string(_SORTED_ROLES, ",") == sa.any_(sa.literal(texts, sa.ARRAY(sa.Text)))),
-        sa.select(user.c.id).where(~sa.exists().where(user_role.c.user_id == user.c.id)),
+        of_user.where(held.c.role_id == sa.any_(sa.literal(sure, sa.ARRAY(sa.BigInteger)))),
+        of_user.where(held.c.user_id.in_(with_any))
+        .group_by(held.c.user_id)
+        .having(
+            sa.func.array_to_string(_sorted_roles(held), ",") == sa.any_(sa.literal(texts, sa.ARRAY(sa.Text)))
+        ),
+        sa.select(user.c.id).where(~sa.exists().where(held.c.user_id == user.c.id)),
     ]
     needed = bool(sure), bool(texts), [] in whole
     return user.c.id.in_(sa.union_all(*compress(queries, needed))) if any(needed) else sa.false()
@@ -204,7 +223,11 @@ def named(role_ids: Iterable[int], role_codes: Mapping[int, str]) -> Roles:
 
 
 async def origins(
-    connection: AsyncConnection, codes: Collection[str], *, user_id: int | None = None
+    connection: AsyncConnection,
+    codes: Collection[str],
+    *,
+    user_id: int | None = None,
+    at: datetime | None = None,
 ) -> list[CodeOrigin]:
     """Return each enabled role, and its enabled Button, that gives one of ``codes``, by code and role.
 
@@ -218,8 +241,8 @@ async def origins(
         .order_by(menu.c.auth_mark, role.c.role_code, menu.c.id)
     )
     if user_id is not None:
-        mine = sa.exists().where(user_role.c.role_id == role.c.id, user_role.c.user_id == user_id)
-        statement = statement.where(mine)
+        held = assigned(at)
+        statement = statement.where(role.c.id.in_(sa.select(held.c.role_id).where(held.c.user_id == user_id)))
     return [CodeOrigin(*row) for row in await connection.execute(statement)]
 
 
@@ -243,16 +266,20 @@ async def user_names(connection: AsyncConnection, user_ids: Collection[int], mos
     return tuple((await connection.execute(statement)).scalars())
 
 
-async def names_by_roles(connection: AsyncConnection) -> dict[tuple[str, ...], tuple[str, ...]]:
+async def names_by_roles(
+    connection: AsyncConnection, at: datetime | None = None
+) -> dict[tuple[str, ...], tuple[str, ...]]:
     """Return the names of the users who are not disabled, by the sorted codes of all roles that they have.
 
     Banned users are among them, since a ban may end by itself. Users without any role are left out.
     """
-    having = sa.func.array_agg(aggregate_order_by(role.c.role_code, role.c.role_code)).label("role_codes")
+    role_code = role.c.role_code
+    having = sa.func.array_agg(aggregate_order_by(sa.distinct(role_code), role_code)).label("role_codes")
+    held = assigned(at)
     each = (
         sa.select(user.c.user_name, having)
-        .join(user_role, user_role.c.user_id == user.c.id)
-        .join(role, role.c.id == user_role.c.role_id)
+        .join(held, held.c.user_id == user.c.id)
+        .join(role, role.c.id == held.c.role_id)
         .where(user.c.status == "enabled")
         .group_by(user.c.id)
         .subquery()

@@ -1,7 +1,12 @@
-"""The permission codes that users hold: the join of users, roles and menus."""
+"""The permission codes that users hold: the join of users, roles and menus.
+
+What somebody holds is asked of an instant (``at``): the session store's now, or the database's for None. What
+somebody could come to hold counts all assignments that have not ended, those that begin later too.
+"""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
 from sqlalchemy import ARRAY, BigInteger, ColumnElement, Text, any_, bindparam, exists, func, or_, select
@@ -9,7 +14,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.kernel.assurance import Acr
 from service.kernel.identity import Kind
-from service.records import bans, factors
+from service.records import assignments, bans, factors
+from service.records.assignments import AT
 from service.records.database.row_mapper import PreparedSelect, RowMapper, Source
 from service.records.database.transactions import is_rehearsal
 from service.records.schema.rights import menu, role, role_menu, user, user_ban, user_role
@@ -20,10 +26,14 @@ LOCK: Final = 0x72696768_74730000  # "rights"
 
 @dataclass(frozen=True, slots=True)
 class Rights:
-    """Role codes and permission codes, each sorted; wildcards are not expanded."""
+    """Role codes and permission codes, each sorted; wildcards are not expanded.
+
+    They hold until ``changes_at``, when an assignment of the user begins or ends; None for no such instant.
+    """
 
     roles: tuple[str, ...]
     permissions: tuple[str, ...]
+    changes_at: datetime | None = None
 
 
 async def lock(connection: AsyncConnection) -> None:
@@ -36,30 +46,36 @@ async def lock(connection: AsyncConnection) -> None:
     await connection.execute(select(func.pg_advisory_xact_lock(LOCK)))
 
 
-async def of(connection: AsyncConnection, user_id: int) -> Rights:
+async def of(connection: AsyncConnection, user_id: int, at: datetime | None = None) -> Rights:
     """Return the rights that the enabled roles of a user give; none for an unknown user.
 
     Permissions are the auth_marks of enabled Buttons. Only the Button's own state counts: a disabled Menu
     above it hides a page but removes no right.
     """
-    row = (await connection.execute(_RIGHTS, {"user_id": user_id})).one()
-    return Rights(tuple(row.roles), tuple(row.permissions))
+    row = (await connection.execute(_RIGHTS, {"user_id": user_id, "at": at})).one()
+    return Rights(tuple(row.roles), tuple(row.permissions), row.changes_at)
 
 
-async def of_enabled_user(connection: AsyncConnection, user_id: int) -> Rights | None:
+async def of_enabled_user(
+    connection: AsyncConnection, user_id: int, at: datetime | None = None
+) -> Rights | None:
     """Return the same as ``of``, or None for a user who is unknown, disabled or banned."""
-    row = (await connection.execute(_RIGHTS_OF_ENABLED, {"user_id": user_id})).one_or_none()
-    return None if row is None else Rights(tuple(row.roles), tuple(row.permissions))
+    row = (await connection.execute(_RIGHTS_OF_ENABLED, {"user_id": user_id, "at": at})).one_or_none()
+    return None if row is None else Rights(tuple(row.roles), tuple(row.permissions), row.changes_at)
 
 
 def columns_of(
     user_id: ColumnElement[int],
 ) -> tuple[ColumnElement[list[str]], ColumnElement[list[str]], ColumnElement[list[int]]]:
-    """Return three arrays: the sorted role codes and permission codes of a user, and the bits of these."""
+    """Return three arrays: the sorted role codes and permission codes of a user, and the bits of these.
+
+    As of the parameter ``at``.
+    """
     held = (
         select(role.c.id, role.c.role_code)
         .join(user_role, user_role.c.role_id == role.c.id)
-        .where(user_role.c.user_id == user_id, role.c.enabled)
+        .where(user_role.c.user_id == user_id, role.c.enabled, assignments.in_force(AT))
+        .distinct()
         .cte("held")
     )
     codes = select(held.c.role_code).order_by(held.c.role_code)
@@ -81,7 +97,7 @@ def columns_of(
 
 # Built once: SQLAlchemy takes longer to build such a statement than PostgreSQL takes to run it.
 _USER: Final = bindparam("user_id", type_=BigInteger())
-_RIGHTS: Final = select(*columns_of(_USER)[:2])
+_RIGHTS: Final = select(*columns_of(_USER)[:2], assignments.changes_at(_USER, AT))
 _RIGHTS_OF_ENABLED: Final = _RIGHTS.where(
     user.c.id == _USER,
     user.c.status == "enabled",
@@ -90,12 +106,16 @@ _RIGHTS_OF_ENABLED: Final = _RIGHTS.where(
 
 
 async def reach_of_users(connection: AsyncConnection, user_ids: Iterable[int]) -> set[str]:
-    """Return the codes that the users would hold if all their roles and Buttons were enabled."""
+    """Return the codes that the users would hold if all their roles and Buttons were enabled.
+
+    Those of assignments that begin later are among them.
+    """
     statement = (
         select(menu.c.auth_mark)
         .join(role_menu, role_menu.c.menu_id == menu.c.id)
         .join(user_role, user_role.c.role_id == role_menu.c.role_id)
         .where(user_role.c.user_id.in_(list(user_ids)), menu.c.menu_type == "Button")
+        .where(assignments.not_ended(assignments.instant(None)))
     )
     return set((await connection.execute(statement.distinct())).scalars())
 
@@ -119,7 +139,10 @@ async def codes_of_menus(connection: AsyncConnection, menu_ids: Iterable[int]) -
 async def in_role(connection: AsyncConnection, role_id: int) -> list[int]:
     """Return the ids of the users who have the role, in order."""
     rows = await connection.execute(
-        select(user_role.c.user_id).where(user_role.c.role_id == role_id).order_by(user_role.c.user_id)
+        select(user_role.c.user_id)
+        .where(user_role.c.role_id == role_id)
+        .distinct()
+        .order_by(user_role.c.user_id)
     )
     return list(rows.scalars())
 
@@ -146,8 +169,9 @@ async def has_administrator(connection: AsyncConnection, acr: Acr = "pwd") -> bo
     """True if an enabled person holds ``*`` who can authenticate as strongly as ``acr``.
 
     A service account does not count: it can't log in, and its keys can't make others. Nor does a person who
-    is invited, before there is a password.
+    is invited, before there is a password, nor one who holds it by an assignment that ends.
     """
+    lasting = user_role.c.valid_until.is_(None) & assignments.in_force(assignments.instant(None))
     holders = (
         select(user.c.id)
         .join(user_role, user_role.c.user_id == user.c.id)
@@ -155,7 +179,7 @@ async def has_administrator(connection: AsyncConnection, acr: Acr = "pwd") -> bo
         .join(role_menu, role_menu.c.role_id == role.c.id)
         .join(menu, menu.c.id == role_menu.c.menu_id)
         .where(user.c.status == "enabled", user.c.password_hash.is_not(None), role.c.enabled)
-        .where(menu.c.menu_type == "Button", menu.c.enabled, menu.c.auth_mark == "*")
+        .where(menu.c.menu_type == "Button", menu.c.enabled, menu.c.auth_mark == "*", lasting)
     )
     if acr != "pwd":
         holders = holders.where(factors.has_factor(user.c.id, acr))
@@ -167,7 +191,7 @@ class ActiveUser:
     """A user, neither disabled nor banned, with sorted role codes and permission codes.
 
     ``name_key`` is the form in which names are compared. ``service`` is the one that a service account is
-    bound to.
+    bound to. ``changes_at`` is that of ``Rights``.
     """
 
     id: int
@@ -178,6 +202,7 @@ class ActiveUser:
     service: str | None
     roles: tuple[str, ...]
     permissions: tuple[str, ...]
+    changes_at: datetime | None
 
 
 _IDS: Final = bindparam("ids", type_=ARRAY(BigInteger()))
@@ -191,7 +216,8 @@ _KNOWN: Final = PreparedSelect(
 _ROLES: Final = (
     select(role.c.role_code)
     .join(user_role, user_role.c.role_id == role.c.id)
-    .where(user_role.c.user_id == user.c.id, role.c.enabled)
+    .where(user_role.c.user_id == user.c.id, role.c.enabled, assignments.in_force(AT))
+    .distinct()
     .order_by(role.c.role_code)
     .correlate(user)
 )
@@ -200,7 +226,8 @@ _PERMISSIONS: Final = (
     .join(role_menu, role_menu.c.menu_id == menu.c.id)
     .join(role, role.c.id == role_menu.c.role_id)
     .join(user_role, user_role.c.role_id == role.c.id)
-    .where(user_role.c.user_id == user.c.id, role.c.enabled, menu.c.menu_type == "Button", menu.c.enabled)
+    .where(user_role.c.user_id == user.c.id, role.c.enabled, assignments.in_force(AT))
+    .where(menu.c.menu_type == "Button", menu.c.enabled)
     .distinct()
     .order_by(menu.c.auth_mark)
     .correlate(user)
@@ -211,6 +238,7 @@ _ACTIVE_USER: Final = RowMapper(
     name_key=user.c.user_name_key,
     roles=func.array(_ROLES.scalar_subquery()),
     permissions=func.array(_PERMISSIONS.scalar_subquery()),
+    changes_at=assignments.changes_at(user.c.id, AT),
 )
 _ACTIVE: Final = PreparedSelect(
     select(*_ACTIVE_USER.columns).where(
@@ -227,6 +255,6 @@ async def known_users(source: Source, ids: Collection[int], keys: Collection[str
     return dict(await _KNOWN.all(source, ids=list(ids), keys=list(keys)))
 
 
-async def active_users(source: Source, ids: Collection[int]) -> list[ActiveUser]:
+async def active_users(source: Source, ids: Collection[int], at: datetime | None = None) -> list[ActiveUser]:
     """Return those of the users who are neither disabled nor banned."""
-    return await _ACTIVE.all(source, ids=list(ids))
+    return await _ACTIVE.all(source, ids=list(ids), at=at)

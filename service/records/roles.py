@@ -19,6 +19,7 @@ from service.errors import Conflict, ValidationFailed
 from service.kernel.fields import ITS_TYPE, Field, declared
 from service.kernel.text import MAX_NAME_LENGTH, name_key, text_fault
 from service.kernel.value_rules import DESCRIPTION, bounds_of, one_line, whole
+from service.records.assignments import instant, not_ended
 from service.records.database.filters import any_of, contains, equals, whether
 from service.records.database.paging import RecordList, sorts_of
 from service.records.database.row_mapper import RowMapper, RowWriter
@@ -71,7 +72,7 @@ class GivenMenu:
 
 _NAME: Final = contains(role.c.role_name_key, name_key)
 _CODE: Final = contains(role.c.role_code)
-_HAS_USER: Final = exists().where(user_role.c.role_id == role.c.id)
+_HAS_USER: Final = exists().where(user_role.c.role_id == role.c.id, not_ended(instant(None)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,9 +140,12 @@ async def delete(connection: AsyncConnection, role_id: int) -> None:
 
 
 async def users_of(connection: AsyncConnection, role_id: int, most: int) -> tuple[list[str], int]:
-    """Return the names of the first ``most`` users who have the role, by id, and the number of all."""
-    having = select(user.c.user_name).join(user_role, user_role.c.user_id == user.c.id)
-    having = having.where(user_role.c.role_id == role_id)
+    """Return the names of the first ``most`` users who have the role, by id, and the number of all.
+
+    Those of assignments that have not ended, or begin later.
+    """
+    assigned = select(user_role.c.user_id).where(user_role.c.role_id == role_id, not_ended(instant(None)))
+    having = select(user.c.user_name).where(user.c.id.in_(assigned))
     number = (await connection.execute(select(func.count()).select_from(having.subquery()))).scalar_one()
     names = (await connection.execute(having.order_by(user.c.id).limit(most))).scalars()
     return list(names), number

@@ -14,6 +14,7 @@ from service.kernel.fields import ITS_TYPE, Field, declared
 from service.kernel.identity import Kind
 from service.kernel.text import MAX_NAME_LENGTH, name_fault, name_key, text_fault
 from service.kernel.value_rules import AVATAR, EMAIL, ID, PHONE, service_fault
+from service.records.assignments import instant, not_ended
 from service.records.bans import in_force, with_bans
 from service.records.database import filters
 from service.records.database.paging import Page, order_by, page_of, sorts_of
@@ -60,7 +61,7 @@ class UserValues(UserNames):
 
 @dataclass(frozen=True, slots=True)
 class GivenRole:
-    """A role that a user has, enabled or not."""
+    """A role that a user has, enabled or not, by an assignment that has not ended; it may begin later."""
 
     id: int
     role_code: str
@@ -104,7 +105,8 @@ class User(UserValues):
 _INVITED: Final = (user.c.kind == "person") & user.c.password_hash.is_(None)
 _VERIFIED: Final = func.coalesce(user.c.recovery_email == user.c.email, false())
 _BANNED: Final = user.c.id.in_(select(user_ban.c.user_id).where(in_force()))
-_HAS_ROLE: Final = exists().where(user_role.c.user_id == user.c.id)
+_NOT_ENDED: Final = not_ended(instant(None))
+_HAS_ROLE: Final = exists().where(user_role.c.user_id == user.c.id, _NOT_ENDED)
 
 
 _USER_NAME: Final = filters.contains(user.c.user_name_key, name_key)
@@ -220,7 +222,8 @@ _BY_ID: Final = PreparedSelect(
 _ROLES_OF: Final = PreparedSelect(
     select(user_role.c.user_id, *_GIVEN.columns)
     .join(role, role.c.id == user_role.c.role_id)
-    .where(user_role.c.user_id == any_(_IDS))
+    .where(user_role.c.user_id == any_(_IDS), _NOT_ENDED)
+    .distinct()
     .order_by(role.c.id),
     lambda row: (row[0], _GIVEN.of_values(row[1:])),
 )
@@ -262,7 +265,8 @@ async def _in_roles(connection: AsyncConnection, criteria: UserFilter) -> list[S
         # The id is read first: the planner estimates the number of users by it.
         named = await connection.execute(select(role.c.id).where(role.c.role_code == criteria.role_code))
         role_ids.append(named.scalar_one_or_none() or 0)
-    return [select(user_role.c.user_id).where(user_role.c.role_id == role_id) for role_id in role_ids]
+    assigned = select(user_role.c.user_id).where(_NOT_ENDED).distinct()
+    return [assigned.where(user_role.c.role_id == role_id) for role_id in role_ids]
 
 
 async def read_all(connection: AsyncConnection, user_ids: Sequence[int]) -> tuple[User, ...]:
@@ -311,8 +315,7 @@ async def role_ids(connection: AsyncConnection, codes: Collection[str]) -> dict[
 
 _CODES: Final = (
     select(role.c.role_code)
-    .join(user_role, user_role.c.role_id == role.c.id)
-    .where(user_role.c.user_id == user.c.id)
+    .where(role.c.id.in_(select(user_role.c.role_id).where(user_role.c.user_id == user.c.id, _NOT_ENDED)))
     .order_by(role.c.id)
     .correlate(user)
 )

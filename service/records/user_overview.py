@@ -9,6 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import ValidationFailed
 from service.kernel.identity import Kind
+from service.records.assignments import in_force, instant
 from service.records.database.row_mapper import RowMapper
 from service.records.factors import has_factor
 from service.records.schema.rights import menu, role, role_menu, user, user_role
@@ -47,7 +48,7 @@ async def overview(connection: AsyncConnection, role_code: str | None = None) ->
         role_id = (await connection.execute(query)).scalar_one_or_none()
         if role_id is None:
             raise ValidationFailed(("role", f"there is no role {role_code}"))
-        members = select(user_role.c.user_id).where(user_role.c.role_id == role_id)
+        members = select(user_role.c.user_id).where(user_role.c.role_id == role_id, _IN_FORCE)
         statement = statement.where(user.c.id.in_(members))
     return await _OVERVIEW.all(connection, statement)
 
@@ -75,11 +76,15 @@ async def unconfirmed(connection: AsyncConnection) -> tuple[int, int]:
     return without, everybody
 
 
+_IN_FORCE: Final = in_force(instant(None))
+
+
 def _codes(*, enabled: bool) -> ColumnElement[list[str]]:
     codes = (
         select(role.c.role_code)
         .join(user_role, user_role.c.role_id == role.c.id)
-        .where(user_role.c.user_id == user.c.id, role.c.enabled.is_(enabled))
+        .where(user_role.c.user_id == user.c.id, role.c.enabled.is_(enabled), _IN_FORCE)
+        .distinct()
         .order_by(role.c.role_code)
     )
     return func.array(codes.correlate(user).scalar_subquery())
@@ -87,7 +92,7 @@ def _codes(*, enabled: bool) -> ColumnElement[list[str]]:
 
 _EVERYTHING: Final[ColumnElement[bool]] = (
     exists()
-    .where(user_role.c.user_id == user.c.id, role.c.id == user_role.c.role_id, role.c.enabled)
+    .where(user_role.c.user_id == user.c.id, role.c.id == user_role.c.role_id, role.c.enabled, _IN_FORCE)
     .where(role_menu.c.role_id == role.c.id, menu.c.id == role_menu.c.menu_id)
     .where(menu.c.menu_type == "Button", menu.c.enabled, menu.c.auth_mark == "*")
     .correlate(user)

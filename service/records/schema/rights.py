@@ -3,6 +3,7 @@
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
+from service.kernel.origin import acting
 from service.records.schema.base import (
     CODE_PATTERN,
     chosen,
@@ -14,6 +15,8 @@ from service.records.schema.base import (
     versioned,
 )
 
+SOURCES = ("direct", "request", "directory")
+"""Who has assigned a role: an administrator, the approval of a request, or a directory."""
 _SEARCHED = ("user_name_key", "nick_name_key", "email_key", "phone")
 
 user = sa.Table(
@@ -85,14 +88,62 @@ role = sa.Table(
     sa.Column("description", sa.Text),
     sa.Column("enabled", sa.Boolean, nullable=False, server_default=sa.true()),
     *versioned(),
+    # What an assignment must have: the seconds that it lasts at most, and a reason.
+    sa.Column("max_duration", sa.Integer, sa.CheckConstraint("max_duration > 0", name="max_duration")),
+    sa.Column("reason_required", sa.Boolean, nullable=False, server_default=sa.false()),
 )
 
+# The assignments that have not ended, but for those that the job has not set aside yet.
 user_role = sa.Table(
     "user_role",
     metadata,
-    sa.Column("user_id", sa.ForeignKey(user.c.id, ondelete="CASCADE"), primary_key=True),
-    sa.Column("role_id", sa.ForeignKey(role.c.id, ondelete="RESTRICT"), primary_key=True),
+    sa.Column("user_id", sa.ForeignKey(user.c.id, ondelete="CASCADE"), nullable=False),
+    sa.Column("role_id", sa.ForeignKey(role.c.id, ondelete="RESTRICT"), nullable=False),
+    identity(),
+    # In force from here on, and no longer at the end; null: from the beginning, without an end.
+    sa.Column("valid_from", sa.DateTime(timezone=True)),
+    sa.Column("valid_until", sa.DateTime(timezone=True)),
+    sa.Column("reason", sa.Text),
+    chosen("source", *SOURCES, nullable=False, server_default=SOURCES[0]),
+    sa.Column("version", sa.Integer, nullable=False, server_default=sa.text("1")),
+    sa.CheckConstraint("version > 0", name="version"),
+    # Both null for what a version without windows has assigned.
+    sa.Column("create_time", sa.DateTime(timezone=True), server_default=sa.func.now()),
+    sa.Column("created_by", sa.Text, default=acting),
+    sa.CheckConstraint("valid_from < valid_until", name="window"),
     sa.Index("user_role_role_id_user_id_idx", "role_id", "user_id"),
+    sa.Index(
+        "user_role_window_key",
+        "user_id",
+        "role_id",
+        "source",
+        sa.text("coalesce(valid_from, '-infinity'::timestamptz)"),
+        sa.text("coalesce(valid_until, 'infinity'::timestamptz)"),
+        unique=True,
+    ),
+    sa.Index(None, "valid_from", postgresql_where=sa.text("valid_from IS NOT NULL")),
+    sa.Index(None, "valid_until", postgresql_where=sa.text("valid_until IS NOT NULL")),
+)
+
+ended_assignment = sa.Table(
+    "ended_assignment",
+    metadata,
+    # That of the assignment.
+    sa.Column("id", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("user_id", sa.ForeignKey(user.c.id, ondelete="CASCADE"), nullable=False),
+    # No foreign key: the role may be deleted since. Ids are never reused.
+    sa.Column("role_id", sa.BigInteger, nullable=False),
+    sa.Column("role_code", sa.Text, nullable=False),
+    *(sa.Column(name, sa.DateTime(timezone=True)) for name in ("valid_from", "valid_until")),
+    sa.Column("reason", sa.Text),
+    sa.Column("source", sa.Text, nullable=False),
+    sa.Column("create_time", sa.DateTime(timezone=True)),
+    sa.Column("created_by", sa.Text),
+    sa.Column("end_time", sa.DateTime(timezone=True), nullable=False),
+    sa.Column("ended_by", sa.Text),
+    chosen("how", "expired", "revoked", nullable=False),
+    sa.Index("ended_assignment_user_id_id_idx", "user_id", "id"),
+    sa.Index(None, "end_time"),
 )
 
 user_ban = sa.Table(

@@ -1,0 +1,198 @@
+"""``sys.user_role``: the assignments of roles to users, from when, until when, why and by whom.
+
+An assignment is in force from ``valid_from`` on, and no longer at ``valid_until``. Of one role a user may
+have several: their union counts. The instant is the session store's (decision 0019), given by the caller; the
+database's where there is no store, as in commands. Rights end at that instant by the statements that read
+them: ``set_aside`` only moves what has ended to ``sys.ended_assignment``.
+
+Callers that change an assignment hold ``role_rights.lock``.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, Literal, TypeAlias
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.kernel.identity import Target
+from service.kernel.origin import acting
+from service.records.database.row_mapper import RowMapper
+from service.records.schema.rights import ended_assignment, role, user_role
+
+Source: TypeAlias = Literal["direct", "request", "directory"]
+"""Who has assigned a role: an administrator, the approval of a request, or a directory."""
+How: TypeAlias = Literal["expired", "revoked"]
+"""How an assignment has ended: at its ``valid_until``, or by an edit before."""
+
+_MOMENT: Final = sa.DateTime(timezone=True)
+AT: Final[sa.ColumnElement[datetime]] = sa.func.coalesce(
+    sa.bindparam("at", type_=_MOMENT), sa.func.statement_timestamp()
+)
+"""The instant that prepared statements are about, as the parameter ``at``; the database's now for None."""
+
+
+def instant(at: datetime | None) -> sa.ColumnElement[datetime]:
+    """Return the SQL of ``at``; of the database's now for None."""
+    return sa.func.statement_timestamp() if at is None else sa.literal(at, _MOMENT)
+
+
+def not_ended(at: sa.ColumnElement[datetime]) -> sa.ColumnElement[bool]:
+    """Return the condition that an assignment has not ended at that instant; it may begin later."""
+    return user_role.c.valid_until.is_(None) | (user_role.c.valid_until > at)
+
+
+def in_force(at: sa.ColumnElement[datetime]) -> sa.ColumnElement[bool]:
+    """Return the condition that an assignment is in force at that instant: half-open, its end excluded."""
+    return (user_role.c.valid_from.is_(None) | (user_role.c.valid_from <= at)) & not_ended(at)
+
+
+def assigned(at: datetime | None) -> sa.Subquery:
+    """Return which users have which roles at that instant, past or future, as ``user_id`` and ``role_id``.
+
+    A row may come twice. Without ``at``, as of the database's now.
+    """
+    pair = user_role.c.user_id, user_role.c.role_id
+    if at is None:
+        return sa.select(*pair).where(in_force(instant(None))).subquery("assigned")
+    moment, ended = instant(at), ended_assignment.c
+    live = sa.select(*pair).where(in_force(moment), _begun(user_role.c.create_time, moment))
+    begun = _begun(ended.create_time, moment) & _begun(ended.valid_from, moment)
+    over = sa.select(ended.user_id, ended.role_id).where(begun, ended.end_time > moment)
+    return sa.union_all(live, over).subquery("assigned")
+
+
+def _begun(
+    column: sa.ColumnElement[datetime | None], moment: sa.ColumnElement[datetime]
+) -> sa.ColumnElement[bool]:
+    return column.is_(None) | (column <= moment)
+
+
+def changes_at(user_id: sa.ColumnElement[int], at: sa.ColumnElement[datetime]) -> sa.ColumnElement[datetime]:
+    """Return the SQL of when the roles of a user change next after that instant; null for never."""
+    begins = sa.func.min(user_role.c.valid_from).filter(user_role.c.valid_from > at)
+    ends = sa.func.min(user_role.c.valid_until).filter(user_role.c.valid_until > at)
+    windows = user_role.c.valid_from.is_not(None) | user_role.c.valid_until.is_not(None)
+    of_user = sa.select(sa.func.least(begins, ends)).where(user_role.c.user_id == user_id, windows)
+    return of_user.scalar_subquery().label("changes_at")
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A role to assign: ``valid_from`` None from now on, ``valid_until`` None without an end."""
+
+    role_id: int
+    valid_from: datetime | None = None
+    valid_until: datetime | None = None
+    reason: str | None = None
+    source: Source = "direct"
+
+
+async def give(connection: AsyncConnection, target: Target, given: Collection[Given]) -> list[int]:
+    """Assign roles to a user, and return the ids of the assignments.
+
+    None of them may be there already: see ``identical``.
+    """
+    if not given:
+        return []
+    rows = [
+        {
+            "user_id": target.user_id,
+            "role_id": each.role_id,
+            "valid_from": each.valid_from,
+            "valid_until": each.valid_until,
+            "reason": each.reason,
+            "source": each.source,
+        }
+        for each in given
+    ]
+    written = sa.insert(user_role).returning(user_role.c.id, sort_by_parameter_order=True)
+    return list((await connection.execute(written, rows)).scalars())
+
+
+async def identical(connection: AsyncConnection, target: Target, given: Given, but: int = 0) -> int | None:
+    """Return the id of another assignment of the same role and source with the same window, or None."""
+    same = sa.select(user_role.c.id).where(
+        user_role.c.user_id == target.user_id,
+        user_role.c.role_id == given.role_id,
+        user_role.c.source == given.source,
+        user_role.c.valid_from.is_not_distinct_from(given.valid_from),
+        user_role.c.valid_until.is_not_distinct_from(given.valid_until),
+        user_role.c.id != but,
+    )
+    return (await connection.execute(same)).scalar_one_or_none()
+
+
+async def revoke_roles(
+    connection: AsyncConnection, target: Target, role_ids: Collection[int], at: datetime | None = None
+) -> None:
+    """End all assignments of these roles to a user, those that begin later too."""
+    if role_ids:
+        of_user = (user_role.c.user_id == target.user_id) & user_role.c.role_id.in_(role_ids)
+        await _set_aside(connection, of_user, at)
+
+
+async def revoke(connection: AsyncConnection, assignment_id: int, at: datetime | None = None) -> None:
+    """End an assignment."""
+    await _set_aside(connection, user_role.c.id == assignment_id, at)
+
+
+async def forget_ended_of_role(connection: AsyncConnection, role_id: int, at: datetime | None = None) -> None:
+    """Set the assignments of a role aside that have ended by themselves, so that it can be deleted."""
+    of_role = (user_role.c.role_id == role_id) & (user_role.c.valid_until <= instant(at))
+    await _set_aside(connection, of_role, at)
+
+
+async def set_aside(connection: AsyncConnection, most: int, at: datetime | None = None) -> list[int]:
+    """Set aside at most ``most`` assignments that have ended by themselves; return their users' ids."""
+    ended = sa.select(user_role.c.id).where(user_role.c.valid_until <= instant(at))
+    chosen = ended.order_by(user_role.c.valid_until).limit(most).with_for_update(skip_locked=True)
+    return await _set_aside(connection, user_role.c.id.in_(chosen), at)
+
+
+async def _set_aside(
+    connection: AsyncConnection, condition: sa.ColumnElement[bool], at: datetime | None
+) -> list[int]:
+    now = instant(at)
+    gone = sa.delete(user_role).where(condition).returning(*user_role.c).cte("gone")
+    over = gone.c.valid_until <= now
+    ended: dict[str, Any] = {
+        column.name: gone.c[column.name] for column in ended_assignment.c if column.name in gone.c
+    }
+    ended |= {
+        "role_code": sa.select(role.c.role_code).where(role.c.id == gone.c.role_id).scalar_subquery(),
+        "end_time": sa.case((over, gone.c.valid_until), else_=now),
+        "ended_by": sa.case((over, sa.null()), else_=sa.literal(acting(), sa.Text)),
+        "how": sa.case((over, "expired"), else_="revoked"),
+    }
+    rows = sa.select(*(value.label(name) for name, value in ended.items()))
+    kept = sa.insert(ended_assignment).from_select(list(ended), rows, include_defaults=False)
+    written = await connection.execute(kept.returning(ended_assignment.c.user_id))
+    return sorted(set(written.scalars()))
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """From when until when a user has a role; None for no beginning and no end."""
+
+    user_id: int
+    role_id: int
+    valid_from: datetime | None
+    valid_until: datetime | None
+
+
+_WINDOW: Final = RowMapper(Window, user_role)
+
+
+async def windows(connection: AsyncConnection, at: datetime | None = None) -> list[Window]:
+    """Return all assignments, not ended, of the users of whom one begins later or ends.
+
+    These users' roles change by themselves; all others have the same at every instant from ``at`` on.
+    """
+    moment = instant(at)
+    changing = sa.select(user_role.c.user_id).where(
+        (user_role.c.valid_from > moment) | (user_role.c.valid_until > moment)
+    )
+    statement = sa.select(*_WINDOW.columns).where(user_role.c.user_id.in_(changing), not_ended(moment))
+    return await _WINDOW.all(connection, statement.order_by(user_role.c.id))
