@@ -1,7 +1,5 @@
 """The command line of the service."""
 
-from __future__ import annotations
-
 import argparse
 import gc
 import os

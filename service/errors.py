@@ -5,8 +5,6 @@ A refusal is an error chosen on purpose. It is raised where the reason is found 
 libraries. A message never holds a password, a token, SQL or a path of the server.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
 

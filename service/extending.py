@@ -5,8 +5,6 @@ An extension is a Python package with an ``Extension`` named ``extension``. ``PO
 the packages that a service loads.
 """
 
-from __future__ import annotations
-
 from service.app.extensions import Dependencies, ExtensionRoutes
 from service.errors import Conflict, NotFound, PermissionDenied, Refusal, ValidationFailed
 from service.kernel.extension import Extension, SeedResource

@@ -6,8 +6,6 @@ decide with the one installed last. pip installs the predecessor first, which le
 ``pycasbin`` in place; other tools and later upgrades may not.
 """
 
-from __future__ import annotations
-
 import base64
 import csv
 import hashlib

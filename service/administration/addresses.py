@@ -1,7 +1,5 @@
 """Addresses: their owners confirm them by a link, and until then the one before stays that for recovery."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 from typing import Final
 

@@ -4,8 +4,6 @@ The answer to a request says nothing about the account, and neither does the tim
 is written down, and a job looks for the account.
 """
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """Invitations: administrators make an account without a password, and its owner sets the first one."""
 
-from __future__ import annotations
-
 from service.administration import change_log
 from service.administration.account_links import AccountLinks, Link, digest_of
 from service.administration.delegation import Delegation

@@ -1,7 +1,5 @@
 """The second factors of the caller: enrolled, listed and removed."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager

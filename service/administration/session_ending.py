@@ -1,7 +1,5 @@
 """Ends all sessions of the user who was sent the link of a notice."""
 
-from __future__ import annotations
-
 from service.administration import change_log
 from service.administration.account_links import digest_of
 from service.authn.login_log import LoginLog

@@ -4,8 +4,6 @@ It imports nothing else of Portcullis, so the folder can be copied into another 
 needs httpx; ``assertion`` needs joserfc too, and ``fastapi_dependency`` needs FastAPI.
 """
 
-from __future__ import annotations
-
 from .asgi import GuardASGI
 from .asking import AsyncPortcullis, Portcullis
 from .entities import Decision, Question, Resource, StepUp, Subject, User

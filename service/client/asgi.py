@@ -1,7 +1,5 @@
 """ASGI middleware that asks about each request before the application gets it."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Collection, MutableMapping
 from typing import Any, TypeAlias
 

@@ -1,7 +1,5 @@
 """Asks Portcullis, synchronously and asynchronously; every failure is a denial."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

@@ -1,7 +1,5 @@
 """Verifies the assertions that a proxy passes on from Portcullis, by its public keys."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable

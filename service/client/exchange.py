@@ -1,7 +1,5 @@
 """Questions as requests, and answers as decisions (OpenID AuthZEN Authorization API 1.0), without any I/O."""
 
-from __future__ import annotations
-
 import json
 import re
 import time

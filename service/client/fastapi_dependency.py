@@ -1,7 +1,5 @@
 """A dependency of FastAPI that asks for a permission code."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Any
 

@@ -1,7 +1,5 @@
 """How a request becomes a question, and a decision becomes a user or a refusal; without any I/O."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re

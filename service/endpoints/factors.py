@@ -1,7 +1,5 @@
 """Second factors: ``/api/user/profile/factors``, the caller's own, and ``/api/user/{id}/factors``."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Final, Literal
 
 import msgspec

@@ -1,7 +1,5 @@
 """What users are told of their accounts, and the page to which the mails about it lead."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from msgspec import Meta

@@ -1,7 +1,5 @@
 """The second step of a login, the login by passkey, and step-up: below ``/api/auth``."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta

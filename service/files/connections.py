@@ -1,7 +1,5 @@
 """Opening the object store of the settings."""
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 from collections.abc import Callable

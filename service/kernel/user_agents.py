@@ -1,7 +1,5 @@
 """What a User-Agent says of a client: its browser, and the operating system below."""
 
-from __future__ import annotations
-
 import ua_parser
 
 

@@ -1,7 +1,5 @@
 """All words of all mails: for each kind a subject and paragraphs, with the facts that they name in braces."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime

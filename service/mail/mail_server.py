@@ -4,8 +4,6 @@ A fault says the command, and the codes of the answer (RFC 5321 §4.2, RFC 3463)
 repeat what was sent, so it is left out.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 import ssl

@@ -1,7 +1,5 @@
 """Mails as messages (RFC 5322). ``email.message`` makes all headers, and refuses line breaks in them."""
 
-from __future__ import annotations
-
 from email.headerregistry import Address
 from email.message import EmailMessage
 from email.policy import SMTP, SMTPUTF8

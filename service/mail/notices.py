@@ -4,8 +4,6 @@ A notice, and the mail beside it, are written in the transaction of what they te
 address that the user has confirmed last; to no other one, since a stranger may own it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from hashlib import sha256

@@ -1,7 +1,5 @@
 """Puts mails into the outbox: rows that the job ``mail`` sends."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from typing import Final, Protocol
 from uuid import uuid4

@@ -5,8 +5,6 @@ and one that has only lost the database is still the only one that sends it. Whe
 has accepted a message nobody knows: then it is sent again, with the same ``Message-ID``.
 """
 
-from __future__ import annotations
-
 import asyncio
 from datetime import timedelta
 from time import monotonic

@@ -5,8 +5,6 @@ was made for still is: nobody has set a first password yet, the password was not
 that it was mailed to is still the one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta

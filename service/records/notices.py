@@ -1,7 +1,5 @@
 """``sys.notice``: what users are told of their accounts; ``sys.known_device``: from where they logged in."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta

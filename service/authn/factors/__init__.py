@@ -4,8 +4,6 @@
 them together with the rows of ``service.records.factors`` and the challenges of the session store.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias

@@ -1,7 +1,5 @@
 """Challenges: random bytes that somebody answers once, within five minutes, with a second factor."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 import secrets

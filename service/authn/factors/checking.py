@@ -1,7 +1,5 @@
 """Checks second factors: each code, and each answer of a passkey, counts once, also under a race."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 

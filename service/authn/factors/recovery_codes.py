@@ -1,7 +1,5 @@
 """Recovery codes: random texts on paper, each of which replaces a second factor once."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import secrets

@@ -1,7 +1,5 @@
 """Secrets of second factors, sealed anew after their key was replaced."""
 
-from __future__ import annotations
-
 from service.authn.factors.checking import about
 from service.authn.factors.sealing import FactorKeys
 from service.errors import Unavailable

@@ -4,8 +4,6 @@ A sealed secret is the id of its key (8 bytes), a nonce (12 bytes) and the ciphe
 bound to what it is about: moved to the row of another user, it opens no more.
 """
 
-from __future__ import annotations
-
 import secrets
 from typing import Final, Self
 

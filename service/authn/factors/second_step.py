@@ -1,7 +1,5 @@
 """The second step of a login, and the login by passkey alone: from a challenge to a proof."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any

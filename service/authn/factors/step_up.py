@@ -1,7 +1,5 @@
 """Step-up: somebody who is logged in proves again, or more strongly, who they are."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 from typing import Any
 

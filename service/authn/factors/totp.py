@@ -1,7 +1,5 @@
 """One-time codes by the clock (RFC 6238): SHA-1, six digits, 30 seconds, as authenticator apps know them."""
 
-from __future__ import annotations
-
 import base64
 import secrets
 from hmac import compare_digest

@@ -1,7 +1,5 @@
 """Links that owners of accounts are sent, and who has asked for one."""
 
-from __future__ import annotations
-
 from sqlalchemy import (
     BigInteger,
     Column,
