@@ -3,18 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from service.administration import change_log
+from service.administration import change_log, resource_reach
 from service.administration.change_log import check_record, check_values
-from service.administration.resource_reach import (
-    Route,
-    losing_to,
-    require_change,
-    require_free,
-    require_lowering,
-    require_new,
-    require_reach,
-    require_taking,
-)
 from service.administration.unit_of_work import UnitOfWork
 from service.authz.engine.paths import registered_fault, shape
 from service.errors import Conflict, ValidationFailed
@@ -41,11 +31,11 @@ async def create(unit: UnitOfWork, given: Mapping[str, Any]) -> Resource:
     router = await router_of(unit.connection, values.service)
     unit.check.require_service("create", router.name)
     route = _require_path(router, values)
-    await require_new(unit.connection, unit.check, values)
+    await resource_reach.require_new(unit.connection, unit.check, values)
     if values.enabled:
-        await require_taking(unit.connection, unit.check, router, values)
+        await resource_reach.require_taking(unit.connection, unit.check, router, values)
     unit.authorized()
-    await require_free(unit.connection, router, route)
+    await resource_reach.require_free(unit.connection, router, route)
     saved = await resources.create(unit.connection, values)
     fields = change_log.resource_fields(saved)
     unit.changes += field_changes(change_log.resource_target(saved), {}, fields)
@@ -64,15 +54,15 @@ async def update(unit: UnitOfWork, resource_id: int, given: Mapping[str, Any], m
     if values.service != before.service:
         raise Conflict("A resource can't be moved to another service", rule="fixed", field="service")
     route = _require_path(router, values)
-    await require_change(unit.connection, unit.check, before, values)
+    await resource_reach.require_change(unit.connection, unit.check, before, values)
     moves = _requests(before.method, before.path) != _requests(*route)
     if moves or values.enabled != before.enabled:
-        await require_reach(unit.connection, unit.check, [resource_id])
+        await resource_reach.require_reach(unit.connection, unit.check, [resource_id])
         await _require_leaving(unit, router, before)
     if values.enabled and (moves or not before.enabled):
         await _require_opening(unit, before)
-        await require_taking(unit.connection, unit.check, router, values, but=resource_id)
-    await require_free(unit.connection, router, route, but=resource_id)
+        await resource_reach.require_taking(unit.connection, unit.check, router, values, but=resource_id)
+    await resource_reach.require_free(unit.connection, router, route, but=resource_id)
     return _edited(unit, before, await resources.update(unit.connection, resource_id, values))
 
 
@@ -80,18 +70,18 @@ async def set_enabled(unit: UnitOfWork, resource_id: int, enabled: bool, match: 
     """Enable or disable a resource; raises ``NotFound``."""
     before, router = await _for_change(unit, resource_id, "update", match)
     if enabled != before.enabled:
-        await require_reach(unit.connection, unit.check, [resource_id])
+        await resource_reach.require_reach(unit.connection, unit.check, [resource_id])
         await _require_leaving(unit, router, before)
         if enabled:
             await _require_opening(unit, before)
-            await require_taking(unit.connection, unit.check, router, before, but=resource_id)
+            await resource_reach.require_taking(unit.connection, unit.check, router, before, but=resource_id)
     return _edited(unit, before, await resources.set_enabled(unit.connection, resource_id, enabled))
 
 
 async def delete(unit: UnitOfWork, resource_id: int, match: Match) -> None:
     """Delete a resource with its bindings and its opening; ``NotFound``."""
     before, router = await _for_change(unit, resource_id, "delete", match)
-    bound = await require_reach(unit.connection, unit.check, [resource_id])
+    bound = await resource_reach.require_reach(unit.connection, unit.check, [resource_id])
     await _require_leaving(unit, router, before)
     await resources.delete(unit.connection, resource_id)
     fields = change_log.resource_fields(before, bound.get(resource_id, ()))
@@ -108,7 +98,7 @@ async def router_of(connection: Connection, name: str) -> Service:
     return service.router
 
 
-def _require_path(router: Service, values: ResourceValues) -> Route:
+def _require_path(router: Service, values: ResourceValues) -> resource_reach.Route:
     if fault := registered_fault(values.path, may_end_in_slash=router.name != PORTCULLIS):
         raise ValidationFailed(("path", fault))
     return values.method, values.path
@@ -126,7 +116,7 @@ async def _require_leaving(unit: UnitOfWork, router: Service, stored: Resource) 
     Its requests may come to demand less, too.
     """
     if stored.enabled:
-        await require_lowering(unit.connection, unit.check, [stored])
+        await resource_reach.require_lowering(unit.connection, unit.check, [stored])
     opened = {
         opening.resource_id
         for opening in await openings.every(unit.connection)
@@ -135,7 +125,7 @@ async def _require_leaving(unit: UnitOfWork, router: Service, stored: Resource) 
     if not opened or not stored.enabled:
         return
     route = (stored.method, stored.path)
-    gaining = await losing_to(unit.connection, router, route, but=stored.id)
+    gaining = await resource_reach.losing_to(unit.connection, router, route, but=stored.id)
     if not opened.isdisjoint({None, *gaining}):
         unit.check.require_service("open", stored.service)
 
@@ -158,7 +148,7 @@ async def bind_buttons(
     match(before)
     if differing := {button.id for button in before} ^ set(menu_ids):
         await unit.check.require_menus(unit.connection, differing)
-        await require_reach(unit.connection, unit.check, [resource_id])
+        await resource_reach.require_reach(unit.connection, unit.check, [resource_id])
     await bindings.bind_buttons(unit.connection, resource_id, menu_ids)
     saved = await bindings.buttons_of(unit.connection, resource_id)
     removed, added = _differing(*({button.auth_mark for button in some} for some in (before, saved)))
@@ -186,7 +176,7 @@ async def bind_resources(
         for service in sorted(await resources.services_of(unit.connection, differing)):
             unit.check.require_service("bind", service)
         await unit.check.require([button.auth_mark], "The Button carries a permission that you do not hold")
-        await require_reach(unit.connection, unit.check, differing)
+        await resource_reach.require_reach(unit.connection, unit.check, differing)
     await bindings.bind_resources(unit.connection, menu_id, resource_ids)
     saved = await bindings.resources_of(unit.connection, menu_id)
     removed, added = _differing(

@@ -8,18 +8,8 @@ from service.administration import restore_steps
 from service.administration.menu_edits import place_fault
 from service.administration.restored_services import plan_services
 from service.administration.steps import Step
+from service.authz.engine import rules
 from service.authz.engine.paths import shape
-from service.authz.engine.rules import (
-    ANYONE,
-    ASSURANCE,
-    GRANT,
-    LOGIN,
-    NOBODY,
-    PERMISSION,
-    RESOURCE,
-    UNREGISTERED,
-    assured,
-)
 from service.errors import Conflict
 from service.kernel.services import PORTCULLIS, split_object
 from service.kernel.text import seen
@@ -36,7 +26,7 @@ MOST: Final = 1000
 Route: TypeAlias = tuple[str, str, str]
 """Service, method and path of a resource, or its shape in place of the path."""
 
-_DEMANDED: Final = assured(RESOURCE, "")
+_DEMANDED: Final = rules.assured(rules.RESOURCE, "")
 
 _NAMED: Final = 5  # roles of a Button that a refusal lists
 
@@ -77,11 +67,11 @@ async def plan(connection: Connection, revision: int, newest: int) -> tuple[list
     The caller holds ``revisions.lock``. Conflict when more than ``MOST`` resources and codes differ.
     """
     changes = await policy_history.difference(connection, newest, revision)
-    demands = await policy_history.has_layer(connection, revision, ASSURANCE)
+    demands = await policy_history.has_layer(connection, revision, rules.ASSURANCE)
     names = {
-        (RESOURCE, line.object.removeprefix(_DEMANDED)) if line.layer == ASSURANCE else line[:2]
+        (rules.RESOURCE, line.object.removeprefix(_DEMANDED)) if line.layer == rules.ASSURANCE else line[:2]
         for line in (*changes.added, *changes.removed)
-        if demands or line.layer != ASSURANCE
+        if demands or line.layer != rules.ASSURANCE
     }
     if len(names) > MOST:
         raise Conflict(
@@ -91,18 +81,18 @@ async def plan(connection: Connection, revision: int, newest: int) -> tuple[list
         )
     kept = await policy_row_history.nearest(connection, revision)
     planner = _Planner(connection, revision, newest if kept is None else kept)
-    leaving = [line.object for line in changes.removed if line.layer == GRANT]
-    if await policy_history.has_layer(connection, revision, PERMISSION):
-        closed = {line.object for line in changes.removed if line.layer == PERMISSION}
+    leaving = [line.object for line in changes.removed if line.layer == rules.GRANT]
+    if await policy_history.has_layer(connection, revision, rules.PERMISSION):
+        closed = {line.object for line in changes.removed if line.layer == rules.PERMISSION}
         planner.states(
-            enabled=[line.object for line in changes.added if line.layer == PERMISSION],
+            enabled=[line.object for line in changes.added if line.layer == rules.PERMISSION],
             disabled=closed.difference(leaving),
         )
-    await planner.buttons([line.object for line in changes.added if line.layer == GRANT], leaving)
+    await planner.buttons([line.object for line in changes.added if line.layer == rules.GRANT], leaving)
     await plan_services(connection, planner.rows, changes, planner.steps)
-    changed = {name for layer, name in names if layer == RESOURCE}
-    await planner.rests({name for name in changed if name.endswith(UNREGISTERED)})
-    await planner.resources({name for name in changed if not name.endswith(UNREGISTERED)})
+    changed = {name for layer, name in names if layer == rules.RESOURCE}
+    await planner.rests({name for name in changed if name.endswith(rules.UNREGISTERED)})
+    await planner.resources({name for name in changed if not name.endswith(rules.UNREGISTERED)})
     steps = sorted(planner.steps, key=lambda step: (step.place, step.name))
     return steps, sorted(planner.obstacles, key=lambda item: item.name)
 
@@ -192,7 +182,7 @@ class _Planner:
         """Find out how the resources of these names were, and by that how Buttons have to be."""
         lines = await policy_history.codes_at(self._connection, self._revision, names)
         demanded = [f"{_DEMANDED}{name}" for name in lines]
-        demands = await policy_history.codes_at(self._connection, self._revision, demanded, ASSURANCE)
+        demands = await policy_history.codes_at(self._connection, self._revision, demanded, rules.ASSURANCE)
         rows = {
             past_resource.object: past_resource
             for past_resource in await policy_row_history.resources_at(
@@ -218,8 +208,8 @@ class _Planner:
         if bound is not None and _opens(name, bound) == opens:
             codes = tuple(code for code in bound if code in self._codes)
         else:
-            codes = tuple(code for code in opens if code not in (LOGIN, NOBODY))
-        if opens == [NOBODY] and not codes and split_object(name)[0] == PORTCULLIS:
+            codes = tuple(code for code in opens if code not in (rules.LOGIN, rules.NOBODY))
+        if opens == [rules.NOBODY] and not codes and split_object(name)[0] == PORTCULLIS:
             self._refuse(name, "by which disabled Buttons it was closed is not kept")
         return codes
 
@@ -384,8 +374,8 @@ def _same(row: PastResource, spare: dict[int, Resource]) -> Resource | None:
 def _opens(name: str, bound: dict[str, bool]) -> list[str]:
     """Return the codes of the lines of a resource by the Buttons that it is bound to: see ``derive``."""
     if not bound:
-        return [LOGIN] if split_object(name)[0] == PORTCULLIS else [NOBODY]
-    return sorted(code for code, enabled in bound.items() if enabled) or [NOBODY]
+        return [rules.LOGIN] if split_object(name)[0] == PORTCULLIS else [rules.NOBODY]
+    return sorted(code for code, enabled in bound.items() if enabled) or [rules.NOBODY]
 
 
 def _fits(known: dict[int, Menu], parent_id: int | None) -> bool:
@@ -410,14 +400,14 @@ def _word(name: str, codes: Iterable[str]) -> OpenTo | None:
     """Return the word of the opening of an object of another service by the codes of its lines."""
     if split_object(name)[0] == PORTCULLIS:
         return None
-    return "@anyone" if ANYONE in codes else "@login" if LOGIN in codes else None
+    return "@anyone" if rules.ANYONE in codes else "@login" if rules.LOGIN in codes else None
 
 
 def _codes(name: str, codes: list[str]) -> list[str]:
     """Return the codes of a resource without that of its opening."""
     if _word(name, codes) is None:
         return codes
-    return [code for code in codes if code not in (ANYONE, LOGIN)] or [NOBODY]
+    return [code for code in codes if code not in (rules.ANYONE, rules.LOGIN)] or [rules.NOBODY]
 
 
 def _requests(service: str, method: str, path: str) -> Route:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any, Final
 
-from service.administration import stored_state
+from service.administration import state_edits, stored_state
 from service.administration.state import (
     ButtonState,
     Item,
@@ -19,14 +19,6 @@ from service.administration.state import (
     above,
     identity,
     values_of,
-)
-from service.administration.state_edits import (
-    Edit,
-    EditRefusedError,
-    Edits,
-    after,
-    edits_between,
-    require_no_clash,
 )
 from service.administration.steps import Ids, Noun, Record, Step
 from service.administration.stored_state import Stored
@@ -53,7 +45,7 @@ class Applied:
     ``recorded`` is what the operation log tells of it.
     """
 
-    edits: Edits
+    edits: state_edits.Edits
     revision: int
     recorded: ChangeRecord
 
@@ -73,8 +65,8 @@ class StateChanges:
         """
         async with self._units.publishing(write, cause, within=WITHIN) as unit:
             before = await stored_state.read(unit.connection)
-            edits = edits_between(before.state, requested, prune=prune)
-            require_no_clash(before.state, after(before.state, edits))
+            edits = state_edits.edits_between(before.state, requested, prune=prune)
+            state_edits.require_no_clash(before.state, state_edits.after(before.state, edits))
             await _make(unit, before, edits.edits)
         recorded = ChangeRecord()
         recorded.changes += unit.changes
@@ -82,7 +74,7 @@ class StateChanges:
         return Applied(edits, unit.policy.revision, recorded)
 
 
-async def _make(unit: UnitOfWork, stored: Stored, edits: Sequence[Edit]) -> None:
+async def _make(unit: UnitOfWork, stored: Stored, edits: Sequence[state_edits.Edit]) -> None:
     """Make the steps of all edits, and of those that make way for them, each in its place."""
     ids = dict(stored.ids)
     planned = [
@@ -96,16 +88,16 @@ async def _make(unit: UnitOfWork, stored: Stored, edits: Sequence[Edit]) -> None
         except Unavailable:
             raise
         except Refusal as refusal:
-            raise EditRefusedError(edit, refusal) from refusal
+            raise state_edits.EditRefusedError(edit, refusal) from refusal
 
 
-def _deleted_last(edits: Sequence[Edit]) -> Iterator[Edit]:
+def _deleted_last(edits: Sequence[state_edits.Edit]) -> Iterator[state_edits.Edit]:
     """Yield ``edits``, deletions last and backwards: Buttons and Menus before the Menu above them."""
     yield from (edit for edit in edits if edit.action != "delete")
     yield from reversed([edit for edit in edits if edit.action == "delete"])
 
 
-def _making_way(state: State, edits: Sequence[Edit]) -> Iterator[Edit]:
+def _making_way(state: State, edits: Sequence[state_edits.Edit]) -> Iterator[state_edits.Edit]:
     """Yield edits that give another name to what has a name that another object is to get.
 
     So that two roles can swap their names, which are unique, and two resources their codes.
@@ -121,10 +113,10 @@ def _making_way(state: State, edits: Sequence[Edit]) -> Iterator[Edit]:
             if holder == edit.old_key or moving is None or moving.before is None or moving.after is None:
                 continue
             if _unique(moving.before) != _unique(moving.after):
-                yield Edit(kind, holder, moving.before, _with_other_name(moving.before), holder)
+                yield state_edits.Edit(kind, holder, moving.before, _with_other_name(moving.before), holder)
 
 
-def _steps(stored: Stored, edit: Edit) -> Iterator[Step]:
+def _steps(stored: Stored, edit: state_edits.Edit) -> Iterator[Step]:
     """Yield the steps of one edit: of the record itself, and of those of its parts that differ."""
     record = (edit.kind, identity(edit.kind, edit.key))
     record_id = stored.ids.get(record)

@@ -5,19 +5,11 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from service.administration import role_edits, stored_state
+from service.administration import role_edits, state_edits, stored_state
 from service.administration.delegation import require_foreign
 from service.administration.dry_runs import NOBODY_KEPT_OUT, KeptOut, kept_out_named, moves_of
 from service.administration.resource_reach import require_known
 from service.administration.state import ResourceState, State
-from service.administration.state_edits import (
-    EditRefusedError,
-    Edits,
-    after,
-    edits_between,
-    in_words,
-    require_no_clash,
-)
 from service.administration.stored_state import Stored
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import UNREGISTERED, PolicyError
@@ -47,7 +39,7 @@ class Plan:
     ``impact`` is None if no policy can be built from what would be stored.
     """
 
-    edits: Edits
+    edits: state_edits.Edits
     impact: Differences | None
     refused: tuple[str, ...]
     kept_out: KeptOut = NOBODY_KEPT_OUT
@@ -64,69 +56,71 @@ async def plan(database: Database, shipped: Shipped, desired: State, *, prune: b
         result = await stored_state.read(connection)
         held = await role_holdings.read(connection)
         out = await role_holdings.kept_out_by_roles(connection)
-        edits = edits_between(result.state, desired, prune=prune)
-        refused = [in_words(refusal) async for refusal in _users_left(connection, result, edits)]
-        refused += [in_words(refusal) async for refusal in _unasked(connection, edits)]
+        edits = state_edits.edits_between(result.state, desired, prune=prune)
+        refused = [state_edits.in_words(refusal) async for refusal in _users_left(connection, result, edits)]
+        refused += [state_edits.in_words(refusal) async for refusal in _unasked(connection, edits)]
         users = await role_holdings.names_by_roles(connection) if shipped.invariants.about_users else {}
-    would_be = after(result.state, edits)
+    would_be = state_edits.after(result.state, edits)
     before = await asyncio.to_thread(standing, result.state, shipped, held.users)
-    refused += map(in_words, _foreign(before.policy, edits))
+    refused += map(state_edits.in_words, _foreign(before.policy, edits))
     try:
-        require_no_clash(result.state, would_be)
+        state_edits.require_no_clash(result.state, would_be)
     except Conflict as refusal:
-        refused += in_words(refusal).splitlines()
+        refused += state_edits.in_words(refusal).splitlines()
     try:
         then = await asyncio.to_thread(standing, would_be, shipped, held.users)
     except PolicyError as fault:
-        return Plan(edits, None, (*refused, in_words(not_buildable(fault))))
+        return Plan(edits, None, (*refused, state_edits.in_words(not_buildable(fault))))
     if _has_administrator(before, held.persons) and not _has_administrator(then, held.persons):
         refused.append("This would leave no enabled user who may do everything")
     try:
         await require_way_back(then.policy, before.policy)
     except Conflict as refusal:
-        refused.append(in_words(refusal))
+        refused.append(state_edits.in_words(refusal))
     situations = [
         Situation(policy_standing.policy, _holders(policy_standing, users))
         for policy_standing in (before, then)
     ]
     if violations := await asyncio.to_thread(newly_broken, shipped.invariants, *situations):
-        refused.append(in_words(broken(violations)))
+        refused.append(state_edits.in_words(broken(violations)))
     moves = moves_of(out, out)
     impact = await asyncio.to_thread(differences, before, then, moves=moves)
     concerned = [user_id for move in impact.altered for user_id in moves[move]]
     return Plan(edits, impact, tuple(refused), await kept_out_named(database, concerned))
 
 
-def _foreign(policy: Policy, edits: Edits) -> Iterator[EditRefusedError]:
+def _foreign(policy: Policy, edits: state_edits.Edits) -> Iterator[state_edits.EditRefusedError]:
     """Yield the refusals of new services whose names are beginnings of our own permission codes."""
     for edit in edits.edits:
         if edit.kind == "service" and edit.action == "create":
             try:
                 require_foreign(policy, "name", edit.key)
             except ValidationFailed as refusal:
-                yield EditRefusedError(edit, refusal)
+                yield state_edits.EditRefusedError(edit, refusal)
 
 
 async def _users_left(
-    connection: Connection, current: Stored, edits: Edits
-) -> AsyncIterator[EditRefusedError]:
+    connection: Connection, current: Stored, edits: state_edits.Edits
+) -> AsyncIterator[state_edits.EditRefusedError]:
     """Yield the refusals of roles that can't be deleted: users have them."""
     for edit in edits.edits:
         if edit.kind == "role" and edit.action == "delete":
             try:
                 await role_edits.require_unused(connection, current.ids["role", edit.key])
             except Conflict as refusal:
-                yield EditRefusedError(edit, refusal)
+                yield state_edits.EditRefusedError(edit, refusal)
 
 
-async def _unasked(connection: Connection, edits: Edits) -> AsyncIterator[EditRefusedError]:
+async def _unasked(
+    connection: Connection, edits: state_edits.Edits
+) -> AsyncIterator[state_edits.EditRefusedError]:
     """Yield the refusals of demands on authentication that some workers would not ask for."""
     for edit in edits.edits:
         if isinstance(edit.after, ResourceState) and edit.after.assurance and _DEMAND & edit.changes.keys():
             try:
                 await require_known(connection)
             except Conflict as refusal:
-                yield EditRefusedError(edit, refusal)
+                yield state_edits.EditRefusedError(edit, refusal)
 
 
 def _has_administrator(policy_standing: Standing, persons: Mapping[Roles, int]) -> bool:

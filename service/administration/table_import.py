@@ -7,19 +7,10 @@ from dataclasses import dataclass, field
 from operator import attrgetter, itemgetter
 from typing import Any, Final, Generic, Literal, TypeVar
 
+from service import errors
 from service.administration import change_log
 from service.administration.delegation import Delegation, DelegationCheck
 from service.authn.revocations import Revocations
-from service.errors import (
-    ActOnOneself,
-    Conflict,
-    NotFound,
-    PermissionDenied,
-    Refusal,
-    RowFault,
-    RowsRefused,
-    ValidationFailed,
-)
 from service.kernel.fields import camel
 from service.kernel.identity import Caller
 from service.kernel.origin import FieldChange
@@ -51,16 +42,16 @@ class RowFaults:
     """Collects the faults of rows, so that all are reported together."""
 
     def __init__(self) -> None:
-        self._found: list[RowFault] = []
+        self._found: list[errors.RowFault] = []
 
     def add(self, row: int, field: str, message: str) -> None:
         """Add a fault of a row."""
-        self._found.append(RowFault(row, field, message))
+        self._found.append(errors.RowFault(row, field, message))
 
-    def note(self, row: int, field: str, refusal: Refusal) -> None:
+    def note(self, row: int, field: str, refusal: errors.Refusal) -> None:
         """Add a refusal of a row."""
-        denial = refusal if isinstance(refusal, PermissionDenied | ActOnOneself) else None
-        self._found.append(RowFault(row, field, refusal.detail, refusal.code, denial))
+        denial = refusal if isinstance(refusal, errors.PermissionDenied | errors.ActOnOneself) else None
+        self._found.append(errors.RowFault(row, field, refusal.detail, refusal.code, denial))
 
     @contextmanager
     def of(self, row: int, denied: str, conflict: str | None = None) -> Iterator[None]:
@@ -71,20 +62,20 @@ class RowFaults:
         """
         try:
             yield
-        except ValidationFailed as refusal:
+        except errors.ValidationFailed as refusal:
             self._found += [
-                RowFault(row, error["field"], error["message"], refusal.code)
+                errors.RowFault(row, error["field"], error["message"], refusal.code)
                 for error in refusal.extra["errors"]
             ]
-        except (PermissionDenied, NotFound) as refusal:
+        except (errors.PermissionDenied, errors.NotFound) as refusal:
             self.note(row, str(refusal.extra.get("field", denied)), refusal)
-        except Conflict as refusal:
+        except errors.Conflict as refusal:
             self.note(row, str(refusal.extra.get("field", conflict or denied)), refusal)
 
     def require_none(self) -> None:
         """Raise RowsRefused if there is any fault."""
         if self._found:
-            raise RowsRefused(sorted(self._found, key=itemgetter(slice(4))))
+            raise errors.RowsRefused(sorted(self._found, key=itemgetter(slice(4))))
 
 
 def once_each(faults: RowFaults, field: str, keys: Iterable[tuple[int, str]]) -> None:

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import structlog
 
+from service import errors
 from service.authn.factors import Answer
 from service.authn.login_log import LoginLog, reason_of
 from service.authn.opening import Origin, SessionOpening
@@ -15,18 +16,6 @@ from service.authn.passwords import Passwords
 from service.authn.proving import PasswordProof, Proof
 from service.authn.throttle import ACCOUNT, SECOND_FACTOR, Attempt, Throttle
 from service.authn.token_issuer import TokenPair
-from service.errors import (
-    AccountBanned,
-    AccountDisabled,
-    InitialPasswordExpired,
-    InternalError,
-    LoginFailed,
-    RateLimited,
-    Refusal,
-    SecondFactorRequired,
-    Unavailable,
-    ValidationFailed,
-)
 from service.kernel.device import DERIVED, device_from
 from service.mail.notices import Notices
 from service.records import accounts
@@ -35,15 +24,15 @@ from service.records.database.transactions import Database
 
 SUCCESS: Final = "success"
 _REFUSALS: Final = (
-    LoginFailed,
-    SecondFactorRequired,
-    AccountDisabled,
-    AccountBanned,
-    InitialPasswordExpired,
-    RateLimited,
-    ValidationFailed,
-    Unavailable,
-    InternalError,
+    errors.LoginFailed,
+    errors.SecondFactorRequired,
+    errors.AccountDisabled,
+    errors.AccountBanned,
+    errors.InitialPasswordExpired,
+    errors.RateLimited,
+    errors.ValidationFailed,
+    errors.Unavailable,
+    errors.InternalError,
 )
 
 _OF_ACCOUNT: Final = (ACCOUNT, SECOND_FACTOR)
@@ -180,12 +169,12 @@ class LoginService:
         known = None if user_name is None else await self._known(error, user_name)
         user_id, name = (known.user_id, known.user_name) if known else (None, None)
         kind = device if device in DERIVED else None
-        if isinstance(error, SecondFactorRequired):  # who never takes the next step may have stolen it
+        if isinstance(error, errors.SecondFactorRequired):  # who never takes the next step may have stolen it
             self._entries.own("login_begun", user_id, name, kind)
             return
         self._entries.own("login", user_id, name, kind, reason=reason_of(error), outcome="failure")
-        if known and isinstance(error, RateLimited) and error.limit in _OF_ACCOUNT:
-            with suppress(Unavailable):
+        if known and isinstance(error, errors.RateLimited) and error.limit in _OF_ACCOUNT:
+            with suppress(errors.Unavailable):
                 if await self._throttle.locks(known.user_name):
                     self._entries.own("lockout", user_id, name, kind, reason=error.code, outcome="failure")
                     if error.limit == SECOND_FACTOR:
@@ -198,9 +187,9 @@ class LoginService:
 
         A throttled attempt must stay cheap, and an unavailable store is not asked twice.
         """
-        by_address = isinstance(error, RateLimited) and error.limit not in _OF_ACCOUNT
-        if by_address or isinstance(error, Unavailable) or not isinstance(error, Refusal):
+        by_address = isinstance(error, errors.RateLimited) and error.limit not in _OF_ACCOUNT
+        if by_address or isinstance(error, errors.Unavailable) or not isinstance(error, errors.Refusal):
             return None
-        with suppress(Unavailable):
+        with suppress(errors.Unavailable):
             return await accounts.credentials(self._database, user_name)
         return None

@@ -16,15 +16,8 @@ from service.authz.review.sources import READ_WITHIN, Source, Subject, holder_of
 from service.cli.lazy_commands import Parts, add_data, add_json
 from service.cli.output import show
 from service.cli.policy_reviewing import Review, add_review, opened_log, review, review_one
+from service.endpoints import policy_explained
 from service.endpoints.policy_explain import DecisionId, Question, asked, revision_of, supposed
-from service.endpoints.policy_explained import (
-    Explained,
-    Layer,
-    Opening,
-    explained_answer,
-    layers_of,
-    refusal_answer,
-)
 from service.errors import ValidationFailed
 from service.kernel.assurance import WORDS
 from service.kernel.services import PORTCULLIS, is_own
@@ -77,18 +70,18 @@ def _explain(options: Namespace, environ: Mapping[str, str]) -> None:
         assurance=options.assurance,
     )
 
-    async def ask(review: Review, source: Source) -> Explained:
+    async def ask(review: Review, source: Source) -> policy_explained.Explained:
         place, explains = asked(question)
         policy = await review.policy(source)
         if review.database is None:
             asking = _stranger(question)
             explanation = explains(policy, asking.held, supposed(question, asking))
-            return await explained_answer(None, policy, asking, explanation, place)
+            return await policy_explained.explained_answer(None, policy, asking, explanation, place)
         async with review.database.snapshot(within=READ_WITHIN) as connection:
             named = (question.user_name, question.permissions, question.role_code)
             asking = await subject_of(connection, *named)
             explanation = explains(policy, asking.held, supposed(question, asking))
-            return await explained_answer(connection, policy, asking, explanation, place)
+            return await policy_explained.explained_answer(connection, policy, asking, explanation, place)
 
     answer = review_one(options, environ, ask)
     show(options, answer, lambda: lines_of(answer))
@@ -100,7 +93,7 @@ def _stranger(question: Question) -> Subject:
     return Subject(None) if question.permissions is None else holder_of(question.permissions)
 
 
-def lines_of(answer: Explained) -> Iterator[str]:
+def lines_of(answer: policy_explained.Explained) -> Iterator[str]:
     """Yield the explanation for people, line by line."""
     outcome = "allowed" if answer.allowed else "denied"
     yield f"{outcome} at revision {answer.revision}" + (f": {answer.path}" if answer.path else "")
@@ -110,7 +103,7 @@ def lines_of(answer: Explained) -> Iterator[str]:
         yield "The route is open to everybody: nobody is authenticated."
     elif answer.permissions is not None:
         yield f"Held codes: {', '.join(answer.permissions) or 'none'}"
-    for layer in layers_of(answer):
+    for layer in policy_explained.layers_of(answer):
         yield from _layer(layer)
     if (demands := answer.assurance) is not None:
         yield f"Satisfied: {', '.join(demands.satisfied)}"
@@ -121,7 +114,7 @@ def lines_of(answer: Explained) -> Iterator[str]:
         yield "No route serves it (404 or 405)."
 
 
-def _layer(layer: Layer) -> Iterator[str]:
+def _layer(layer: policy_explained.Layer) -> Iterator[str]:
     yield f"{layer.layer} {layer.object}: {layer.reason} ({layer.decision_id})"
     for line in layer.lines:
         opened = f"   opened by {', '.join(layer.rows)}" if line == layer.line else ""
@@ -136,7 +129,7 @@ def _layer(layer: Layer) -> Iterator[str]:
         yield from _opening(layer.would_open)
 
 
-def _opening(opens: Opening) -> Iterator[str]:
+def _opening(opens: policy_explained.Opening) -> Iterator[str]:
     buttons = [f"{button.auth_mark} ({button.id}, {button.title})" for button in opens.buttons]
     for what, names in (
         ("any of the codes", opens.permissions),
@@ -172,7 +165,7 @@ def _refusal(options: Namespace, environ: Mapping[str, str]) -> None:
     event = _event(options.log, environ, decision_id)
     revision = decision_id.removeprefix("r").partition("-")[0]
 
-    async def ask(policies: Review, sources: tuple[Source, ...]) -> Explained:
+    async def ask(policies: Review, sources: tuple[Source, ...]) -> policy_explained.Explained:
         revision_of(decision_id, policies.past.shipped.digest)
         policy = await policies.policy(sources[0])
 
@@ -181,7 +174,7 @@ def _refusal(options: Namespace, environ: Mapping[str, str]) -> None:
 
         assert policies.database is not None  # noqa: S101 - a revision is read from it
         async with policies.database.snapshot(within=READ_WITHIN) as connection:
-            return await refusal_answer(connection, decision_id, event, policy, at)
+            return await policy_explained.refusal_answer(connection, decision_id, event, policy, at)
 
     answer = review(options, environ, (revision,), ask)
     show(options, answer, lambda: _told_of_refusal(answer))
@@ -195,7 +188,7 @@ def _event(log: str | None, environ: Mapping[str, str], decision_id: str) -> Eve
         return latest_denial(lines if lines.seekable() else BytesIO(lines.read()), decision_id)
 
 
-def _told_of_refusal(answer: Explained) -> Iterator[str]:
+def _told_of_refusal(answer: policy_explained.Explained) -> Iterator[str]:
     if (refusal := answer.refusal) is not None:
         who = refusal.user_name or (
             f"user {refusal.user_id}" if refusal.user_id else "nobody who was logged in"

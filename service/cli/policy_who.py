@@ -15,19 +15,8 @@ from service.authz.review.sources import READ_WITHIN, Source, holder_of
 from service.cli.lazy_commands import Parts
 from service.cli.output import aligned, say, show
 from service.cli.policy_reviewing import Review, add_review, review_one
+from service.endpoints import policy_who_may
 from service.endpoints.policy_matrix import MatrixQuery, matrix_answer
-from service.endpoints.policy_who_may import (
-    OpenRequest,
-    Passed,
-    PassingUser,
-    What,
-    WhatQuery,
-    Who,
-    WhoQuery,
-    openings_answer,
-    what_answer,
-    who_answer,
-)
 from service.kernel.services import PORTCULLIS, is_own
 from service.kernel.text import counted
 from service.records import role_holdings
@@ -47,16 +36,18 @@ def _add_who(parser: ArgumentParser) -> None:
 
 def _who(options: Namespace, environ: Mapping[str, str]) -> None:
     """Print who passes; raises ``ValidationFailed`` for a path that no request may have, ``PolicyError``."""
-    query = WhoQuery(
+    query = policy_who_may.WhoQuery(
         method=options.method, path=options.path, service=options.service, page=1, size=WHOLE_LIST
     )
 
-    async def ask(review: Review, source: Source) -> tuple[Who | Page[PassingUser], list[str]]:
+    async def ask(
+        review: Review, source: Source
+    ) -> tuple[policy_who_may.Who | Page[policy_who_may.PassingUser], list[str]]:
         place = query.place
         standing = await review.standing(source)
         passing = who(standing, query.method, place, query.service)
         if not options.users:
-            answer = who_answer(passing, standing.policy.revision, query)
+            answer = policy_who_may.who_answer(passing, standing.policy.revision, query)
             return answer, _lines_of_who(answer, review.database is not None)
         if review.database is None:
             raise PolicyError("Users are in the database: name one by --data or the settings")
@@ -67,7 +58,7 @@ def _who(options: Namespace, environ: Mapping[str, str]) -> None:
             users = await role_holdings.holders(
                 connection, passing.role_sets, held.users, page=1, size=WHOLE_LIST
             )
-        page = page_answer(query, users, PassingUser)
+        page = page_answer(query, users, policy_who_may.PassingUser)
         return page, _users(page) if _is_served(passing.asked) else [_UNSERVED]
 
     answer, lines = review_one(options, environ, ask)
@@ -81,7 +72,7 @@ def _is_served(asked: Explanation) -> bool:
     return asked.external or asked.endpoint is not None
 
 
-def _lines_of_who(answer: Who, roles_known: bool) -> list[str]:
+def _lines_of_who(answer: policy_who_may.Who, roles_known: bool) -> list[str]:
     layers = [("resource", answer.resource), ("endpoint", answer.endpoint)]
     lines = [f"{answer.method} {answer.path}"]
     lines += [f"  {name}: {line}" for name, layer in layers if layer for line in layer.lines or ["no line"]]
@@ -108,7 +99,7 @@ def _lines_of_who(answer: Who, roles_known: bool) -> list[str]:
     return [*lines, passing if roles_known else "Roles are unknown without a database."]
 
 
-def _users(page: Page[PassingUser]) -> list[str]:
+def _users(page: Page[policy_who_may.PassingUser]) -> list[str]:
     rows = [("ID", "NAME", "ROLES")]
     rows += [(str(user.id), user.user_name, ", ".join(user.roles) or "-") for user in page.items]
     return [*aligned(rows), f"{counted(page.total, 'user')}."]
@@ -128,25 +119,25 @@ def _add_what(parser: ArgumentParser) -> None:
 
 def _what(options: Namespace, environ: Mapping[str, str]) -> None:
     """Print what the subject passes; raises ``ValidationFailed`` if there is no such one, ``PolicyError``."""
-    query = WhatQuery(
+    query = policy_who_may.WhatQuery(
         role_code=options.role, user_name=options.user, codes=options.codes, page=1, size=WHOLE_LIST
     )
 
-    async def ask(review: Review, source: Source) -> What:
+    async def ask(review: Review, source: Source) -> policy_who_may.What:
         policy = await review.policy(source)
         if review.database is None:
             if query.codes is None:
                 raise PolicyError("Roles and users are in the database: name one by --data or the settings")
-            return what_answer(policy, holder_of(query.held_codes or []), query)
+            return policy_who_may.what_answer(policy, holder_of(query.held_codes or []), query)
         async with review.database.snapshot(within=READ_WITHIN) as connection:
             asking = await query.subject(connection)
-        return what_answer(policy, asking, query)
+        return policy_who_may.what_answer(policy, asking, query)
 
     answer = review_one(options, environ, ask)
     show(options, answer, lambda: _lines_of_what(answer))
 
 
-def _lines_of_what(answer: What) -> list[str]:
+def _lines_of_what(answer: policy_who_may.What) -> list[str]:
     lines = [f"Held codes: {', '.join(answer.permissions) or 'none'}"]
     if answer.kept_out:
         return [*lines, "The user is disabled or banned: the service serves no request."]
@@ -162,7 +153,7 @@ def _lines_of_what(answer: What) -> list[str]:
     return [*lines, f"{counted(len(requests), 'request')}, {counted(len(grants), 'code')} to grant."]
 
 
-def _request(passed: Passed) -> tuple[str, ...]:
+def _request(passed: policy_who_may.Passed) -> tuple[str, ...]:
     stronger = " ".join(beyond_login(passed.assurance or ()))
     return passed.object, by(passed.resource), by(passed.endpoint), stronger
 
@@ -170,14 +161,14 @@ def _request(passed: Passed) -> tuple[str, ...]:
 def _openings(options: Namespace, environ: Mapping[str, str]) -> None:
     """Print the requests; raises ``PolicyError``."""
 
-    async def ask(review: Review, source: Source) -> Page[OpenRequest]:
-        return openings_answer(await review.policy(source), PageQuery(page=1, size=WHOLE_LIST))
+    async def ask(review: Review, source: Source) -> Page[policy_who_may.OpenRequest]:
+        return policy_who_may.openings_answer(await review.policy(source), PageQuery(page=1, size=WHOLE_LIST))
 
     answer = review_one(options, environ, ask)
     show(options, answer, lambda: _lines_of_openings(answer))
 
 
-def _lines_of_openings(answer: Page[OpenRequest]) -> list[str]:
+def _lines_of_openings(answer: Page[policy_who_may.OpenRequest]) -> list[str]:
     rows = [
         (
             request.object,

@@ -9,17 +9,8 @@ from dataclasses import replace
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import PolicyError
 from service.authz.publishing.shipped import Shipped, configured
+from service.diagnosis import findings
 from service.diagnosis.checks import Check
-from service.diagnosis.findings import (
-    WITHIN,
-    Finding,
-    Findings,
-    Installation,
-    Routes,
-    Unanswered,
-    fault,
-    unknown,
-)
 from service.errors import Unavailable
 from service.kernel.extension import ExtensionError
 from service.keyspace.inspection import StoreFacts
@@ -32,16 +23,18 @@ from service.settings import Settings
 async def examine(
     environ: Mapping[str, str],
     settings: Settings,
-    routes: Routes,
+    routes: findings.Routes,
     checks: Iterable[Check],
     in_force: Policy | None = None,
-) -> Findings:
+) -> findings.Findings:
     """Return the finding of each check; raises nothing of what it finds.
 
     ``settings`` name the stores that are there; connections of their own are opened to them. ``environ`` is
     that of the service, ``routes`` and ``in_force`` as for ``Installation``.
     """
-    installation = Installation(environ, settings, routes, shipped=_shipped(settings), in_force=in_force)
+    installation = findings.Installation(
+        environ, settings, routes, shipped=_shipped(settings), in_force=in_force
+    )
     url = settings.database.direct_url or settings.database.url
     database = Database(url, pool_size=1, timeout=settings.database.timeout) if url else None
     if database is not None:
@@ -55,16 +48,16 @@ async def examine(
             await database.close()
 
 
-async def _made(check: Check, installation: Installation) -> Finding:
+async def _made(check: Check, installation: findings.Installation) -> findings.Finding:
     try:
-        async with asyncio.timeout(WITHIN):
+        async with asyncio.timeout(findings.WITHIN):
             finding = check.look(installation)
             return await finding if inspect.isawaitable(finding) else finding
-    except Unanswered as reason:
-        return unknown(str(reason))
+    except findings.Unanswered as reason:
+        return findings.unknown(str(reason))
     except Exception as error:  # noqa: BLE001 - a failing check must not hide the findings of the others
         # Its message may hold a secret, such as a URL with a password.
-        return fault(f"the check itself failed: {type(error).__name__}", "please report it")
+        return findings.fault(f"the check itself failed: {type(error).__name__}", "please report it")
 
 
 async def _server(database: Database) -> ServerFacts | None:

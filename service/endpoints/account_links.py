@@ -19,19 +19,8 @@ from service.errors import (
     RateLimited,
     SecondFactorRequired,
 )
+from service.web.messages import operation_metadata as operation
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import (
-    answers,
-    asks,
-    example_body,
-    logged,
-    login,
-    named,
-    needs,
-    public,
-    refuses,
-    refuses_keys,
-)
 from service.web.messages.schema import Moment, Schema, moment
 
 _NO_KEYS: Final = "a link is good once, and is never kept in an answer"
@@ -96,11 +85,11 @@ class UserInvitation:
     def __init__(self, invitations: Invitations) -> None:
         self._invitations = invitations
 
-    @needs("system:user:create")
-    @logged("user", "invite", "UPDATE", response=False)
-    @refuses(NotFound, Conflict)
-    @named("inviteUser")
-    @refuses_keys(_NO_KEYS)
+    @operation.needs("system:user:create")
+    @operation.logged("user", "invite", "UPDATE", response=False)
+    @operation.refuses(NotFound, Conflict)
+    @operation.named("inviteUser")
+    @operation.refuses_keys(_NO_KEYS)
     async def on_post(self, context: RequestContext, id: int) -> SentLink:
         """Invite a user who has no password yet; the invitation before ends.
 
@@ -116,13 +105,13 @@ class OwnInvitation:
     def __init__(self, invitations: Invitations) -> None:
         self._invitations = invitations
 
-    @public
-    @logged("auth", "accept an invitation", "UPDATE", params=False, response=False)
-    @refuses(LinkInvalid, NotFound, Conflict, RateLimited)
-    @example_body({"token": "uSQ3…", "password": "five wary herons"})
-    @answers(204)
-    @named("acceptInvitation")
-    @refuses_keys(_NO_KEYS)
+    @operation.public
+    @operation.logged("auth", "accept an invitation", "UPDATE", params=False, response=False)
+    @operation.refuses(LinkInvalid, NotFound, Conflict, RateLimited)
+    @operation.example_body({"token": "uSQ3…", "password": "five wary herons"})
+    @operation.answers(204)
+    @operation.named("acceptInvitation")
+    @operation.refuses_keys(_NO_KEYS)
     async def on_post(self, context: RequestContext, body: FirstPassword) -> None:
         """Set the first password of the account that an invitation is for. Opens no session.
 
@@ -137,11 +126,11 @@ class UserPasswordReset:
     def __init__(self, passwords: ForgottenPasswords) -> None:
         self._passwords = passwords
 
-    @needs("system:user:reset-password")
-    @logged("user", "send a link to reset a password", "UPDATE")
-    @refuses(NotFound, Conflict, MailNotConfigured)
-    @named("startUserPasswordReset")
-    @refuses_keys(_NO_KEYS)
+    @operation.needs("system:user:reset-password")
+    @operation.logged("user", "send a link to reset a password", "UPDATE")
+    @operation.refuses(NotFound, Conflict, MailNotConfigured)
+    @operation.named("startUserPasswordReset")
+    @operation.refuses_keys(_NO_KEYS)
     async def on_post(self, context: RequestContext, id: int) -> SentLink:
         """Mail a link to a user by which they set another password; the link before ends.
 
@@ -157,13 +146,13 @@ class OwnPasswordReset:
     def __init__(self, passwords: ForgottenPasswords) -> None:
         self._passwords = passwords
 
-    @public
-    @logged("auth", "ask for a link to reset a password", "UPDATE", params=False, response=False)
-    @refuses(MailNotConfigured, RateLimited)
-    @example_body({"userName": "heron"})
-    @answers(202)
-    @named("requestPasswordReset")
-    @refuses_keys(_NO_KEYS)
+    @operation.public
+    @operation.logged("auth", "ask for a link to reset a password", "UPDATE", params=False, response=False)
+    @operation.refuses(MailNotConfigured, RateLimited)
+    @operation.example_body({"userName": "heron"})
+    @operation.answers(202)
+    @operation.named("requestPasswordReset")
+    @operation.refuses_keys(_NO_KEYS)
     async def on_post(self, context: RequestContext, body: ResetRequest) -> None:
         """Ask for a link by which somebody sets another password.
 
@@ -179,11 +168,11 @@ class OwnResetOptions:
     def __init__(self, passwords: ForgottenPasswords) -> None:
         self._passwords = passwords
 
-    @public
-    @asks
-    @refuses(LinkInvalid, RateLimited)
-    @example_body({"token": "uSQ3…"})
-    @named("getPasswordResetOptions")
+    @operation.public
+    @operation.asks
+    @operation.refuses(LinkInvalid, RateLimited)
+    @operation.example_body({"token": "uSQ3…"})
+    @operation.named("getPasswordResetOptions")
     async def on_post(self, context: RequestContext, body: LinkOrder) -> ResetOptions:
         """Read which second factors the owner of a link has, and the options for a passkey."""
         return ResetOptions(**await self._passwords.options(body.token, context.address))
@@ -195,13 +184,15 @@ class OwnResetConfirmation:
     def __init__(self, passwords: ForgottenPasswords) -> None:
         self._passwords = passwords
 
-    @public
-    @logged("auth", "reset a password by a link", "UPDATE", params=False, response=False)
-    @refuses(LinkInvalid, LoginFailed, SecondFactorRequired, NotFound, Conflict, RateLimited)
-    @example_body({"token": "uSQ3…", "password": "five wary herons", "method": "totp", "code": "287082"})
-    @answers(204)
-    @named("confirmPasswordReset")
-    @refuses_keys(_NO_KEYS)
+    @operation.public
+    @operation.logged("auth", "reset a password by a link", "UPDATE", params=False, response=False)
+    @operation.refuses(LinkInvalid, LoginFailed, SecondFactorRequired, NotFound, Conflict, RateLimited)
+    @operation.example_body(
+        {"token": "uSQ3…", "password": "five wary herons", "method": "totp", "code": "287082"}
+    )
+    @operation.answers(204)
+    @operation.named("confirmPasswordReset")
+    @operation.refuses_keys(_NO_KEYS)
     async def on_post(self, context: RequestContext, body: NewPasswordByLink) -> None:
         """Set another password by a link, and end all sessions; none is opened.
 
@@ -218,13 +209,13 @@ class OwnAddress:
     def __init__(self, addresses: Addresses) -> None:
         self._addresses = addresses
 
-    @public
-    @logged("auth", "confirm an address", "UPDATE", params=False, response=False)
-    @refuses(LinkInvalid, RateLimited)
-    @example_body({"token": "uSQ3…"})
-    @answers(204)
-    @named("confirmAddress")
-    @refuses_keys(_NO_KEYS)
+    @operation.public
+    @operation.logged("auth", "confirm an address", "UPDATE", params=False, response=False)
+    @operation.refuses(LinkInvalid, RateLimited)
+    @operation.example_body({"token": "uSQ3…"})
+    @operation.answers(204)
+    @operation.named("confirmAddress")
+    @operation.refuses_keys(_NO_KEYS)
     async def on_post(self, context: RequestContext, body: LinkOrder) -> None:
         """Confirm the address that a link was mailed to: from now on it is the one for recovery."""
         await self._addresses.confirm(body.token, context.address)
@@ -236,12 +227,12 @@ class OwnVerification:
     def __init__(self, addresses: Addresses) -> None:
         self._addresses = addresses
 
-    @login
-    @logged("user", "ask for a link to confirm the own address", "UPDATE")
-    @refuses(Conflict, MailNotConfigured, RateLimited)
-    @answers(202)
-    @named("requestOwnEmailVerification")
-    @refuses_keys(_NO_KEYS)
+    @operation.login
+    @operation.logged("user", "ask for a link to confirm the own address", "UPDATE")
+    @operation.refuses(Conflict, MailNotConfigured, RateLimited)
+    @operation.answers(202)
+    @operation.named("requestOwnEmailVerification")
+    @operation.refuses_keys(_NO_KEYS)
     async def on_post(self, context: RequestContext) -> None:
         """Have a link mailed that confirms the caller's own address; at most ten an hour."""
         await self._addresses.ask(context.user)
@@ -253,12 +244,12 @@ class UserVerification:
     def __init__(self, addresses: Addresses) -> None:
         self._addresses = addresses
 
-    @needs("system:user:verify")
-    @logged("user", "declare an address confirmed", "UPDATE")
-    @refuses(NotFound, Conflict)
-    @answers(204)
-    @named("verifyUserEmail")
-    @refuses_keys("sent again, it changes nothing more")
+    @operation.needs("system:user:verify")
+    @operation.logged("user", "declare an address confirmed", "UPDATE")
+    @operation.refuses(NotFound, Conflict)
+    @operation.answers(204)
+    @operation.named("verifyUserEmail")
+    @operation.refuses_keys("sent again, it changes nothing more")
     async def on_post(self, context: RequestContext, id: int) -> None:
         """Declare the address of a user confirmed; the user is told by mail.
 

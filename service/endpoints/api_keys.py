@@ -9,16 +9,8 @@ from service.authn.api_key_form import shown_prefix
 from service.errors import Conflict, NotFound
 from service.kernel.codes import MAX_CODE_LENGTH
 from service.records.api_keys import StoredKey
+from service.web.messages import operation_metadata as operation
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import (
-    created,
-    example_body,
-    logged,
-    named,
-    needs,
-    refuses,
-    refuses_keys,
-)
 from service.web.messages.schema import Id, Moment, Schema, moment
 
 _YEAR = 31_536_000
@@ -80,20 +72,20 @@ class UserKeys:
     def __init__(self, keys: ApiKeys) -> None:
         self._keys = keys
 
-    @needs("system:user:key")
-    @refuses(NotFound)
-    @named("listUserKeys")
+    @operation.needs("system:user:key")
+    @operation.refuses(NotFound)
+    @operation.named("listUserKeys")
     async def on_get(self, context: RequestContext, id: int) -> KeysOfUser:
         """List the API keys of a service account."""
         return KeysOfUser(items=[KeyOfUser(**_shown(key)) for key in await self._keys.of_account(id)])
 
-    @created("/api/user/{id}/keys/{key_id}")
-    @needs("system:user:key")
-    @logged("user", "make an API key", "INSERT", response=False)
-    @refuses(NotFound, Conflict)
-    @example_body({"name": "nightly job", "expiresIn": 7_776_000, "scopes": ["system:user:list"]})
-    @named("createUserKey")
-    @refuses_keys("its answer holds the API key, which is never kept")
+    @operation.created("/api/user/{id}/keys/{key_id}")
+    @operation.needs("system:user:key")
+    @operation.logged("user", "make an API key", "INSERT", response=False)
+    @operation.refuses(NotFound, Conflict)
+    @operation.example_body({"name": "nightly job", "expiresIn": 7_776_000, "scopes": ["system:user:list"]})
+    @operation.named("createUserKey")
+    @operation.refuses_keys("its answer holds the API key, which is never kept")
     async def on_post(self, context: RequestContext, id: int, body: KeyOrder) -> NewKeyOfUser:
         """Make an API key of a service account.
 
@@ -116,10 +108,10 @@ class OneUserKey:
     def __init__(self, keys: ApiKeys) -> None:
         self._keys = keys
 
-    @needs("system:user:key")
-    @logged("user", "delete an API key", "DELETE")
-    @refuses(NotFound)
-    @named("deleteUserKey")
+    @operation.needs("system:user:key")
+    @operation.logged("user", "delete an API key", "DELETE")
+    @operation.refuses(NotFound)
+    @operation.named("deleteUserKey")
     async def on_delete(self, context: RequestContext, id: int, key_id: int) -> None:
         """Delete an API key, which is refused from the next request on.
 

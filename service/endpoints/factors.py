@@ -11,18 +11,8 @@ from service.authn.factors.challenges import LIFE
 from service.endpoints.second_factor import Credential, Expiry
 from service.errors import Conflict, NotFound
 from service.records.factors import Factor
+from service.web.messages import operation_metadata as operation
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import (
-    asks,
-    created,
-    example_body,
-    logged,
-    login,
-    named,
-    needs,
-    refuses,
-    refuses_keys,
-)
 from service.web.messages.schema import Document, Id, Moment, Schema, moment
 
 _SECRETS: Final = "its answer holds secrets, which are never kept"
@@ -125,8 +115,8 @@ class _Own:
 class Factors(_Own):
     """``/api/user/profile/factors``."""
 
-    @login
-    @named("listOwnFactors")
+    @operation.login
+    @operation.named("listOwnFactors")
     async def on_get(self, context: RequestContext) -> SecondFactors:
         """List the caller's second factors, the oldest first."""
         return _listed(await self._factors.all(context.user))
@@ -135,10 +125,10 @@ class Factors(_Own):
 class OneFactor(_Own):
     """``/api/user/profile/factors/{id}``."""
 
-    @login
-    @logged("user", "remove an own second factor", "DELETE")
-    @refuses(NotFound, Conflict)
-    @named("deleteOwnFactor")
+    @operation.login
+    @operation.logged("user", "remove an own second factor", "DELETE")
+    @operation.refuses(NotFound, Conflict)
+    @operation.named("deleteOwnFactor")
     async def on_delete(self, context: RequestContext, id: int) -> None:
         """Remove a second factor of the caller. With the last one the recovery codes go."""
         await self._factors.remove(context.user, id)
@@ -147,13 +137,13 @@ class OneFactor(_Own):
 class Apps(_Own):
     """``/api/user/profile/factors/totp``."""
 
-    @login
-    @created("/api/user/profile/factors/{id}")
-    @logged("user", "begin an authenticator app", "INSERT", response=False)
-    @refuses(Conflict)
-    @example_body({"name": "My phone"})
-    @named("createOwnApp")
-    @refuses_keys(_SECRETS)
+    @operation.login
+    @operation.created("/api/user/profile/factors/{id}")
+    @operation.logged("user", "begin an authenticator app", "INSERT", response=False)
+    @operation.refuses(Conflict)
+    @operation.example_body({"name": "My phone"})
+    @operation.named("createOwnApp")
+    @operation.refuses_keys(_SECRETS)
     async def on_post(self, context: RequestContext, body: AppOrder) -> NewApp:
         """Begin to enrol an authenticator app: the answer has its secret.
 
@@ -166,12 +156,12 @@ class Apps(_Own):
 class AppConfirmation(_Own):
     """``/api/user/profile/factors/totp/{id}/confirm``."""
 
-    @login
-    @logged("user", "confirm an authenticator app", "UPDATE", params=False, response=False)
-    @refuses(NotFound, Conflict)
-    @example_body({"code": "287082"})
-    @named("confirmOwnApp")
-    @refuses_keys(_SECRETS)
+    @operation.login
+    @operation.logged("user", "confirm an authenticator app", "UPDATE", params=False, response=False)
+    @operation.refuses(NotFound, Conflict)
+    @operation.example_body({"code": "287082"})
+    @operation.named("confirmOwnApp")
+    @operation.refuses_keys(_SECRETS)
     async def on_post(self, context: RequestContext, id: int, body: AppCode) -> FirstCodes:
         """Confirm an authenticator app by its code: from now on it is a second factor."""
         return FirstCodes(await self._factors.confirm_app(context.user, id, body.code))
@@ -180,10 +170,10 @@ class AppConfirmation(_Own):
 class PasskeyCreation(_Own):
     """``/api/user/profile/factors/passkey/options``."""
 
-    @login
-    @asks
-    @refuses(Conflict)
-    @named("getPasskeyOptions")
+    @operation.login
+    @operation.asks
+    @operation.refuses(Conflict)
+    @operation.named("getPasskeyOptions")
     async def on_post(self, context: RequestContext) -> PasskeyOptions:
         """Begin to enrol a passkey: the answer has the options for the browser."""
         return PasskeyOptions(await self._factors.passkey_options(context.user), LIFE)
@@ -192,13 +182,13 @@ class PasskeyCreation(_Own):
 class Passkeys(_Own):
     """``/api/user/profile/factors/passkey``."""
 
-    @login
-    @created("/api/user/profile/factors/{id}")
-    @logged("user", "enrol a passkey", "INSERT", params=False, response=False)
-    @refuses(Conflict)
-    @example_body({"name": "My phone", "credential": {"id": "…", "type": "public-key"}})
-    @named("createOwnPasskey")
-    @refuses_keys(_SECRETS)
+    @operation.login
+    @operation.created("/api/user/profile/factors/{id}")
+    @operation.logged("user", "enrol a passkey", "INSERT", params=False, response=False)
+    @operation.refuses(Conflict)
+    @operation.example_body({"name": "My phone", "credential": {"id": "…", "type": "public-key"}})
+    @operation.named("createOwnPasskey")
+    @operation.refuses_keys(_SECRETS)
     async def on_post(self, context: RequestContext, body: PasskeyOrder) -> NewPasskey:
         """Enrol the passkey that the browser has made: a second factor, which also logs in alone."""
         enrolled = await self._factors.add_passkey(context.user, body.name, body.credential)
@@ -208,11 +198,11 @@ class Passkeys(_Own):
 class OwnRecoveryCodes(_Own):
     """``/api/user/profile/factors/recovery-codes``."""
 
-    @login
-    @logged("user", "make recovery codes", "UPDATE", response=False)
-    @refuses(Conflict)
-    @named("createOwnRecoveryCodes")
-    @refuses_keys(_SECRETS)
+    @operation.login
+    @operation.logged("user", "make recovery codes", "UPDATE", response=False)
+    @operation.refuses(Conflict)
+    @operation.named("createOwnRecoveryCodes")
+    @operation.refuses_keys(_SECRETS)
     async def on_post(self, context: RequestContext) -> NewCodes:
         """Make ten new recovery codes for somebody with a second factor. Those before work no more."""
         return NewCodes(await self._factors.new_codes(context.user))
@@ -224,17 +214,17 @@ class FactorsOfUser:
     def __init__(self, factors: FactorReset) -> None:
         self._factors = factors
 
-    @needs("system:user:factor")
-    @refuses(NotFound, Conflict)
-    @named("listUserFactors")
+    @operation.needs("system:user:factor")
+    @operation.refuses(NotFound, Conflict)
+    @operation.named("listUserFactors")
     async def on_get(self, context: RequestContext, id: int) -> SecondFactors:
         """List the second factors of another user, who holds no more permissions than the caller."""
         return _listed(await self._factors.factors_of(context.user, id))
 
-    @needs("system:user:factor")
-    @logged("user", "reset second factors", "DELETE")
-    @refuses(NotFound, Conflict)
-    @named("resetUserFactors")
+    @operation.needs("system:user:factor")
+    @operation.logged("user", "reset second factors", "DELETE")
+    @operation.refuses(NotFound, Conflict)
+    @operation.named("resetUserFactors")
     async def on_delete(self, context: RequestContext, id: int) -> None:
         """Remove all second factors of a user who has lost them.
 

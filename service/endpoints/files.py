@@ -8,14 +8,7 @@ from typing import Annotated, Final
 
 from msgspec import Meta
 
-from service.errors import (
-    NotFound,
-    PreconditionFailed,
-    QuotaExceeded,
-    RangeNotSatisfiable,
-    TooLarge,
-    UnsupportedMediaType,
-)
+from service import errors
 from service.files.links import PublicLinks
 from service.files.uploads import Offer, Uploads
 from service.records import files
@@ -23,20 +16,8 @@ from service.records.database.transactions import Database
 from service.web.content.downloads import ANY_TYPE, Downloads, file_tag
 from service.web.content.multipart import AROUND, FileBody
 from service.web.content.streams import Stream
+from service.web.messages import operation_metadata as operation
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import (
-    created,
-    example_body,
-    logged,
-    named,
-    needs,
-    public,
-    refuses,
-    refuses_keys,
-    sends,
-    tagged,
-    takes_file,
-)
 from service.web.messages.preconditions import answer_tag, require_match
 from service.web.messages.record_schemas import filters_of
 from service.web.messages.schema import Id, Moment, Page, PageQuery, Schema, moment, page_answer, sort_keys
@@ -71,8 +52,8 @@ class FileList:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    @needs("system:file:list")
-    @named("listFiles")
+    @operation.needs("system:file:list")
+    @operation.named("listFiles")
     async def on_get(self, context: RequestContext, query: FileQuery) -> Page[StoredFile]:
         """List files."""
         criteria = query.filter(files.FileFilter)
@@ -88,14 +69,14 @@ class Files:
         self._uploads = taking
         self._silence = silence
 
-    @created("/api/file/{id}")
-    @takes_file(FIELD)
-    @needs("system:file:upload")
-    @logged("file", "upload", "INSERT", params=False, response=False)
-    @refuses(TooLarge, QuotaExceeded, UnsupportedMediaType)
-    @tagged
-    @named("uploadFile")
-    @refuses_keys("its body is stored while it arrives, and is not kept to compare")
+    @operation.created("/api/file/{id}")
+    @operation.takes_file(FIELD)
+    @operation.needs("system:file:upload")
+    @operation.logged("file", "upload", "INSERT", params=False, response=False)
+    @operation.refuses(errors.TooLarge, errors.QuotaExceeded, errors.UnsupportedMediaType)
+    @operation.tagged
+    @operation.named("uploadFile")
+    @operation.refuses_keys("its body is stored while it arrives, and is not kept to compare")
     async def on_post(self, context: RequestContext) -> StoredFile:
         """Upload a file.
 
@@ -123,10 +104,10 @@ class OneFile:
         self._downloads = downloads
         self._uploads = taking
 
-    @needs("system:file:download")
-    @sends(ANY_TYPE)
-    @refuses(NotFound, RangeNotSatisfiable)
-    @named("downloadFile")
+    @operation.needs("system:file:download")
+    @operation.sends(ANY_TYPE)
+    @operation.refuses(errors.NotFound, errors.RangeNotSatisfiable)
+    @operation.named("downloadFile")
     async def on_get(self, context: RequestContext, id: int) -> Stream:
         """Download a file, or with `Range` a part of it.
 
@@ -137,10 +118,10 @@ class OneFile:
             file = await files.read(connection, id)
         return self._downloads.answer(context, file)
 
-    @needs("system:file:delete")
-    @logged("file", "delete", "DELETE")
-    @refuses(NotFound, PreconditionFailed)
-    @named("deleteFile")
+    @operation.needs("system:file:delete")
+    @operation.logged("file", "delete", "DELETE")
+    @operation.refuses(errors.NotFound, errors.PreconditionFailed)
+    @operation.named("deleteFile")
     async def on_delete(self, context: RequestContext, id: int) -> None:
         """Delete a file and its public link."""
         async with self._database.transaction() as connection:
@@ -170,12 +151,12 @@ class FileLink:
     def __init__(self, links: PublicLinks) -> None:
         self._links = links
 
-    @needs("system:file:share")
-    @logged("file", "share", "UPDATE", response=False)
-    @refuses(NotFound)
-    @example_body({"expiresIn": 86400})
-    @named("createPublicLink")
-    @refuses_keys("its answer holds the secret of the link, which is never kept")
+    @operation.needs("system:file:share")
+    @operation.logged("file", "share", "UPDATE", response=False)
+    @operation.refuses(errors.NotFound)
+    @operation.example_body({"expiresIn": 86400})
+    @operation.named("createPublicLink")
+    @operation.refuses_keys("its answer holds the secret of the link, which is never kept")
     async def on_post(self, context: RequestContext, body: LinkBody, id: int) -> Link:
         """Create a public link to a file.
 
@@ -185,10 +166,10 @@ class FileLink:
         made = await self._links.make(id, body.expires_in)
         return Link(token=made.token, url=made.url, expire_time=moment(made.expire_time))
 
-    @needs("system:file:share")
-    @logged("file", "unshare", "UPDATE")
-    @refuses(NotFound)
-    @named("revokePublicLink")
+    @operation.needs("system:file:share")
+    @operation.logged("file", "unshare", "UPDATE")
+    @operation.refuses(errors.NotFound)
+    @operation.named("revokePublicLink")
     async def on_delete(self, context: RequestContext, id: int) -> None:
         """Revoke the public link of a file, if it has one."""
         await self._links.revoke(id)
@@ -204,10 +185,10 @@ class PublicFile:
         self._links = links
         self._downloads = downloads
 
-    @public
-    @sends(ANY_TYPE)
-    @refuses(NotFound, RangeNotSatisfiable)
-    @named("downloadPublicFile")
+    @operation.public
+    @operation.sends(ANY_TYPE)
+    @operation.refuses(errors.NotFound, errors.RangeNotSatisfiable)
+    @operation.named("downloadPublicFile")
     async def on_get(self, context: RequestContext, token: Token) -> Stream:
         """Download the file of a public link.
 

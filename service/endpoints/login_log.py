@@ -7,17 +7,7 @@ from msgspec import Meta
 from service.endpoints.log_views import LogEndpoint, LogQuery, LogView, Word, export_of, list_of
 from service.records.logs.events import SessionEvent
 from service.records.logs.queries import LOGINS, LoginFilter
-from service.web.content.log_lists import (
-    Address,
-    After,
-    Cursor,
-    RequestId,
-    TimePage,
-    TimeQuery,
-    TraceId,
-    UserName,
-    time_page,
-)
+from service.web.content import log_lists
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import login, named
 from service.web.messages.schema import SEVERAL, Id, Moment, PageNumber, PageSize, Schema
@@ -50,14 +40,14 @@ class LoginQuery(LogQuery):
     """Exact filters of login events."""
 
     user_id: Id | None = None
-    user_name: UserName | None = None
+    user_name: log_lists.UserName | None = None
     event: Events | None = None
     outcome: Outcomes | None = None
     reason: Word | None = None
     device: Device | None = None
-    login_ip: Address | None = None
-    request_id: RequestId | None = None
-    trace_id: TraceId | None = None
+    login_ip: log_lists.Address | None = None
+    request_id: log_lists.RequestId | None = None
+    trace_id: log_lists.TraceId | None = None
 
     @property
     def criteria(self) -> LoginFilter:
@@ -71,7 +61,7 @@ _VIEW = LogView(
     log=LOGINS,
     query=LoginQuery,
     entry=LoginEntry,
-    page=TimePage[LoginEntry],
+    page=log_lists.TimePage[LoginEntry],
     exported=LOGINS,
     row=LoginEntry,
 )
@@ -80,7 +70,7 @@ LoginList = list_of(_VIEW)
 LoginExport = export_of(_VIEW)
 
 
-class OwnLoginQuery(TimeQuery):
+class OwnLoginQuery(log_lists.TimeQuery):
     """Filters of events and a page: by number within the first 10,000, or by cursor without a limit."""
 
     event: Events | None = None
@@ -88,8 +78,8 @@ class OwnLoginQuery(TimeQuery):
     device: Device | None = None
     page: PageNumber = 1
     size: PageSize = 20
-    cursor: Cursor | None = None
-    after: After | None = None
+    cursor: log_lists.Cursor | None = None
+    after: log_lists.After | None = None
 
 
 class OwnLogins(LogEndpoint):
@@ -97,7 +87,7 @@ class OwnLogins(LogEndpoint):
 
     @login
     @named("listOwnLogins")
-    async def on_get(self, context: RequestContext, query: OwnLoginQuery) -> TimePage[LoginEntry]:
+    async def on_get(self, context: RequestContext, query: OwnLoginQuery) -> log_lists.TimePage[LoginEntry]:
         """List the caller's own login events, the latest first."""
         criteria = query.filter(LOGINS, user_id=context.user.user_id)
-        return await time_page(self.logs, LOGINS, criteria, query, LoginEntry)
+        return await log_lists.time_page(self.logs, LOGINS, criteria, query, LoginEntry)

@@ -17,16 +17,9 @@ from service.kernel.codes import HeldCodes
 from service.kernel.value_rules import SHORT_LINE, SORT, bounds_of
 from service.records import menus, role_rights
 from service.records.database.transactions import Database
+from service.web.messages import record_schemas
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import login, named
-from service.web.messages.record_schemas import (
-    MergePatch,
-    answer_of,
-    body_of,
-    filters_of,
-    patch_of,
-    replacement_of,
-)
 from service.web.messages.schema import Id, Moment, PageQuery, Revision, Schema, UpdatedBy, sort_keys
 
 MenuType = Literal["Menu", "Button"]
@@ -36,7 +29,7 @@ Parent = Annotated[
 ]
 
 
-@answer_of(menus.MenuValues, before="bit_position", full=True)
+@record_schemas.answer_of(menus.MenuValues, before="bit_position", full=True)
 class Menu(Schema):
     """A Menu or a Button. Each edit increments `version`, which is its `ETag`."""
 
@@ -62,7 +55,7 @@ class SavedMenuAnswer(Menu, kw_only=True):
     policy_revision: Revision
 
 
-@body_of(menus.MenuValues, before="menu_type")
+@record_schemas.body_of(menus.MenuValues, before="menu_type")
 class NewMenu(Schema, kw_only=True):
     """A new menu; by default `enabled` is true and `sort` 0."""
 
@@ -70,17 +63,17 @@ class NewMenu(Schema, kw_only=True):
     parent_id: Parent = None
 
 
-@replacement_of(NewMenu, fixed=["menu_type"])
+@record_schemas.replacement_of(NewMenu, fixed=["menu_type"])
 class MenuReplacement(Schema):
     """All values of a menu; `menuType` may be omitted, and must be the current one."""
 
 
-@patch_of(NewMenu)
-class MenuPatch(MergePatch):
+@record_schemas.patch_of(NewMenu)
+class MenuPatch(record_schemas.MergePatch):
     """The values of a menu that change (RFC 7396). `null` removes one; `menuType` can't change."""
 
 
-@filters_of(menus.MenuFilter)
+@record_schemas.filters_of(menus.MenuFilter)
 class MenuQuery(PageQuery):
     """Filters and order of menus; title and code match by parts, the title in any case."""
 

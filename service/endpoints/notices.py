@@ -10,17 +10,8 @@ from service.errors import LinkInvalid, RateLimited
 from service.records import notices
 from service.records.database.transactions import Database
 from service.records.notices import ActedBy, NoticeKind
+from service.web.messages import operation_metadata as operation
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import (
-    answers,
-    example_body,
-    logged,
-    login,
-    named,
-    public,
-    refuses,
-    refuses_keys,
-)
 from service.web.messages.schema import Id, Moment, Page, PageQuery, Schema, page_answer
 
 
@@ -77,8 +68,8 @@ class OwnNotices:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    @login
-    @named("listOwnNotices")
+    @operation.login
+    @operation.named("listOwnNotices")
     async def on_get(self, context: RequestContext, query: PageQuery) -> NoticePage:
         """List what has happened to the caller's account, the latest first, for 180 days."""
         user_id = context.user.user_id
@@ -95,12 +86,12 @@ class OwnReadNotices:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    @login
-    @logged("user", "mark own notices as read", "UPDATE")
-    @example_body({"ids": [1, 2]})
-    @answers(204)
-    @named("markOwnNotices")
-    @refuses_keys("to mark notices again changes nothing")
+    @operation.login
+    @operation.logged("user", "mark own notices as read", "UPDATE")
+    @operation.example_body({"ids": [1, 2]})
+    @operation.answers(204)
+    @operation.named("markOwnNotices")
+    @operation.refuses_keys("to mark notices again changes nothing")
     async def on_post(self, context: RequestContext, body: ReadNotices) -> None:
         """Mark notices of the caller as read, by `ids`, or all. Ids that are not the caller's are ignored."""
         async with self._database.transaction() as connection:
@@ -113,13 +104,13 @@ class SessionsByLink:
     def __init__(self, ending: SessionEnding) -> None:
         self._ending = ending
 
-    @public
-    @logged("auth", "end all sessions by a link", "LOGOUT", params=False, response=False)
-    @refuses(LinkInvalid, RateLimited)
-    @example_body({"token": "uSQ3…"})
-    @answers(204)
-    @named("endSessionsByLink")
-    @refuses_keys("a link is good once")
+    @operation.public
+    @operation.logged("auth", "end all sessions by a link", "LOGOUT", params=False, response=False)
+    @operation.refuses(LinkInvalid, RateLimited)
+    @operation.example_body({"token": "uSQ3…"})
+    @operation.answers(204)
+    @operation.named("endSessionsByLink")
+    @operation.refuses_keys("a link is good once")
     async def on_post(self, context: RequestContext, body: LinkOrder) -> None:
         """End all sessions of the account whose owner was mailed the link. API keys stay."""
         await self._ending.end(body.token, context.address)

@@ -11,17 +11,8 @@ from service.authz.engine.rules import ACCOUNT
 from service.errors import PermissionDenied, RateLimited
 from service.kernel.account_acts import Where, refusal_of
 from service.kernel.assurance import Acr
+from service.web.messages import operation_metadata as operation
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import (
-    by_client,
-    example_body,
-    logged,
-    named,
-    needs,
-    public,
-    refuses,
-    takes_form,
-)
 from service.web.messages.schema import Document, ProtocolSchema
 
 Scope = Annotated[str, Meta(description="Permission codes, space between.", examples=["system:user:list"])]
@@ -93,13 +84,13 @@ class Token:
     def __init__(self, grant: ClientCredentials) -> None:
         self._grant = grant
 
-    @public
-    @logged("auth", "issue a client token", "LOGIN", params=False, response=False)
-    @refuses(RateLimited)
-    @named("issueClientToken")
-    @by_client
-    @takes_form(TokenForm, answers=ClientToken, refuses=OAuthError, statuses=(400, 401))
-    @example_body({"grant_type": "client_credentials", "scope": "system:user:list"})
+    @operation.public
+    @operation.logged("auth", "issue a client token", "LOGIN", params=False, response=False)
+    @operation.refuses(RateLimited)
+    @operation.named("issueClientToken")
+    @operation.by_client
+    @operation.takes_form(TokenForm, answers=ClientToken, refuses=OAuthError, statuses=(400, 401))
+    @operation.example_body({"grant_type": "client_credentials", "scope": "system:user:list"})
     async def on_post(self, context: RequestContext) -> Document:
         """Exchange an API key for an access token: the grant `client_credentials` (RFC 6749 §4.4).
 
@@ -121,12 +112,12 @@ class Introspect:
     def __init__(self, introspection: Introspection) -> None:
         self._introspection = introspection
 
-    @needs("system:online:introspect")
-    @logged("auth", "introspect a token", "QUERY", params=False, response=False)
-    @named("introspectToken")
-    @by_client
-    @takes_form(IntrospectionForm, answers=TokenState, refuses=OAuthError, statuses=(400,))
-    @example_body({"token": "a token or an API key"})
+    @operation.needs("system:online:introspect")
+    @operation.logged("auth", "introspect a token", "QUERY", params=False, response=False)
+    @operation.named("introspectToken")
+    @operation.by_client
+    @operation.takes_form(IntrospectionForm, answers=TokenState, refuses=OAuthError, statuses=(400,))
+    @operation.example_body({"token": "a token or an API key"})
     async def on_post(self, context: RequestContext) -> Document:
         """Read whether a token is active, and what it may do now (RFC 7662).
 

@@ -12,22 +12,15 @@ from service.endpoints.record_endpoints import RecordEndpoint, RecordKind
 from service.errors import ValidationFailed
 from service.kernel.value_rules import ServiceName
 from service.records import resources
+from service.web.messages import record_schemas
 from service.web.messages.context import RequestContext
 from service.web.messages.preconditions import unchanged
-from service.web.messages.record_schemas import (
-    MergePatch,
-    answer_of,
-    body_of,
-    filters_of,
-    patch_of,
-    replacement_of,
-)
 from service.web.messages.schema import Id, Moment, PageQuery, Revision, Schema, UpdatedBy, sort_keys
 
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 
 
-@answer_of(resources.ResourceValues)
+@record_schemas.answer_of(resources.ResourceValues)
 class Resource(Schema):
     """A registered route. Each edit increments `version`, its `ETag`; bindings have their own `ETag`."""
 
@@ -49,7 +42,7 @@ class SavedResource(Resource, kw_only=True):
     policy_revision: Revision
 
 
-@body_of(resources.ResourceValues)
+@record_schemas.body_of(resources.ResourceValues)
 class ResourceBody(Schema):
     """The values of a resource."""
 
@@ -60,13 +53,13 @@ class NewResource(ResourceBody, kw_only=True):
     service: ServiceName | UnsetType = UNSET
 
 
-@replacement_of(ResourceBody)
+@record_schemas.replacement_of(ResourceBody)
 class ResourceReplacement(Schema):
     """All values of a resource."""
 
 
-@patch_of(ResourceBody)
-class ResourcePatch(MergePatch):
+@record_schemas.patch_of(ResourceBody)
+class ResourcePatch(record_schemas.MergePatch):
     """The values of a resource that change (RFC 7396). `null` removes the description, or the demand."""
 
 
@@ -76,7 +69,7 @@ class State(Schema):
     enabled: bool
 
 
-@filters_of(resources.ResourceFilter, without=["services"])
+@record_schemas.filters_of(resources.ResourceFilter, without=["services"])
 class ResourceQuery(PageQuery):
     """Filters and order of resources; name (in any case), code and path match by parts."""
 

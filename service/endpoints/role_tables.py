@@ -10,28 +10,12 @@ from service.records import roles
 from service.records.database.paging import batches
 from service.records.database.transactions import Database
 from service.records.roles import RoleCode, RoleValues
+from service.web.content import table_files
 from service.web.content.exports import JSON, JSON_LINES
 from service.web.content.streams import Stream
-from service.web.content.table_files import (
-    NO_KEYS,
-    ExportQuery,
-    ImportQuery,
-    ImportReport,
-    report_of,
-    table_file,
-    table_rows,
-)
 from service.web.content.tables import CSV, MAX_ROWS, Table
+from service.web.messages import operation_metadata as operation
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import (
-    example_body,
-    logged,
-    named,
-    needs,
-    refuses,
-    refuses_keys,
-    sends,
-)
 from service.web.messages.record_schemas import body_of
 from service.web.messages.schema import Schema
 
@@ -58,13 +42,15 @@ class RoleExport:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    @needs("system:role:export")
-    @sends(CSV, JSON, JSON_LINES, of=ImportedRoles)
-    @logged("role", "export", "EXPORT", response=False)
-    @named("exportRoles")
-    async def on_get(self, context: RequestContext, query: ExportQuery) -> Stream:
+    @operation.needs("system:role:export")
+    @operation.sends(CSV, JSON, JSON_LINES, of=ImportedRoles)
+    @operation.logged("role", "export", "EXPORT", response=False)
+    @operation.named("exportRoles")
+    async def on_get(self, context: RequestContext, query: table_files.ExportQuery) -> Stream:
         """Export all roles."""
-        return table_file(batches(self._database, roles.after), ImportedRoles, query.format, "roles")
+        return table_files.table_file(
+            batches(self._database, roles.after), ImportedRoles, query.format, "roles"
+        )
 
 
 class RoleTableImport:
@@ -73,21 +59,23 @@ class RoleTableImport:
     def __init__(self, imports: RoleImport) -> None:
         self._imports = imports
 
-    @needs("system:role:import")
-    @logged("role", "import", "IMPORT")
-    @refuses(Conflict, RowsRefused)
-    @example_body(
+    @operation.needs("system:role:import")
+    @operation.logged("role", "import", "IMPORT")
+    @operation.refuses(Conflict, RowsRefused)
+    @operation.example_body(
         {"roles": [{"roleCode": "reporter", "roleName": "Reporter", "permissions": ["system:role:list"]}]}
     )
-    @named("importRoles")
-    @refuses_keys(NO_KEYS)
-    async def on_post(self, context: RequestContext, body: ImportedRoles, query: ImportQuery) -> ImportReport:
+    @operation.named("importRoles")
+    @operation.refuses_keys(table_files.NO_KEYS)
+    async def on_post(
+        self, context: RequestContext, body: ImportedRoles, query: table_files.ImportQuery
+    ) -> table_files.ImportReport:
         """Create and edit roles from a table, all of them or none.
 
         Roles are identified by code. Callers can't edit roles with permissions that they lack, or give such
         permissions. Every row that can't be saved is listed with its number. Menus are not in the table: a
         role keeps its Menus, and gets those above its new Buttons.
         """
-        rows = table_rows(body.roles, name="role_code", codes="permissions")
+        rows = table_files.table_rows(body.roles, name="role_code", codes="permissions")
         done = await self._imports.run(context.user, rows, dry_run=query.dry_run)
-        return report_of(done, dry_run=query.dry_run)
+        return table_files.report_of(done, dry_run=query.dry_run)

@@ -21,18 +21,9 @@ from service.errors import (
     SecondFactorRequired,
     ValidationFailed,
 )
+from service.web.messages import operation_metadata as operation
 from service.web.messages.context import RequestContext
 from service.web.messages.cookies import Cookies
-from service.web.messages.operation_metadata import (
-    asks,
-    example_body,
-    logged,
-    login,
-    named,
-    public,
-    refuses,
-    refuses_keys,
-)
 from service.web.messages.schema import Schema
 
 ChallengeText = Annotated[
@@ -110,12 +101,12 @@ class LoginSecondFactor:
         self._attempts = attempts
         self._cookies = cookies
 
-    @public
-    @logged("auth", "login, second step", "LOGIN", params=False, response=False)
-    @refuses(LoginFailed, AccountDisabled, AccountBanned, Conflict, RateLimited)
-    @example_body({"challenge": "uSQ3…", "method": "totp", "code": "287082"})
-    @named("logInWithSecondFactor")
-    @refuses_keys(NO_KEYS)
+    @operation.public
+    @operation.logged("auth", "login, second step", "LOGIN", params=False, response=False)
+    @operation.refuses(LoginFailed, AccountDisabled, AccountBanned, Conflict, RateLimited)
+    @operation.example_body({"challenge": "uSQ3…", "method": "totp", "code": "287082"})
+    @operation.named("logInWithSecondFactor")
+    @operation.refuses_keys(NO_KEYS)
     async def on_post(self, context: RequestContext, body: SecondFactor) -> TokenPair:
         """Complete a login with a second factor.
 
@@ -138,10 +129,10 @@ class LoginPasskeyOptions:
     def __init__(self, attempts: LoginService) -> None:
         self._attempts = attempts
 
-    @public
-    @asks
-    @refuses(Conflict, RateLimited)
-    @named("getPasskeyLoginOptions")
+    @operation.public
+    @operation.asks
+    @operation.refuses(Conflict, RateLimited)
+    @operation.named("getPasskeyLoginOptions")
     async def on_post(self, context: RequestContext) -> PasskeyLoginOptions:
         """Begin a login by passkey alone, without a user name."""
         options = await self._attempts.passkey_options(context.address)
@@ -155,12 +146,12 @@ class LoginPasskey:
         self._attempts = attempts
         self._cookies = cookies
 
-    @public
-    @logged("auth", "login by passkey", "LOGIN", params=False, response=False)
-    @refuses(LoginFailed, AccountDisabled, AccountBanned, Conflict, RateLimited)
-    @example_body({"challenge": "uSQ3…", "credential": {"id": "…", "type": "public-key"}})
-    @named("logInWithPasskey")
-    @refuses_keys(NO_KEYS)
+    @operation.public
+    @operation.logged("auth", "login by passkey", "LOGIN", params=False, response=False)
+    @operation.refuses(LoginFailed, AccountDisabled, AccountBanned, Conflict, RateLimited)
+    @operation.example_body({"challenge": "uSQ3…", "credential": {"id": "…", "type": "public-key"}})
+    @operation.named("logInWithPasskey")
+    @operation.refuses_keys(NO_KEYS)
     async def on_post(self, context: RequestContext, body: PasskeyLogin) -> TokenPair:
         """Log in with a passkey alone.
 
@@ -179,10 +170,10 @@ class OwnStepUpOptions:
     def __init__(self, step_up: StepUp) -> None:
         self._step_up = step_up
 
-    @login
-    @asks
-    @refuses(Conflict)
-    @named("getStepUpOptions")
+    @operation.login
+    @operation.asks
+    @operation.refuses(Conflict)
+    @operation.named("getStepUpOptions")
     async def on_post(self, context: RequestContext) -> StepUpOptions:
         """Begin a step-up: read the methods by which the caller can, and the options for a passkey."""
         return StepUpOptions(**await self._step_up.options(context.user))
@@ -196,13 +187,13 @@ class OwnStepUp:
         self._refresh = refresh
         self._cookies = cookies
 
-    @login
-    @logged("auth", "step up", "LOGIN", params=False, response=False)
-    @refuses(LoginFailed, SecondFactorRequired, RefreshRequired, AccountDisabled, AccountBanned)
-    @refuses(Conflict, RateLimited)
-    @example_body({"method": "totp", "code": "287082"})
-    @named("stepUp")
-    @refuses_keys(NO_KEYS)
+    @operation.login
+    @operation.logged("auth", "step up", "LOGIN", params=False, response=False)
+    @operation.refuses(LoginFailed, SecondFactorRequired, RefreshRequired, AccountDisabled, AccountBanned)
+    @operation.refuses(Conflict, RateLimited)
+    @operation.example_body({"method": "totp", "code": "287082"})
+    @operation.named("stepUp")
+    @operation.refuses_keys(NO_KEYS)
     async def on_post(self, context: RequestContext, body: StepUpOrder) -> TokenPair:
         """Prove again, or more strongly, who the caller is: the answer has new tokens of the same session.
 

@@ -13,28 +13,12 @@ from service.records import user_list
 from service.records.database.paging import batches
 from service.records.database.transactions import Database
 from service.records.user_list import UserValues
+from service.web.content import table_files
 from service.web.content.exports import JSON, JSON_LINES
 from service.web.content.streams import Stream
-from service.web.content.table_files import (
-    NO_KEYS,
-    ExportQuery,
-    ImportQuery,
-    ImportReport,
-    report_of,
-    table_file,
-    table_rows,
-)
 from service.web.content.tables import CSV, MAX_ROWS, Table
+from service.web.messages import operation_metadata as operation
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import (
-    example_body,
-    logged,
-    named,
-    needs,
-    refuses,
-    refuses_keys,
-    sends,
-)
 from service.web.messages.record_schemas import body_of
 from service.web.messages.schema import Schema
 
@@ -65,14 +49,14 @@ class UserExport:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    @needs("system:user:export")
-    @sends(CSV, JSON, JSON_LINES, of=ImportedUsers)
-    @logged("user", "export", "EXPORT", response=False)
-    @named("exportUsers")
-    async def on_get(self, context: RequestContext, query: ExportQuery) -> Stream:
+    @operation.needs("system:user:export")
+    @operation.sends(CSV, JSON, JSON_LINES, of=ImportedUsers)
+    @operation.logged("user", "export", "EXPORT", response=False)
+    @operation.named("exportUsers")
+    async def on_get(self, context: RequestContext, query: table_files.ExportQuery) -> Stream:
         """Export all users, without their passwords."""
         users = batches(self._database, user_list.after)
-        return table_file(users, ImportedUsers, query.format, "users", without=["password"])
+        return table_files.table_file(users, ImportedUsers, query.format, "users", without=["password"])
 
 
 class UserTableImport:
@@ -81,10 +65,10 @@ class UserTableImport:
     def __init__(self, imports: UserImport) -> None:
         self._imports = imports
 
-    @needs("system:user:import")
-    @logged("user", "import", "IMPORT", params=False)
-    @refuses(Conflict, RowsRefused)
-    @example_body(
+    @operation.needs("system:user:import")
+    @operation.logged("user", "import", "IMPORT", params=False)
+    @operation.refuses(Conflict, RowsRefused)
+    @operation.example_body(
         {
             "users": [
                 {
@@ -95,9 +79,11 @@ class UserTableImport:
             ]
         }
     )
-    @named("importUsers")
-    @refuses_keys(NO_KEYS)
-    async def on_post(self, context: RequestContext, body: ImportedUsers, query: ImportQuery) -> ImportReport:
+    @operation.named("importUsers")
+    @operation.refuses_keys(table_files.NO_KEYS)
+    async def on_post(
+        self, context: RequestContext, body: ImportedUsers, query: table_files.ImportQuery
+    ) -> table_files.ImportReport:
         """Create and edit users from a table, all of them or none.
 
         Users are identified by name, in any case. Callers can't edit users who hold more permissions than
@@ -105,6 +91,6 @@ class UserTableImport:
         passwords of existing users can't be set here. Every row that can't be saved is listed with its
         number.
         """
-        rows = table_rows(body.users, name="user_name", codes="roles")
+        rows = table_files.table_rows(body.users, name="user_name", codes="roles")
         done = await self._imports.run(context.user, rows, dry_run=query.dry_run)
-        return report_of(done, dry_run=query.dry_run)
+        return table_files.report_of(done, dry_run=query.dry_run)

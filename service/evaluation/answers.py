@@ -9,19 +9,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from service.authn.api_key_form import is_api_key
+from service.authz.engine import rules
 from service.authz.engine.paths import shape
 from service.authz.engine.policy import Decision, Policy, tell_span
 from service.authz.engine.request_classes import registered
 from service.authz.engine.resource_index import PARAMETER, OverlappingPatterns, ResourceIndex, comparable
-from service.authz.engine.rules import (
-    ACCOUNT,
-    ASSURANCE,
-    ENDPOINT,
-    PERMISSION,
-    RESOURCE,
-    UNREGISTERED,
-    assured,
-)
 from service.authz.review.explain import Reason, reason_of
 from service.evaluation.questions import (
     TOKEN,
@@ -53,7 +45,7 @@ class _Known:
     """What was found out about one policy."""
 
     def __init__(self, policy: Policy) -> None:
-        self.routes = ResourceIndex(policy.rules.objects(ENDPOINT))
+        self.routes = ResourceIndex(policy.rules.objects(rules.ENDPOINT))
         self.overlapping: dict[str, tuple[OverlappingPatterns, OverlappingPatterns]] = {}
         self._paths: dict[RequestsTo, tuple[str, ...] | None] = {}
         self._kept = 0
@@ -105,16 +97,16 @@ def _lines(policy: Policy, known: _Known, asked: RequestsTo, path: str) -> tuple
     """Return what is equal for requests that are decided alike."""
     method = asked.method
     if asked.service != PORTCULLIS:
-        return _of_object(policy, RESOURCE, policy.object_at(asked.service, method, path))
+        return _of_object(policy, rules.RESOURCE, policy.object_at(asked.service, method, path))
     route = known.routes.find(method, path)
-    resource = policy.resource_at(method, path) or UNREGISTERED
-    return _of_object(policy, RESOURCE, resource), route and _of_object(policy, ENDPOINT, route)
+    resource = policy.resource_at(method, path) or rules.UNREGISTERED
+    return _of_object(policy, rules.RESOURCE, resource), route and _of_object(policy, rules.ENDPOINT, route)
 
 
 def _of_object(policy: Policy, layer: str, name: str) -> tuple[object, ...]:
     """Return the codes that open an object, and the words that are demanded for it."""
     codes = policy.rules.codes
-    return codes(layer, name), codes(ASSURANCE, assured(layer, name))
+    return codes(layer, name), codes(rules.ASSURANCE, rules.assured(layer, name))
 
 
 def _candidates(policy: Policy, known: _Known, asked: RequestsTo) -> Iterator[str]:
@@ -140,10 +132,12 @@ def _candidates(policy: Policy, known: _Known, asked: RequestsTo) -> Iterator[st
 def _overlapping(policy: Policy, name: str) -> tuple[OverlappingPatterns, OverlappingPatterns]:
     """Return the resources and the routes of a service; those of another one have no routes here."""
     if name == PORTCULLIS:
-        return OverlappingPatterns(registered(policy)), OverlappingPatterns(policy.rules.objects(ENDPOINT))
+        return OverlappingPatterns(registered(policy)), OverlappingPatterns(
+            policy.rules.objects(rules.ENDPOINT)
+        )
     service = policy.other_services[name]
     shapes = []
-    for resource in policy.rules.objects(RESOURCE):
+    for resource in policy.rules.objects(rules.RESOURCE):
         owner, route = split_object(resource)
         if owner != name or route.startswith("@"):
             continue
@@ -224,7 +218,7 @@ class Answers:
     ) -> Answer:
         match question:
             case UseOf(code):
-                return as_answer(policy, policy.judge(PERMISSION, code, held), held)
+                return as_answer(policy, policy.judge(rules.PERMISSION, code, held), held)
             case RequestTo(service, method, path):
                 decision = policy.judge_request(service, method, path, held, satisfied)
                 return as_answer(policy, decision, held)
@@ -249,7 +243,7 @@ def as_answer(policy: Policy, decision: Decision, held: HeldCodes | None) -> Ans
     """Return a decision of ``policy`` about somebody who holds ``held`` as an answer, with its reason."""
     if decision.allowed:
         return Answer(True, "opened", decision)
-    if decision.layer == ASSURANCE and step_up(decision.required, decision.codes) is not None:
+    if decision.layer == rules.ASSURANCE and step_up(decision.required, decision.codes) is not None:
         return Answer(False, TOO_WEAK, decision)
     codes = policy.rules.codes(decision.layer, decision.object)
     return Answer(False, reason_of(codes, decision.required, allowed=False, held=held), decision)
@@ -260,7 +254,7 @@ def question_by(policy: Policy, asking: Caller, action: str, resource: Resource)
     question = question_of(action, resource, asking.service)
     if isinstance(question, str):
         return Answer(False, question)
-    decision = policy.decide(ACCOUNT, f"evaluate {_where(question, asking.service)}", asking)
+    decision = policy.decide(rules.ACCOUNT, f"evaluate {_where(question, asking.service)}", asking)
     return question if decision.allowed else Answer(False, "other_service", decision)
 
 

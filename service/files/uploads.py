@@ -12,14 +12,7 @@ from weakref import WeakValueDictionary
 
 import structlog
 
-from service.errors import (
-    QuotaExceeded,
-    Refusal,
-    TooLarge,
-    Unavailable,
-    UnsupportedMediaType,
-    ValidationFailed,
-)
+from service import errors
 from service.files.object_store import ObjectStore
 from service.kernel.media_types import HEAD, KIND_OF, extension_of, kinds_of
 from service.kernel.text import first_unseen
@@ -37,18 +30,18 @@ def type_of(name: str, head: bytes, taken: Collection[str]) -> str:
     """
     extension = extension_of(name)
     if extension and extension not in KIND_OF:
-        raise UnsupportedMediaType("Files with this extension are not accepted")
+        raise errors.UnsupportedMediaType("Files with this extension are not accepted")
     kinds = kinds_of(head)
     if not extension:
         kinds = [kind for kind in kinds if kind.media_type in taken]
         if not kinds:
-            raise UnsupportedMediaType("Files with this content are not accepted")
+            raise errors.UnsupportedMediaType("Files with this content are not accepted")
         return kinds[0].media_type
     kind = KIND_OF[extension]
     if kind.media_type not in taken:
-        raise UnsupportedMediaType("Files with this extension are not accepted")
+        raise errors.UnsupportedMediaType("Files with this extension are not accepted")
     if kind not in kinds:
-        raise ValidationFailed(("file", "The content is not what the extension of the name says"))
+        raise errors.ValidationFailed(("file", "The content is not what the extension of the name says"))
     return kind.media_type
 
 
@@ -126,7 +119,7 @@ class Incoming:
         if monotonic() - self._renewed < self._every:
             return
         if not await self._renew():
-            raise Unavailable("The upload took too long between two of its parts")
+            raise errors.Unavailable("The upload took too long between two of its parts")
         self._renewed = monotonic()
 
 
@@ -160,7 +153,7 @@ async def _in_time(turns: asyncio.Semaphore, deadline: float) -> AsyncIterator[N
         async with asyncio.timeout_at(deadline):
             await turns.acquire()
     except TimeoutError:
-        raise Unavailable("Too many uploads at once", retry_after=int(PATIENCE)) from None
+        raise errors.Unavailable("Too many uploads at once", retry_after=int(PATIENCE)) from None
     try:
         yield
     finally:
@@ -205,7 +198,7 @@ class Uploads:
     def refuse_length(self, least: int) -> None:
         """Raise TooLarge if ``least``, the smallest possible size in bytes, is over the limit."""
         if least > self._limits.max_bytes:
-            raise TooLarge(f"The file is larger than {self._limits.max_bytes} bytes", headers=_CLOSE)
+            raise errors.TooLarge(f"The file is larger than {self._limits.max_bytes} bytes", headers=_CLOSE)
 
     async def receive(self, offer: Offer) -> files.File:
         """Receive one file, and return its record.
@@ -214,7 +207,7 @@ class Uploads:
         TooLarge, QuotaExceeded, Unavailable, and what the content raises.
         """
         if fault := file_name_fault(offer.name):
-            raise ValidationFailed(("file", fault))
+            raise errors.ValidationFailed(("file", fault))
         self.refuse_length(offer.least)
         async with self._slots.taken(offer.owner_id):
             head = await first_of(offer.content)
@@ -234,7 +227,7 @@ class Uploads:
         Failures are left to the cleanup, and so are objects that a backup is about to copy. An object of the
         installation that this one was restored from stays.
         """
-        with suppress(Unavailable):
+        with suppress(errors.Unavailable):
             async with self._database.transaction(is_step=True) as connection:
                 deletion = await files.may_delete(connection, key)
             if deletion.kept:
@@ -267,7 +260,7 @@ class Uploads:
         try:
             await self._objects.put(reserved.key, incoming.pieces())
             return await self._settle(reserved, incoming)
-        except Unavailable:
+        except errors.Unavailable:
             self._begin_clearing(reserved)  # the answer does not wait again for an unavailable store
             raise
         except BaseException:
@@ -278,7 +271,7 @@ class Uploads:
     async def _settle(self, reserved: Reservation, incoming: Incoming) -> files.File:
         async with self._database.transaction() as connection:
             if not await files.settle(connection, reserved.file_id, incoming.size, incoming.sha256):
-                raise Unavailable("The upload took too long")
+                raise errors.Unavailable("The upload took too long")
             return await files.read(connection, reserved.file_id)
 
     def _begin_clearing(self, reserved: Reservation) -> asyncio.Task[None]:
@@ -295,16 +288,16 @@ class Uploads:
         try:
             async with self._database.transaction(is_step=True) as connection:
                 await files.discard(connection, reserved.file_id)
-        except Unavailable:
+        except errors.Unavailable:
             # It may even have been settled: only files known to be discarded may be deleted.
             _log.warning("upload not cleared", file_id=reserved.file_id)
             return
         await self.clear(reserved.file_id, reserved.key)
 
-    def _too_much(self, granted: int) -> Refusal:
+    def _too_much(self, granted: int) -> errors.Refusal:
         if granted < self._limits.max_bytes:
-            return QuotaExceeded("The files of this user together would be too large", headers=_CLOSE)
-        return TooLarge(f"The file is larger than {granted} bytes", headers=_CLOSE)
+            return errors.QuotaExceeded("The files of this user together would be too large", headers=_CLOSE)
+        return errors.TooLarge(f"The file is larger than {granted} bytes", headers=_CLOSE)
 
 
 MAX_BYTES: Final = 255

@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from service.kernel.assurance import Authentication
-from service.keyspace import keys
+from service.keyspace import keys, values
 from service.keyspace.checks import Answer, Checks, KeyPair, key_pair
 from service.keyspace.connection import connect, open_pool, primary_of
 from service.keyspace.counters import Counters
@@ -23,16 +23,6 @@ from service.keyspace.restored import FormerSessions
 from service.keyspace.revision_key import RevisionKey
 from service.keyspace.scripts import Scripts
 from service.keyspace.synchronized import SynchronizedClock
-from service.keyspace.values import (
-    Ban,
-    BanNote,
-    DeviceSession,
-    Lease,
-    Opening,
-    Rotation,
-    SessionFacts,
-    StepUp,
-)
 from service.settings import Auth
 from service.settings import Redis as RedisSettings
 
@@ -75,8 +65,8 @@ _MARGIN = 60
 _EPOCH_LIFE = 86_400  # seconds; a new one costs each worker one query
 
 _facts = msgspec.json.Encoder()
-_session = msgspec.json.Decoder(DeviceSession)
-_note = msgspec.json.Decoder(BanNote)
+_session = msgspec.json.Decoder(values.DeviceSession)
+_note = msgspec.json.Decoder(values.BanNote)
 
 
 class SessionStore:
@@ -180,8 +170,8 @@ class SessionStore:
         return round(1000 * (offset + self.synchronized.begin() + self._timeout))
 
     async def open_session(
-        self, login_id: str, device: str, rid: str, facts: SessionFacts, *, seen: bytes
-    ) -> Opening:
+        self, login_id: str, device: str, rid: str, facts: values.SessionFacts, *, seen: bytes
+    ) -> values.Opening:
         """Open a device session with the refresh id ``rid``; end the ones that it replaces or evicts.
 
         ``seen`` is what ``marker_of`` returned before the user was read: if the user was marked since,
@@ -196,11 +186,11 @@ class SessionStore:
         match outcome:
             case b"opened":
                 issued, ends, sid, *ended = rest
-                return Opening("opened", issued, ends, sid.decode(), tuple(map(bytes.decode, ended)))
+                return values.Opening("opened", issued, ends, sid.decode(), tuple(map(bytes.decode, ended)))
             case b"banned":
-                return Opening("banned", until=_until(rest[0]))
+                return values.Opening("banned", until=_until(rest[0]))
             case _:
-                return Opening("stale")
+                return values.Opening("stale")
 
     async def rotate_session(
         self,
@@ -211,8 +201,8 @@ class SessionStore:
         user_name: str,
         nick_name: str,
         seen: bytes,
-        step_up: StepUp | None = None,
-    ) -> Rotation:
+        step_up: values.StepUp | None = None,
+    ) -> values.Rotation:
         """Replace ``rid`` by ``next_rid`` and update the user's names; ``seen`` as for opening.
 
         A ``step_up`` names the session in place of ``rid``, which is empty then, and gives it a new proof.
@@ -238,7 +228,7 @@ class SessionStore:
             case b"rotated" | b"again":
                 issued, ends, sid, device, successor, until, acr, amr, auth_time = rest
                 methods = tuple(amr.decode().split())
-                return Rotation(
+                return values.Rotation(
                     outcome.decode(),
                     successor.decode(),
                     device.decode(),
@@ -246,14 +236,14 @@ class SessionStore:
                     ends=ends,
                     sid=sid.decode(),
                     authentication=Authentication(acr.decode(), methods, auth_time / 1000),
-                    lease=Lease(login_id, device.decode(), issued, until, by),
+                    lease=values.Lease(login_id, device.decode(), issued, until, by),
                 )
             case b"banned":
-                return Rotation("banned", until=_until(rest[0]))
+                return values.Rotation("banned", until=_until(rest[0]))
             case b"reused":
-                return Rotation("reused", device=rest[0].decode())
+                return values.Rotation("reused", device=rest[0].decode())
             case _:
-                return Rotation(outcome.decode())
+                return values.Rotation(outcome.decode())
 
     async def close_session(self, login_id: str, device: str, *, opened_by: float = 0.0) -> bool:
         """End one device session and mark the user; returns False if there is no such session.
@@ -271,7 +261,7 @@ class SessionStore:
         before = round(1000 * opened_by)
         return len(await self._scripts.run("close", login_id, self._mark_life, before, "", keep))
 
-    async def sessions(self, login_id: str) -> dict[str, DeviceSession]:
+    async def sessions(self, login_id: str) -> dict[str, values.DeviceSession]:
         """Return the live sessions of a user, by device."""
         reply = await self._scripts.run("sessions", login_id)
         texts = zip(reply[::2], reply[1::2], strict=True)
@@ -304,13 +294,13 @@ class SessionStore:
         ended: int = await self._scripts.run("ban", login_id, -1 if until is None else until, reason)
         return ended
 
-    async def ban_of(self, login_id: str) -> Ban | None:
+    async def ban_of(self, login_id: str) -> values.Ban | None:
         """Return the ban of a user, or None."""
         reply = await self._scripts.run("ban_of", login_id)
         if not reply:
             return None
         ends, text = reply
-        return Ban(_until(ends), _note.decode(text) if text else BanNote())
+        return values.Ban(_until(ends), _note.decode(text) if text else values.BanNote())
 
     async def unban(self, login_id: str, *, all_bans: bool = False) -> bool:
         """Clear a ban copied from the database, or any with ``all_bans``; True if there was one."""

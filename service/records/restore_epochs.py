@@ -9,18 +9,9 @@ from sqlalchemy import BigInteger, delete, func, insert, literal, or_, select, t
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.records import account_tokens, bit_positions, mail
+from service.records.schema import rights
 from service.records.schema.installation import restore_epoch
 from service.records.schema.of_users import file, object_space
-from service.records.schema.rights import (
-    api_key,
-    menu,
-    recovery_code,
-    resource,
-    role,
-    service,
-    user,
-    user_factor,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +91,7 @@ POSITIONS: Final = 1024
 
 _EXACT: Final = 2**53 - 1  # the greatest integer that every JSON reader keeps exactly
 _GREATEST_VERSION: Final = 2**31 - 1
-_VERSIONED: Final = (user, role, menu, service, resource)
+_VERSIONED: Final = (rights.user, rights.role, rights.menu, rights.service, rights.resource)
 
 # The sequences of identity columns and of serial ones, those of extensions' tables too.
 _SEQUENCES: Final = text("""
@@ -191,24 +182,26 @@ async def end_secrets(
     mails = await mail.give_up_all(connection, "it waited in a backup, and may have been sent since")
     ended = Secrets(mails=mails)
     if api_keys:
-        live = or_(api_key.c.expire_time.is_(None), api_key.c.expire_time > func.now())
-        rows = await connection.execute(update(api_key).where(live).values(expire_time=func.now()))
+        live = or_(rights.api_key.c.expire_time.is_(None), rights.api_key.c.expire_time > func.now())
+        rows = await connection.execute(update(rights.api_key).where(live).values(expire_time=func.now()))
         ended = replace(ended, api_keys=rows.rowcount)
     if links:
         gone = {"token_hash": None, "token_expire_time": None}
         rows = await connection.execute(update(file).where(file.c.token_hash.is_not(None)).values(gone))
         ended = replace(ended, links=rows.rowcount)
     if recovery_codes:
-        rows = await connection.execute(delete(recovery_code))
-        await connection.execute(delete(user_factor).where(user_factor.c.kind == "recovery_codes"))
+        rows = await connection.execute(delete(rights.recovery_code))
+        await connection.execute(
+            delete(rights.user_factor).where(rights.user_factor.c.kind == "recovery_codes")
+        )
         ended = replace(ended, recovery_codes=rows.rowcount)
     return ended
 
 
 async def spend_app_codes(connection: AsyncConnection, step: int) -> None:
     """Refuse the codes of all apps up to a time step: some may have been used after the backup."""
-    apps = update(user_factor).where(user_factor.c.kind == "totp")
-    await connection.execute(apps.values(last_step=func.greatest(user_factor.c.last_step, step)))
+    apps = update(rights.user_factor).where(rights.user_factor.c.kind == "totp")
+    await connection.execute(apps.values(last_step=func.greatest(rights.user_factor.c.last_step, step)))
 
 
 async def begin_objects(connection: AsyncConnection, prefix: str, *, moved: bool) -> None:

@@ -11,18 +11,9 @@ from service.authz.invariants.checking import Violation, check
 from service.authz.publishing.invariant_guard import broken_invariants
 from service.authz.publishing.publisher import drift
 from service.authz.publishing.shipped import Shipped, configured
+from service.authz.review import sources
 from service.authz.review.findings import Accepted
 from service.authz.review.impact import LineDiff, Standing, line_diff
-from service.authz.review.sources import (
-    LIVE,
-    READ_WITHIN,
-    SHIPPED,
-    PastPolicies,
-    past_policy,
-    read_policy,
-    source_named,
-    standing_of,
-)
 from service.endpoints.policy_layers import Access, access_answer
 from service.endpoints.policy_revisions import RevisionChanges
 from service.endpoints.policy_who_may import OpenRequest, openings_answer
@@ -92,7 +83,7 @@ def gather(
     """
     if since is not None and not stored:
         raise PolicyError("Revisions are in the database: name one by --data or the settings")
-    past = PastPolicies(configured(settings.policy), seals_of(settings.oplog))
+    past = sources.PastPolicies(configured(settings.policy), seals_of(settings.oplog))
     shipped = past.shipped
     results = tested(settings.policy, (), coverage=True, mutate=mutate)
     linted = lint(settings, accepted, stored=stored)
@@ -105,7 +96,7 @@ def gather(
         policy, contents, violations = with_database(settings, read)
         unchecked: tuple[str, ...] = ()
     else:
-        policy = asyncio.run(read_policy(source_named(SHIPPED), past, None))
+        policy = asyncio.run(sources.read_policy(sources.source_named(sources.SHIPPED), past, None))
         checked = check(shipped.invariants, policy)
         violations, unchecked = checked.violations, tuple(statement.name for statement in checked.unchecked)
     return Reported(
@@ -123,14 +114,14 @@ def gather(
 
 
 async def _stored(
-    database: Database, past: PastPolicies, since: int | None
+    database: Database, past: sources.PastPolicies, since: int | None
 ) -> tuple[Policy, Stored, tuple[Violation, ...]]:
-    policy = await read_policy(source_named(LIVE), past, database)
-    async with database.snapshot(within=READ_WITHIN) as connection:
+    policy = await sources.read_policy(sources.source_named(sources.LIVE), past, database)
+    async with database.snapshot(within=sources.READ_WITHIN) as connection:
         published = await policy_revisions.latest(connection)
         if published is None or published.revision != policy.revision:
             raise PolicyError("The policy was changed while the report was made: try again")
-        standing = await standing_of(policy, connection)
+        standing = await sources.standing_of(policy, connection)
         violations = await broken_invariants(connection, past.shipped.invariants, policy)
         differs = await drift(connection)
         before = None if since is None else await _before(connection, past, since)
@@ -138,8 +129,10 @@ async def _stored(
     return policy, Stored(standing, published, differs, changes), violations
 
 
-async def _before(connection: Connection, past: PastPolicies, since: int) -> tuple[PolicyRevision, Policy]:
-    policy = await past_policy(connection, past, since)
+async def _before(
+    connection: Connection, past: sources.PastPolicies, since: int
+) -> tuple[PolicyRevision, Policy]:
+    policy = await sources.past_policy(connection, past, since)
     revision = await policy_revisions.read(connection, since)
     if revision is None:
         raise PolicyError(f"There is no revision {since}")

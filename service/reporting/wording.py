@@ -3,66 +3,57 @@
 from collections.abc import Iterable
 from functools import singledispatch
 
-from service.authz.invariants.statements import (
-    Apart,
-    CodeNeeded,
-    CodesLike,
-    ExactLines,
-    Exactly,
-    OnlyHolders,
-    OnlyRoles,
-    Statement,
-)
+from service.authz.invariants import statements
 from service.endpoints.policy_layers import DiffCaller, PassedLayer
 
 
 @singledispatch
-def demand(statement: Statement) -> str:
+def demand(statement: statements.Statement) -> str:
     """Return the demand of ``statement``."""
     raise TypeError(type(statement))
 
 
 @demand.register
-def _(statement: OnlyRoles) -> str:
+def _(statement: statements.OnlyRoles) -> str:
     return (
         f"Without one of the roles {_listed(statement.roles)} nobody reaches {_listed(statement.requests)}."
     )
 
 
 @demand.register
-def _(statement: OnlyHolders) -> str:
+def _(statement: statements.OnlyHolders) -> str:
     return (
         f"Without one of the codes {_listed(statement.codes)} nobody reaches {_listed(statement.requests)}."
     )
 
 
 @demand.register
-def _(statement: Apart) -> str:
+def _(statement: statements.Apart) -> str:
     who = "role" if statement.among == "roles" else "user"
     excepted = f", except for the roles {_listed(statement.excepted)}" if statement.excepted else ""
     return f"No single {who} holds two of {_listed(statement.codes)}{excepted}."
 
 
 @demand.register
-def _(statement: CodeNeeded) -> str:
+def _(statement: statements.CodeNeeded) -> str:
     excepted = f", except {_listed(statement.excepted)}" if statement.excepted else ""
     return f"Every request with {_listed(statement.methods)} needs a permission code{excepted}."
 
 
 @demand.register
-def _(statement: Exactly) -> str:
+def _(statement: statements.Exactly) -> str:
     objects = _listed(statement.objects) or "nothing"
     return f"In the layer {statement.layer}, the files have {statement.word} for exactly {objects}."
 
 
 @demand.register
-def _(statement: ExactLines) -> str:
+def _(statement: statements.ExactLines) -> str:
     lines = "; ".join(map(str, statement.lines)) or "none"
     return f"Beside endpoints, the lines of the files that open something by a code are exactly: {lines}."
 
 
 @demand.register
-def _(statement: CodesLike) -> str:
+def _(statement: statements.CodesLike) -> str:
     return f"Every permission code of the files has the form {statement.pattern}."
 
 

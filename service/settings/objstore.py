@@ -3,11 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from service.settings.checks import (
-    between,
-    not_empty,
-    url,
-)
+from service.settings import checks
 from service.settings.table import setting
 
 
@@ -18,14 +14,14 @@ class Objstore:
     endpoint: str = setting(
         "",
         env="OBJSTORE_ENDPOINT",
-        check=url("https", "http"),
+        check=checks.url("https", "http"),
         help="The S3 endpoint. Empty with a bucket: Amazon S3 of the region.",
     )
     bucket: str = setting(
         "", env="OBJSTORE_BUCKET", help="The bucket. Empty: files are kept in the data directory."
     )
     region: str = setting(
-        "us-east-1", env="OBJSTORE_REGION", check=not_empty, help="The region of the bucket."
+        "us-east-1", env="OBJSTORE_REGION", check=checks.not_empty, help="The region of the bucket."
     )
     access_key: str = setting(
         "",
@@ -45,7 +41,7 @@ class Objstore:
     timeout: float = setting(
         10.0,
         unit="s",
-        check=between(0.1, 300.0),
+        check=checks.between(0.1, 300.0),
         help="Longest silence of the store within a transfer; then the answer is 503.",
     )
     presigned_links: bool = setting(
@@ -55,5 +51,5 @@ class Objstore:
         "[files](files.md).",
     )
     presigned_life: int = setting(
-        60, unit="s", check=between(1, 3600), help="How long such a URL can be used."
+        60, unit="s", check=checks.between(1, 3600), help="How long such a URL can be used."
     )

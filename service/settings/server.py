@@ -7,13 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from service.settings.checks import (
-    between,
-    hard_to_guess,
-    not_empty,
-    not_everyone,
-    public_base,
-)
+from service.settings import checks
 from service.settings.table import setting
 from service.settings.values import Networks, OptionalNumber, Origins
 
@@ -44,13 +38,13 @@ class Server:
     """Where the service listens and keeps its files."""
 
     host: str = setting(
-        "127.0.0.1", check=not_empty, help="The address to listen on; `0.0.0.0` for all of IPv4."
+        "127.0.0.1", check=checks.not_empty, help="The address to listen on; `0.0.0.0` for all of IPv4."
     )
-    port: int = setting(8080, check=between(0, 65535), help="The TCP port; 0 takes any free one.")
+    port: int = setting(8080, check=checks.between(0, 65535), help="The TCP port; 0 takes any free one.")
     workers: int = setting(
         derive=_cores,
         shown="one per core, at most 4",
-        check=between(1, 64),
+        check=checks.between(1, 64),
         help="Worker processes. Each has its own connections and its own copy of the policy.",
     )
     data: Path = setting(
@@ -60,14 +54,14 @@ class Server:
     )
     trusted_proxies: Networks = setting(
         (),
-        check=not_everyone,
+        check=checks.not_everyone,
         help="Networks whose `X-Forwarded-For` is trusted, in CIDR form; comma-separated in the "
         "environment, a list in the file. From any other peer the header is ignored, and the peer's own "
         "address is the client's.",
     )
     public_url: str = setting(
         "",
-        check=public_base,
+        check=checks.public_base,
         shown="none",
         help="How other services reach this one, such as `https://access.example.com`: "
         "`/.well-known/authzen-configuration` and `servers` of the OpenAPI document say so. Without it the "
@@ -82,35 +76,35 @@ class Server:
     head_timeout: float = setting(
         15.0,
         unit="s",
-        check=between(0.1, 300.0),
+        check=checks.between(0.1, 300.0),
         help="How long the head of a request may take, and a new connection to send its first byte.",
     )
     body_timeout: float = setting(
-        15.0, unit="s", check=between(0.1, 300.0), help="Longest silence within the body of a request."
+        15.0, unit="s", check=checks.between(0.1, 300.0), help="Longest silence within the body of a request."
     )
     min_rate: int = setting(
         500,
         unit="bytes/s",
-        check=between(0, 1_000_000),
+        check=checks.between(0, 1_000_000),
         help="The lowest rate at which a client may send a body, measured over `body_timeout`, or take an "
         "answer, measured over `write_timeout`. 0: any rate, but no silence.",
     )
     write_timeout: float = setting(
         30.0,
         unit="s",
-        check=between(0.1, 300.0),
+        check=checks.between(0.1, 300.0),
         help="How long an answer may wait for a client that does not take it; then the connection is reset.",
     )
     keep_alive: float = setting(
         75.0,
         unit="s",
-        check=between(1.0, 3600.0),
+        check=checks.between(1.0, 3600.0),
         help="How long a connection is kept open after an answer. Longer than the same setting of the proxy, "
         "or the proxy may send a request into a connection that is being closed.",
     )
     max_connections: int = setting(
         0,
-        check=between(0, 1_000_000),
+        check=checks.between(0, 1_000_000),
         help="Connections of one worker; further ones are answered 503 and closed. 0: 10,000, or as many as "
         "the limit for open files allows.",
     )
@@ -118,7 +112,7 @@ class Server:
         None,
         unit="s",
         shown="`5.0`, and `0.0` if all stores are embedded",
-        check=between(0.0, 300.0),
+        check=checks.between(0.0, 300.0),
         help="How long the service still takes connections and requests after the signal to stop, while "
         "`/health/ready` answers 503 and each answer closes its connection. Longer than a load balancer "
         "needs to notice; with embedded stores there is no other node that it could choose.",
@@ -126,6 +120,6 @@ class Server:
     metrics_token: str = setting(
         "",
         secret=True,
-        check=hard_to_guess,
+        check=checks.hard_to_guess,
         help="The bearer token that opens `/metrics`, at least 32 characters. Empty: no such page.",
     )

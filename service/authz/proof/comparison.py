@@ -6,19 +6,10 @@ from itertools import islice, product
 from operator import attrgetter
 from typing import Final, Generic, TypeVar, overload
 
+from service.authz.engine import rules
 from service.authz.engine.external_classes import every_compared_class
 from service.authz.engine.lines import Lines
 from service.authz.engine.policy import Policy
-from service.authz.engine.rules import (
-    ACCOUNT,
-    ASSURANCE,
-    ENDPOINT,
-    LAYERS,
-    PREFLIGHT,
-    RESOURCE,
-    SERVICE,
-    assured,
-)
 from service.authz.proof.conditions import (
     Clauses,
     Condition,
@@ -192,7 +183,7 @@ class Differing(OnDemand[_Place | DifferingRequest, DifferingRequest]):
     def _objects(self) -> Iterator[_Place]:
         """Yield where questions about single objects differ."""
         old, new = self._before.rules, self._after.rules
-        for layer, name in [(RESOURCE, PREFLIGHT), *_objects_beside_requests(old, new)]:
+        for layer, name in [(rules.RESOURCE, rules.PREFLIGHT), *_objects_beside_requests(old, new)]:
             codes = (old.codes(layer, name),), (new.codes(layer, name),)
             could, can = self._conditions(*codes)
             visitors = (
@@ -200,14 +191,14 @@ class Differing(OnDemand[_Place | DifferingRequest, DifferingRequest]):
                 lets_visitors_pass(self._after, codes[1]),
             )
             if visitors[0] != visitors[1] or self._differ(could, can):
-                yield _Place(name, None if layer == RESOURCE else layer, could, can, visitors)
+                yield _Place(name, None if layer == rules.RESOURCE else layer, could, can, visitors)
 
     def _demands(self, asked: Iterable[Alike]) -> Iterator[DifferingRequest]:
         """Yield where a caller has authenticated strongly enough by one of the policies alone."""
         places = [(alike.demands, alike.names) for alike in asked]
         for act in sorted(DEMANDED):
-            name = assured(ACCOUNT, act)
-            old, new = ((policy.rules.codes(ASSURANCE, name),) for policy in self._policies)
+            name = rules.assured(rules.ACCOUNT, act)
+            old, new = ((policy.rules.codes(rules.ASSURANCE, name),) for policy in self._policies)
             places.append(((old, new), (name,)))
         for demands, names in places:
             if demands is None:
@@ -217,7 +208,7 @@ class Differing(OnDemand[_Place | DifferingRequest, DifferingRequest]):
             )
             if could != can:
                 gains, loses = _weakest(can - could), _weakest(could - can)
-                yield from (DifferingRequest(name, gains, loses, ASSURANCE) for name in names)
+                yield from (DifferingRequest(name, gains, loses, rules.ASSURANCE) for name in names)
 
     def _conditions(self, before: Clauses, after: Clauses) -> tuple[Condition, Condition]:
         return Condition(self._answers[0], before), Condition(self._answers[1], after)
@@ -256,9 +247,9 @@ def _objects_beside_requests(*policies: Lines) -> Iterator[tuple[str, str]]:
 
     Demands are asked of requests.
     """
-    for layer in sorted({*LAYERS} - {RESOURCE, ENDPOINT, ASSURANCE}):
+    for layer in sorted({*rules.LAYERS} - {rules.RESOURCE, rules.ENDPOINT, rules.ASSURANCE}):
         for name in sorted({name for policy in policies for name in policy.objects(layer)}):
-            if layer != SERVICE or " " in name:
+            if layer != rules.SERVICE or " " in name:
                 yield layer, name
 
 

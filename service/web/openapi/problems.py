@@ -5,32 +5,8 @@ from typing import Any, Final, get_args
 
 import msgspec
 
+from service import errors
 from service.authz.engine.rules import ACCOUNT, ASSURANCE, ENDPOINT, GRANT, RESOURCE, SERVICE
-from service.errors import (
-    AccountBanned,
-    BadRequest,
-    ConflictRule,
-    CsrfFailed,
-    HeadTooLarge,
-    IdempotencyKeyReused,
-    InsufficientAuthentication,
-    InternalError,
-    PermissionDenied,
-    ProxyRefused,
-    RateLimited,
-    RefreshRequired,
-    Refusal,
-    RequestTimeout,
-    RequestUnderWay,
-    RevisionUnknown,
-    TokenExpired,
-    TokenInvalid,
-    TooLarge,
-    Unauthenticated,
-    Unavailable,
-    UnsupportedMediaType,
-    ValidationFailed,
-)
 from service.kernel.fields import camel
 from service.web.messages.operation_metadata import Operation
 from service.web.messages.schema import is_protocol
@@ -112,7 +88,7 @@ _MEMBERS: Final[dict[str, dict[str, Any]]] = {
         }
     },
     "conflict": {
-        "rule": {"title": "ConflictRule", "type": "string", "enum": [*get_args(ConflictRule)]},
+        "rule": {"title": "ConflictRule", "type": "string", "enum": [*get_args(errors.ConflictRule)]},
         **_DENIAL,  # of an act on the own account
         "field": _TEXT,
         "roleId": _ID,
@@ -152,17 +128,17 @@ _ALWAYS: Final = {
 """Which of ``_MEMBERS`` are there in each document; the others depend on the reason."""
 
 
-def name_of(refusal: type[Refusal]) -> str:
+def name_of(refusal: type[errors.Refusal]) -> str:
     """Return the component with the schema of the documents of ``refusal``, ``ConflictProblem``."""
     return camel(f"_{refusal.code}") + "Problem"
 
 
-def problem_schemas(refused: Iterable[type[Refusal]]) -> dict[str, Any]:
+def problem_schemas(refused: Iterable[type[errors.Refusal]]) -> dict[str, Any]:
     """Return the schema of the problem documents of each of ``refused``, by its component."""
     return {name_of(refusal): _schema(refusal) for refusal in refused}
 
 
-def _schema(refusal: type[Refusal]) -> dict[str, Any]:
+def _schema(refusal: type[errors.Refusal]) -> dict[str, Any]:
     common = {
         "type": {"type": "string", "format": "uri-reference"},
         "title": _TEXT,
@@ -177,7 +153,7 @@ def _schema(refusal: type[Refusal]) -> dict[str, Any]:
     return _object(name_of(refusal), f"{refusal.title} (RFC 9457).", members, required)
 
 
-def one_of(refused: list[type[Refusal]]) -> dict[str, Any]:
+def one_of(refused: list[type[errors.Refusal]]) -> dict[str, Any]:
     """Return the schema of an answer with any one of ``refused``, told apart by ``code``."""
     named = {refusal.code: f"{SCHEMAS}{name_of(refusal)}" for refusal in refused}
     schemas = [{"$ref": reference} for reference in named.values()]
@@ -186,25 +162,25 @@ def one_of(refused: list[type[Refusal]]) -> dict[str, Any]:
     return {"oneOf": schemas, "discriminator": {"propertyName": "code", "mapping": named}}
 
 
-ALWAYS: Final = (BadRequest, HeadTooLarge, InternalError)
+ALWAYS: Final = (errors.BadRequest, errors.HeadTooLarge, errors.InternalError)
 """Refusals of any operation: a malformed or too long path or header, and a fault of the service."""
-IN_GROUP: Final = (PermissionDenied, ValidationFailed, Unavailable)
+IN_GROUP: Final = (errors.PermissionDenied, errors.ValidationFailed, errors.Unavailable)
 """Further refusals of any operation of a group: by the enforcer, of unknown parameters, and if a store or
 the requested policy revision is unavailable."""
 WITH_LOGIN: Final = (
-    Unauthenticated,
-    TokenInvalid,
-    TokenExpired,
-    RefreshRequired,
-    AccountBanned,
-    InsufficientAuthentication,
-    RevisionUnknown,
-    RateLimited,
+    errors.Unauthenticated,
+    errors.TokenInvalid,
+    errors.TokenExpired,
+    errors.RefreshRequired,
+    errors.AccountBanned,
+    errors.InsufficientAuthentication,
+    errors.RevisionUnknown,
+    errors.RateLimited,
 )
 """Further refusals of operations that need a login; the last one after too many wrong API keys."""
-WITH_KEY: Final = (RequestUnderWay, IdempotencyKeyReused)
+WITH_KEY: Final = (errors.RequestUnderWay, errors.IdempotencyKeyReused)
 """Further refusals of operations that take an ``Idempotency-Key``."""
-WITH_BODY: Final = (RequestTimeout, TooLarge, UnsupportedMediaType)
+WITH_BODY: Final = (errors.RequestTimeout, errors.TooLarge, errors.UnsupportedMediaType)
 """Further refusals of operations that read a body."""
 
 _EXTRA: Final[dict[str, dict[str, Any]]] = {
@@ -227,37 +203,37 @@ _EXTRA: Final[dict[str, dict[str, Any]]] = {
 }
 
 
-def refusals_of(operation: Operation, *, with_cookies: bool = False) -> list[type[Refusal]]:
+def refusals_of(operation: Operation, *, with_cookies: bool = False) -> list[type[errors.Refusal]]:
     """Return all refusals that ``operation`` can answer, ordered by status and code."""
-    possible: set[type[Refusal]] = {*ALWAYS, *operation.metadata.refusals}
+    possible: set[type[errors.Refusal]] = {*ALWAYS, *operation.metadata.refusals}
     if operation.in_group:
         possible.update(IN_GROUP)
         if not operation.public:
             possible.update(WITH_LOGIN)
         if with_cookies and (operation.method != "GET" or operation.metadata.subrequest):
-            possible.add(CsrfFailed)
+            possible.add(errors.CsrfFailed)
         if operation.metadata.subrequest:
-            possible.add(ProxyRefused)
+            possible.add(errors.ProxyRefused)
     if operation.signature.body is not None or operation.metadata.file or operation.metadata.form:
         possible.update(WITH_BODY)
     if operation.metadata.idempotent:
         possible.update(WITH_KEY)
     if is_protocol(operation.signature.body):
-        possible -= {UnsupportedMediaType, ValidationFailed}
+        possible -= {errors.UnsupportedMediaType, errors.ValidationFailed}
     if operation.metadata.form:
-        possible -= {UnsupportedMediaType}
+        possible -= {errors.UnsupportedMediaType}
     return sorted(possible, key=lambda refusal: (refusal.status, refusal.code))
 
 
 def problem_responses(operation: Operation, *, with_cookies: bool = False) -> dict[str, Any]:
     """Return the problem documents among the responses of ``operation``, by status."""
-    by_status: dict[int, list[type[Refusal]]] = {}
+    by_status: dict[int, list[type[errors.Refusal]]] = {}
     for refusal in refusals_of(operation, with_cookies=with_cookies):
         by_status.setdefault(refusal.status, []).append(refusal)
     return {str(status): _response(group) for status, group in by_status.items()}
 
 
-def refusals_in(operations: Iterable[Operation], *, with_cookies: bool = False) -> list[type[Refusal]]:
+def refusals_in(operations: Iterable[Operation], *, with_cookies: bool = False) -> list[type[errors.Refusal]]:
     """Return all refusals that any of ``operations`` can answer, one of each code, by status and code."""
     codes = {
         refusal.code
@@ -267,12 +243,12 @@ def refusals_in(operations: Iterable[Operation], *, with_cookies: bool = False) 
     return [refusal for refusal in refusals() if refusal.code in codes]
 
 
-def problem_examples(refused: Iterable[type[Refusal]]) -> dict[str, Any]:
+def problem_examples(refused: Iterable[type[errors.Refusal]]) -> dict[str, Any]:
     """Return one example of the problem documents of each of ``refused``, by code."""
     return {refusal.code: {"value": _example(refusal)} for refusal in refused}
 
 
-def _response(group: list[type[Refusal]]) -> dict[str, Any]:
+def _response(group: list[type[errors.Refusal]]) -> dict[str, Any]:
     named = {refusal.code: {"$ref": f"#/components/examples/{refusal.code}"} for refusal in group}
     return {
         "description": "; ".join(f"`{refusal.code}`: {refusal.title}" for refusal in group),
@@ -280,8 +256,8 @@ def _response(group: list[type[Refusal]]) -> dict[str, Any]:
     }
 
 
-def _example(refusal: type[Refusal]) -> Any:
+def _example(refusal: type[errors.Refusal]) -> Any:
     # Not by the constructors, which differ and need more, such as seconds to wait.
     made = refusal.__new__(refusal)
-    Refusal.__init__(made, **_EXTRA.get(refusal.code, {}))
+    errors.Refusal.__init__(made, **_EXTRA.get(refusal.code, {}))
     return msgspec.json.decode(document(made, "8d5f0c39d1a2b4e7"))

@@ -7,24 +7,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
+from service import errors
 from service.authn.authenticate import Authenticator
 from service.authn.verified import Authenticated
 from service.authz.engine.policy import Decision, Policy, decide_traced
 from service.authz.engine.rules import ENDPOINT, RESOURCE
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.revisions import PublishedRevisions
-from service.errors import (
-    AccountBanned,
-    BadRequest,
-    PermissionDenied,
-    ProxyRefused,
-    RefreshRequired,
-    TokenExpired,
-    TokenInvalid,
-    Unauthenticated,
-    Unavailable,
-    too_weak,
-)
 from service.kernel.about import NAME
 from service.kernel.identity import Caller, words_asked
 from service.web.messages.context import RequestContext
@@ -38,7 +27,13 @@ _MIN_REVISION: Final = MIN_REVISION.lower().encode("ascii")
 _REVISION: Final = re.compile(rb"[0-9]{1,18}")
 _PROXY: Final = HeaderToken(PROXY_KEY, "")
 _BASIC: Final = f'Basic realm="{NAME}"'
-_NOT_AUTHENTICATED: Final = (Unauthenticated, TokenInvalid, TokenExpired, RefreshRequired, AccountBanned)
+_NOT_AUTHENTICATED: Final = (
+    errors.Unauthenticated,
+    errors.TokenInvalid,
+    errors.TokenExpired,
+    errors.RefreshRequired,
+    errors.AccountBanned,
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -68,7 +63,7 @@ class AuthorizationGuard:
         """
         policy = context.policy = self.live.current
         if not policy.revision:
-            raise Unavailable("No policy has been loaded yet")
+            raise errors.Unavailable("No policy has been loaded yet")
         if not operation.public:
             announced = await self._authenticate(context, operation, policy)
             least = _least_revision(context, operation)
@@ -88,7 +83,7 @@ class AuthorizationGuard:
         satisfied = context.satisfied = words_asked(caller, self.now())
         demanded = policy.judge_assurance(resource, operation.object, satisfied)
         if not demanded.allowed:
-            raise too_weak(demanded)
+            raise errors.too_weak(demanded)
 
     async def identify(
         self, context: RequestContext, policy: Policy, original: Original
@@ -102,7 +97,7 @@ class AuthorizationGuard:
         """
         try:
             token = self.token.of(context.request)
-        except Unauthenticated:
+        except errors.Unauthenticated:
             return None, policy
         # A wrong API key would count against the proxy, and not against its client.
         identified = await self.authenticator.authenticate(token, policy.permission_map, counted=False)
@@ -140,7 +135,7 @@ class AuthorizationGuard:
     ) -> Authenticated:
         try:
             token = self.token.of(context.request)
-        except Unauthenticated:
+        except errors.Unauthenticated:
             if not operation.metadata.by_client:
                 raise
         else:
@@ -148,7 +143,7 @@ class AuthorizationGuard:
         client_id, secret = basic_client(context.request)
         try:
             return await self.authenticator.authenticate_client(client_id, secret)
-        except (TokenInvalid, TokenExpired) as refusal:
+        except (errors.TokenInvalid, errors.TokenExpired) as refusal:
             refusal.headers["WWW-Authenticate"] = _BASIC  # of the scheme that was used (RFC 6749 §5.2)
             raise
 
@@ -158,7 +153,7 @@ class AuthorizationGuard:
             identified = await self.authenticator.authenticate(key, policy.permission_map)
         except _NOT_AUTHENTICATED as refusal:
             # Not as it is: the user would take it for a refusal of the own token.
-            raise ProxyRefused(f"The proxy has no good API key: {refusal.code}") from refusal
+            raise errors.ProxyRefused(f"The proxy has no good API key: {refusal.code}") from refusal
         return identified
 
     async def _newest(self, policy: Policy, announced: int | None, least: int) -> Policy:
@@ -177,14 +172,14 @@ def _least_revision(context: RequestContext, operation: Operation) -> int:
     if least is None or operation.metadata.subrequest:  # of a subrequest, it is a header of the client
         return 0
     if _REVISION.fullmatch(least) is None:
-        raise BadRequest(f"{MIN_REVISION} is not the number of a revision")
+        raise errors.BadRequest(f"{MIN_REVISION} is not the number of a revision")
     return int(least)
 
 
 def _require(context: RequestContext, decision: Decision) -> None:
     context.decision = decision
     if not decision.allowed:
-        raise PermissionDenied(_REASON[decision.layer], decision)
+        raise errors.PermissionDenied(_REASON[decision.layer], decision)
 
 
 _REASON: Final = {

@@ -17,15 +17,7 @@ from service.authz.engine.rules import ANYONE
 from service.web.content.downloads import is_known
 from service.web.content.streams import Sending, Stream
 from service.web.content.tables import Table, TableBody
-from service.web.messages.bodies import (
-    MAX_BODY,
-    MAX_PUBLIC_BODY,
-    JsonBody,
-    ProtocolBody,
-    no_query,
-    path_reader,
-    query_of,
-)
+from service.web.messages import bodies
 from service.web.messages.context import RequestContext
 from service.web.messages.dry_run import DryRunQuery, ImpactOf, Previewed, dry_answer
 from service.web.messages.operation_metadata import MetadataError, Operation, Signature, metadata_of
@@ -169,9 +161,9 @@ def responder_of(
     readers = tuple(
         (name, reader)
         for name, kind in signature.path.items()
-        if (reader := path_reader(name, kind)) is not None
+        if (reader := bodies.path_reader(name, kind)) is not None
     )
-    read_query = None if signature.query is None else query_of(signature.query).read
+    read_query = None if signature.query is None else bodies.query_of(signature.query).read
     read_body = None if signature.body is None else _body(signature.body, public=operation.public).read
     answer_of = _encoder_of(operation)
     streams = signature.answer is Stream
@@ -193,7 +185,7 @@ def responder_of(
         if read_query is not None:
             arguments["query"] = read_query(context.request.query_string)
         elif checks_query:
-            no_query(context.request.query_string)
+            bodies.no_query(context.request.query_string)
         if read_body is not None:
             arguments["body"] = await read_body(context.request)
         result, status = await run(context, arguments)
@@ -241,12 +233,12 @@ def _with_dry_run(operation: Operation, function: Function, impact_of: ImpactOf 
 
 
 @cache
-def _body(kind: type[Struct], *, public: bool) -> JsonBody[Any] | TableBody[Any]:
+def _body(kind: type[Struct], *, public: bool) -> bodies.JsonBody[Any] | TableBody[Any]:
     if issubclass(kind, Table):
         return TableBody(kind)
     if is_protocol(kind):
-        return ProtocolBody(kind, MAX_PUBLIC_BODY if public else MAX_BODY)
-    return JsonBody(kind, MAX_PUBLIC_BODY if public else MAX_BODY)
+        return bodies.ProtocolBody(kind, bodies.MAX_PUBLIC_BODY if public else bodies.MAX_BODY)
+    return bodies.JsonBody(kind, bodies.MAX_PUBLIC_BODY if public else bodies.MAX_BODY)
 
 
 Encode = Callable[[RequestContext, Any, int], Answer]

@@ -7,48 +7,41 @@ import falcon
 import msgspec
 import structlog
 
+from service import errors
 from service.audit.redaction import KEY_SIGN, without_keys
-from service.errors import (
-    BadRequest,
-    InternalError,
-    MethodNotAllowed,
-    NotFound,
-    Refusal,
-    TooLarge,
-    UnsupportedMediaType,
-)
 from service.web.messages.context import INERT, NO_STORE, RequestContext
 from service.web.requests.application import Answer
 
 MEDIA_TYPE: Final = "application/problem+json"
 ERRORS_PAGE: Final = "/docs/errors"
 
-_BY_STATUS: Final[dict[int, type[Refusal]]] = {
-    refusal.status: refusal for refusal in (BadRequest, NotFound, TooLarge, UnsupportedMediaType)
+_BY_STATUS: Final[dict[int, type[errors.Refusal]]] = {
+    refusal.status: refusal
+    for refusal in (errors.BadRequest, errors.NotFound, errors.TooLarge, errors.UnsupportedMediaType)
 }
 _SERVER_FAULTS: Final = 500
 
 _log = structlog.get_logger()
 
 
-def refusals() -> list[type[Refusal]]:
+def refusals() -> list[type[errors.Refusal]]:
     """Return all refusals, ordered by status and code."""
-    return sorted(_named(Refusal), key=lambda refusal: (refusal.status, refusal.code))
+    return sorted(_named(errors.Refusal), key=lambda refusal: (refusal.status, refusal.code))
 
 
-def _named(parent: type[Refusal]) -> Iterator[type[Refusal]]:
+def _named(parent: type[errors.Refusal]) -> Iterator[type[errors.Refusal]]:
     for refusal in parent.__subclasses__():
         if "code" in vars(refusal):
             yield refusal
         yield from _named(refusal)
 
 
-def type_of(refusal: type[Refusal]) -> str:
+def type_of(refusal: type[errors.Refusal]) -> str:
     """Return the ``type`` of a refusal's documents: its section on the page of problem codes."""
     return f"{ERRORS_PAGE}#{refusal.code.replace('_', '-')}"
 
 
-def document(refusal: Refusal, request_id: str, trace_id: str = "") -> bytes:
+def document(refusal: errors.Refusal, request_id: str, trace_id: str = "") -> bytes:
     """Return the problem document of ``refusal``; without ``trace_id`` it names no trace."""
     kind = type(refusal)
     body = msgspec.json.encode(
@@ -67,16 +60,16 @@ def document(refusal: Refusal, request_id: str, trace_id: str = "") -> bytes:
     return without_keys(body.decode()).encode() if KEY_SIGN.encode() in body else body
 
 
-def refusal_of(error: Exception) -> Refusal:
+def refusal_of(error: Exception) -> errors.Refusal:
     """Return ``error`` as a refusal; unexpected errors become InternalError, without details."""
-    if isinstance(error, Refusal):
+    if isinstance(error, errors.Refusal):
         return error
     if isinstance(error, falcon.HTTPMethodNotAllowed):
-        return MethodNotAllowed(dict(error.headers or {})["Allow"].split(", "))
+        return errors.MethodNotAllowed(dict(error.headers or {})["Allow"].split(", "))
     if isinstance(error, falcon.HTTPError) and error.status_code < _SERVER_FAULTS:
         # Falcon's own messages may quote the request.
-        return _BY_STATUS.get(error.status_code, BadRequest)()
-    return InternalError()
+        return _BY_STATUS.get(error.status_code, errors.BadRequest)()
+    return errors.InternalError()
 
 
 def refused(context: RequestContext, error: Exception) -> Answer:
@@ -87,7 +80,7 @@ def refused(context: RequestContext, error: Exception) -> Answer:
     refusal = context.refusal = refusal_of(error)
     if refusal.decision is not None:
         context.decision = refusal.decision  # a denied grant, where both layers of the guard had allowed
-    if isinstance(refusal, InternalError):
+    if isinstance(refusal, errors.InternalError):
         operation = context.operation
         _log.error("fault", operation=operation.object if operation else None, exc_info=error)
     context.headers.clear()
