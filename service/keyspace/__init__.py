@@ -42,7 +42,7 @@ with a cluster. The store must not evict keys (``noeviction``): without its deny
 back.
 """
 
-import service.keyspace.untraced  # noqa: F401 - see there
+import service.keyspace.untraced  # for what it sets: see there
 from service.keyspace.checks import Answer
 from service.keyspace.clock_watch import ClockWatch
 from service.keyspace.counters import Counters
@@ -72,36 +72,3 @@ from service.keyspace.values import (
     SessionFacts,
     StepUp,
 )
-
-__all__ = [
-    "ACTIVITY_HOURS",
-    "BANNED",
-    "MOST_BEHIND",
-    "Announcement",
-    "Answer",
-    "Ban",
-    "BanNote",
-    "Batch",
-    "ClockWatch",
-    "Counters",
-    "DeviceSession",
-    "Done",
-    "HourCounts",
-    "KeptHead",
-    "Lease",
-    "LogCounts",
-    "LogQueue",
-    "LogStream",
-    "OnlinePage",
-    "OnlineSession",
-    "Opening",
-    "RevisionCheckpoint",
-    "RevisionKey",
-    "Rotation",
-    "SessionFacts",
-    "SessionStore",
-    "StepUp",
-    "SynchronizedClock",
-    "revision_in",
-    "session_keys",
-]
