@@ -268,7 +268,7 @@ def is_marked(function: ast.AsyncFunctionDef) -> bool:
     marks = [item.func if isinstance(item, ast.Call) else item for item in function.decorator_list]
     return any(
         (isinstance(metadata, ast.Name) and metadata.id == "tagged")
-        or (isinstance(metadata, ast.Attribute) and metadata.attr == "sets")
+        or (isinstance(metadata, ast.Attribute) and metadata.attr in ("tagged", "sets"))
         for metadata in marks
     )
 
