@@ -12,7 +12,7 @@ ENDPOINTS = ROOT / "service" / "endpoints"
 def is_marked(function: ast.AsyncFunctionDef) -> bool:
     """Return whether requests of the responder ``function`` may be dry runs."""
     decorators = [item.func if isinstance(item, ast.Call) else item for item in function.decorator_list]
-    return any(ast.unparse(name) == "dry_run" or ast.unparse(name).endswith(".sets") for name in decorators)
+    return any(ast.unparse(name).split(".")[-1] in ("dry_run", "sets") for name in decorators)
 
 
 def writing(tree: ast.Module) -> list[ast.AsyncFunctionDef]:
