@@ -133,9 +133,12 @@ async def revoke_roles(
         await _set_aside(connection, of_user, at)
 
 
-async def revoke(connection: AsyncConnection, assignment_id: int, at: datetime | None = None) -> None:
-    """End an assignment."""
-    await _set_aside(connection, user_role.c.id == assignment_id, at)
+async def revoke(
+    connection: AsyncConnection, target: Target, assignment_id: int, at: datetime | None = None
+) -> None:
+    """End an assignment of a user."""
+    of_user = (user_role.c.user_id == target.user_id) & (user_role.c.id == assignment_id)
+    await _set_aside(connection, of_user, at)
 
 
 async def forget_ended_of_role(connection: AsyncConnection, role_id: int, at: datetime | None = None) -> None:

@@ -157,8 +157,8 @@ async def holders(
     """
     role_codes = await codes_by_id(connection)
     # There may be a set for each user.
-    held = assigned(at)
-    having = await asyncio.to_thread(_having, role_sets, among, role_codes, held)
+    given = assigned(at)
+    having = await asyncio.to_thread(_having, role_sets, among, role_codes, given)
     statement = sa.select(user.c.id, user.c.user_name).where(ACTIVE, having)
     if kind is not None:
         statement = statement.where(user.c.kind == kind)
@@ -166,7 +166,7 @@ async def holders(
         counted = sa.select(sa.func.count()).select_from(statement.subquery())
         total = (await connection.execute(counted)).scalar_one()
     part = statement.order_by(user.c.user_name, user.c.id).limit(size).offset((page - 1) * size).subquery()
-    roles_of_each = sa.select(_sorted_roles(held)).where(held.c.user_id == part.c.id).scalar_subquery()
+    roles_of_each = sa.select(_sorted_roles(given)).where(given.c.user_id == part.c.id).scalar_subquery()
     shown = sa.select(part.c.id, part.c.user_name, roles_of_each).order_by(part.c.user_name, part.c.id)
     rows = await connection.execute(shown)
     return Page(tuple(RoleHolder(*row[:2], named(row[2] or (), role_codes)) for row in rows), total)
@@ -176,9 +176,9 @@ def _having(
     role_sets: Collection[Roles],
     among: Collection[Roles],
     role_codes: Mapping[int, str],
-    held: sa.Subquery,
+    given: sa.Subquery,
 ) -> sa.ColumnElement[bool]:
-    """Return the condition that the roles that a user has by ``held`` are one of ``role_sets``.
+    """Return the condition that the roles that a user has by ``given`` are one of ``role_sets``.
 
     To compare the whole sets of all users takes longest, so it is done for those alone who have no role that
     is enough to know: one with which all sets of ``among`` are wanted.
@@ -193,19 +193,20 @@ def _having(
     whole = [sorted(ids[code] for code in role_set) for role_set in known if unsure.issuperset(role_set)]
     texts = [",".join(map(str, role_ids)) for role_ids in whole if role_ids]
     # An array is a single parameter; a list would be one for each set.
-    with_any = sa.select(held.c.user_id).where(
-        held.c.role_id
+    with_any = sa.select(given.c.user_id).where(
+        given.c.role_id
         == sa.any_(sa.literal([role_ids[0] for role_ids in whole if role_ids], sa.ARRAY(sa.BigInteger)))
     )
-    of_user = sa.select(held.c.user_id)
+    of_user = sa.select(given.c.user_id)
     queries = [
-        of_user.where(held.c.role_id == sa.any_(sa.literal(sure, sa.ARRAY(sa.BigInteger)))),
-        of_user.where(held.c.user_id.in_(with_any))
-        .group_by(held.c.user_id)
+        of_user.where(given.c.role_id == sa.any_(sa.literal(sure, sa.ARRAY(sa.BigInteger)))),
+        of_user.where(given.c.user_id.in_(with_any))
+        .group_by(given.c.user_id)
         .having(
-            sa.func.array_to_string(_sorted_roles(held), ",") == sa.any_(sa.literal(texts, sa.ARRAY(sa.Text)))
+            sa.func.array_to_string(_sorted_roles(given), ",")
+            == sa.any_(sa.literal(texts, sa.ARRAY(sa.Text)))
         ),
-        sa.select(user.c.id).where(~sa.exists().where(held.c.user_id == user.c.id)),
+        sa.select(user.c.id).where(~sa.exists().where(given.c.user_id == user.c.id)),
     ]
     needed = bool(sure), bool(texts), [] in whole
     return user.c.id.in_(sa.union_all(*compress(queries, needed))) if any(needed) else sa.false()
@@ -241,8 +242,10 @@ async def origins(
         .order_by(menu.c.auth_mark, role.c.role_code, menu.c.id)
     )
     if user_id is not None:
-        held = assigned(at)
-        statement = statement.where(role.c.id.in_(sa.select(held.c.role_id).where(held.c.user_id == user_id)))
+        given = assigned(at)
+        statement = statement.where(
+            role.c.id.in_(sa.select(given.c.role_id).where(given.c.user_id == user_id))
+        )
     return [CodeOrigin(*row) for row in await connection.execute(statement)]
 
 
@@ -275,11 +278,11 @@ async def names_by_roles(
     """
     role_code = role.c.role_code
     having = sa.func.array_agg(aggregate_order_by(sa.distinct(role_code), role_code)).label("role_codes")
-    held = assigned(at)
+    given = assigned(at)
     each = (
         sa.select(user.c.user_name, having)
-        .join(held, held.c.user_id == user.c.id)
-        .join(role, role.c.id == held.c.role_id)
+        .join(given, given.c.user_id == user.c.id)
+        .join(role, role.c.id == given.c.role_id)
         .where(user.c.status == "enabled")
         .group_by(user.c.id)
         .subquery()

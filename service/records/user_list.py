@@ -315,7 +315,11 @@ async def role_ids(connection: AsyncConnection, codes: Collection[str]) -> dict[
 
 _CODES: Final = (
     select(role.c.role_code)
-    .where(role.c.id.in_(select(user_role.c.role_id).where(user_role.c.user_id == user.c.id, _NOT_ENDED)))
+    .where(
+        exists()
+        .where(user_role.c.role_id == role.c.id, user_role.c.user_id == user.c.id, _NOT_ENDED)
+        .correlate(role, user)
+    )
     .order_by(role.c.id)
     .correlate(user)
 )

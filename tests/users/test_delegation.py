@@ -145,7 +145,7 @@ async def test_of_the_last_two_administrators_who_act_on_each_other_at_once_one_
         assert all(answer.status in (200, 401, 403, 409) for answer in done)
         left = execute(
             service,
-            "SELECT id FROM sys.user JOIN sys.user_role ON user_id = id"
+            "SELECT u.id FROM sys.user u JOIN sys.user_role ON user_id = u.id"
             " WHERE status = 'enabled' AND role_id = %s",
             role_id(service, "super"),
         )
