@@ -6,14 +6,22 @@ from datetime import datetime
 from hashlib import sha256
 from typing import Final
 
+from service.administration import change_log
+from service.administration.delegation import Delegation
 from service.authn.factors.sealing import FactorKeys
-from service.errors import MailNotConfigured
+from service.authn.login_log import LoginLog
+from service.authn.password_change import PasswordChange
+from service.authn.revocations import Revocations
+from service.authn.throttle import Throttle
+from service.errors import Conflict, LinkInvalid, MailNotConfigured
+from service.kernel.identity import Caller, Target, owner
 from service.mail.letters import Letter
 from service.mail.notices import Notices
 from service.mail.outbox import Outbox
-from service.records import account_tokens
+from service.records import account_tokens, accounts, user_list
 from service.records.account_tokens import Purpose
-from service.records.database.transactions import Connection
+from service.records.accounts import Credentials
+from service.records.database.transactions import Connection, Database
 from service.settings import Settings
 
 _BYTES: Final = 32
@@ -110,3 +118,102 @@ def notices_of(settings: Settings) -> Notices:
 def digest_of(token: str) -> bytes:
     """Return the digest by which a token is known; of any text that a client sends."""
     return sha256(token.encode("utf-8", "surrogatepass")).digest()
+
+
+class SessionEnding:
+    """Ends the sessions of the owner of a link, once; it tells nothing about the owner."""
+
+    def __init__(
+        self, database: Database, revocations: Revocations, throttle: Throttle, log: LoginLog
+    ) -> None:
+        self._database = database
+        self._revocations = revocations
+        self._throttle = throttle
+        self._entries = log
+
+    async def end(self, token: str, address: str) -> None:
+        """End all sessions of the user who was sent ``token``, for a client at ``address``.
+
+        They end before the commit, so that the link is not spent while the session store is unavailable, and
+        again after it. Raises ``LinkInvalid``, ``RateLimited`` and ``Unavailable``.
+        """
+        await self._throttle.from_address(address)
+        async with self._database.transaction() as connection:
+            spent = await account_tokens.spend(connection, "end_sessions", digest_of(token))
+            if spent is None:
+                raise LinkInvalid
+            change_log.concerns(change_log.user_target(spent.user_name))
+            target = owner(spent.user_id)
+            await self._revocations.end_sessions_first(target)
+        await self._revocations.end_sessions(target)
+        self._entries.own("logout_all", spent.user_id, spent.user_name, None, reason="link")
+
+
+class Invitations:
+    """Invites users who hold no more than the caller, and takes the first passwords of those invited."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        delegation: Delegation,
+        links: AccountLinks,
+        passwords: PasswordChange,
+        throttle: Throttle,
+    ) -> None:
+        self._database = database
+        self._delegation = delegation
+        self._links = links
+        self._passwords = passwords
+        self._throttle = throttle
+
+    async def invite(self, caller: Caller, user_id: int) -> Link:
+        """Return a link by which a user sets the first password, mailed if mail is; the one before ends.
+
+        Raises ``NotFound``, ``PermissionDenied`` if the user holds a code that the caller lacks, ``Conflict``
+        for a user who has a password, for a service account, and for who has no address for the mail, and
+        ``Unavailable``.
+        """
+        async with self._database.transaction() as connection:
+            check = await self._delegation.check(connection, caller)
+            user = await user_list.read(connection, user_id)
+            change_log.concerns(change_log.user_target(user.user_name))
+            await check.target(connection, user_id, "invite")
+            if not user.invited:
+                raise Conflict("Only a person who has no password yet is invited", rule="has_password")
+            by = {"created_by": caller.user_id}
+            if not self._links.by_mail:
+                return await self._links.make(connection, "invitation", user_id, email=None, **by)
+            if user.email is None:
+                raise Conflict("The user has no email address to be invited at", rule="confirmed_address")
+            return await self._links.mail(connection, "invitation", user_id, user.user_name, user.email, **by)
+
+    async def accept(self, token: str, password: str, address: str) -> None:
+        """Set the first password of the user who was sent ``token``, from the client at ``address``.
+
+        The address that the invitation was mailed to is then confirmed. Raises ``LinkInvalid``,
+        ``ValidationFailed`` for ``password``, ``RateLimited`` and ``Unavailable``.
+        """
+        await self._throttle.from_address(address)
+        digest = digest_of(token)
+
+        async def find(connection: Connection) -> Target:
+            good = await account_tokens.find(connection, "invitation", digest)
+            if good is None:
+                raise LinkInvalid
+            change_log.concerns(change_log.user_target(good.user_name))
+            return owner(good.user_id)
+
+        async def spend(connection: Connection) -> Target:
+            spent = await account_tokens.spend(connection, "invitation", digest)
+            if spent is None:
+                raise LinkInvalid
+            if spent.email is not None:
+                await accounts.confirm_address(connection, spent.user_id, spent.email)
+            return owner(spent.user_id)
+
+        await self._passwords.by_link(password, find, spend, _nothing_more, "invitation")
+
+
+async def _nothing_more(_known: Credentials) -> None:
+    """Accept the link as all the proof that there can be: nobody has logged in yet."""

@@ -6,8 +6,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
-from service.app.container import Container
-from service.app.lifespan import Lifespan
+from service.app.container import Container, Lifespan
 from service.app.routes import add_routes
 from service.app.worker_samples import worker_samples
 from service.authn.step_up_methods import StepUpMethods

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from service.administration.account_links import AccountLinks
+from service.administration.account_links import AccountLinks, Invitations, SessionEnding
 from service.administration.accounts import Accounts, PasswordReset
 from service.administration.addresses import Addresses
 from service.administration.api_keys import ApiKeys
@@ -13,11 +13,9 @@ from service.administration.delegation import Delegation
 from service.administration.factor_reset import FactorReset
 from service.administration.forgotten_passwords import ForgottenPasswords
 from service.administration.idempotent_writes import Fingerprints, IdempotentWrites
-from service.administration.invitations import Invitations
 from service.administration.own_factors import OwnFactors
 from service.administration.policy_restore import PolicyRestore
 from service.administration.role_import import RoleImport
-from service.administration.session_ending import SessionEnding
 from service.administration.unit_of_work import UnitsOfWork
 from service.administration.user_import import UserImport
 from service.app.audit_trail import Trail

@@ -18,8 +18,7 @@ from service.records.database.server_facts import database_health
 from service.records.database.transactions import Database
 from service.records.policy_workers import NodeFacts
 from service.settings import Settings
-from service.web.observability.forwarding import ForwardingWatch
-from service.web.observability.readiness import Check, ReadinessChecks
+from service.web.observability.readiness import Check, ForwardingWatch, ReadinessChecks
 
 
 class EnvironmentChecks:

@@ -25,7 +25,6 @@ from service.endpoints import (
     files,
     jobs,
     login_log,
-    mails,
     menus,
     notices,
     oauth,
@@ -48,6 +47,7 @@ from service.endpoints import (
     user_tables,
     users,
 )
+from service.endpoints import notices as mails
 from service.endpoints.health import Live, Metrics, Ready
 from service.kernel.about import NAME
 from service.kernel.extension import Extension
@@ -56,8 +56,7 @@ from service.web.requests.application import Application
 from service.web.requests.routes import Routes
 from service.web.sites.api_pages import add_docs
 from service.web.sites.console import add_console
-from service.web.sites.guide import GUIDE, add_guide, is_built
-from service.web.sites.start import StartPage
+from service.web.sites.start import GUIDE, StartPage, add_guide, is_built
 
 INFO: Final = {
     "title": NAME,

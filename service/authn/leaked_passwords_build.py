@@ -13,8 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from service.authn.leaked_passwords import FILE, packed
-from service.authn.password_rules import skeleton
+from service.authn.password_rules import FILE, packed, skeleton
 
 MEMBER: Final = "package/data/passwords.txt.gz"
 DIGEST: Final = "8e07e09c44ada1f72fd94bec402b5ff64c9e4cbefc38915e9cbc7783af9662d7"

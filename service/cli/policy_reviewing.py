@@ -28,8 +28,7 @@ from service.authz.review.sources import (
 )
 from service.cli.lazy_commands import add_data, add_json
 from service.errors import ValidationFailed
-from service.operator.database import with_database
-from service.operator.stores import reachable
+from service.operator.stores import reachable, with_database
 from service.records.database.transactions import Database
 
 T = TypeVar("T")

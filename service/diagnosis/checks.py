@@ -7,7 +7,6 @@ from service.diagnosis import (
     export_checks,
     file_checks,
     machine_checks,
-    mail_checks,
     node_checks,
     policy_checks,
     settings_checks,
@@ -88,6 +87,6 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check("factor-key", user_checks.factor_key, local=True),
     Check("api-keys", upkeep_checks.expiring_keys),
     Check("jobs", upkeep_checks.jobs_in_time),
-    Check("mail", mail_checks.mails),
+    Check("mail", export_checks.mails),
     Check("export", export_checks.export, local=True),
 )

@@ -1,14 +1,16 @@
-"""Checks of what is sent elsewhere: do the destinations get the logs, and the collector the traces?"""
+"""Checks of what is sent elsewhere: the logs to destinations, traces to the collector, and mail."""
 
 import asyncio
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Final
 from urllib.parse import urlsplit
 
 from service.diagnosis.findings import Finding, Installation, fault, ok, warning
 from service.kernel.clock import now
 from service.kernel.text import counted, printable
-from service.records import export_destinations
+from service.mail.mail_server import MailFault, MailServer
+from service.records import export_destinations, mail
 from service.records.export_destinations import StoredDestination
 from service.settings import Destination
 
@@ -98,3 +100,38 @@ async def collector(installation: Installation) -> Finding:
         f"the collector takes no spans: {opened.reason}",
         "check tracing.endpoint, its headers and its ca_file",
     )
+
+
+MAIL_LATE: Final = 3600.0
+"""Seconds for which a mail may wait before it is told."""
+_ANSWERS_WITHIN: Final = 2  # seconds: somebody waits for the report
+
+
+async def mails(installation: Installation) -> Finding:
+    """Who gets no mail can't accept an invitation, and is not told of what happens to the account."""
+    settings = installation.settings
+    if not settings.mail.url:
+        return ok("off: mail.url is empty")
+    hurried = replace(settings, mail=replace(settings.mail, timeout=_ANSWERS_WITHIN))
+    server = MailServer(hurried)
+    try:
+        await server.connect()
+    except MailFault as refused:
+        return fault(f"the mail server can't be used: {refused.fault}", "see docs/guides/mail.md")
+    finally:
+        await server.close()
+    async with installation.records() as connection:
+        standing = await mail.standing(connection)
+    if standing.given_up:
+        return warning(
+            f"{counted(standing.given_up, 'mail')} given up within a day",
+            "GET /api/mail/list?state=given_up says why; what they told has to be sent anew",
+        )
+    if standing.oldest > MAIL_LATE:
+        return warning(
+            f"{counted(standing.waiting, 'mail')} waiting, the oldest for {standing.oldest / 3600:.1f} h",
+            "GET /api/mail/list?state=waiting says why",
+        )
+    if settings.mail.server[0] == "smtp" and settings.mail.server[1] not in _LOOPBACK:
+        return warning("mails and the links in them go in clear text", "use smtps or smtp+starttls")
+    return ok(f"the mail server answers; {counted(standing.waiting, 'mail')} waiting, none for long")

@@ -4,10 +4,9 @@ from typing import Annotated, Final, Literal
 
 from msgspec import Meta
 
-from service.administration.account_links import Link
+from service.administration.account_links import Invitations, Link
 from service.administration.addresses import Addresses
 from service.administration.forgotten_passwords import ForgottenPasswords
-from service.administration.invitations import Invitations
 from service.endpoints.second_factor import Code, Credential, Expiry, PublicKey, answer_in
 from service.endpoints.users import Name, NewPassword
 from service.errors import (

@@ -7,9 +7,8 @@ import msgspec
 from msgspec import Meta, Struct
 
 from service.records.logs.paging import Log, LogReader
-from service.web.content.exports import CSV, JSON, JSON_LINES, export
 from service.web.content.log_lists import After, Cursor, FileFormat, Limit, TimeQuery, batches_of, time_page
-from service.web.content.streams import Stream
+from service.web.content.streams import CSV, JSON, JSON_LINES, Stream, export
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import logged, named, needs, sends
 from service.web.messages.schema import PageNumber, PageSize, Schema

@@ -14,8 +14,7 @@ from service.records.database.paging import batches
 from service.records.database.transactions import Database
 from service.records.user_list import UserValues
 from service.web.content import table_files
-from service.web.content.exports import JSON, JSON_LINES
-from service.web.content.streams import Stream
+from service.web.content.streams import JSON, JSON_LINES, Stream
 from service.web.content.tables import CSV, MAX_ROWS, Table
 from service.web.messages import operation_metadata as operation
 from service.web.messages.context import RequestContext

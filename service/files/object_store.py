@@ -10,21 +10,25 @@ import tempfile
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import cached_property
 from itertools import product
 from pathlib import Path
 from time import monotonic, perf_counter
 from typing import TYPE_CHECKING, Final
+from urllib.error import HTTPError, URLError
+from urllib.request import Request, urlopen
 
 import obstore
 import structlog
 from obstore.exceptions import BaseError, GenericError
+from obstore.store import S3Store
 
 from service.errors import NotFound, Unavailable
 from service.files.connections import Opener, Store, opener
 from service.kernel.metrics import Durations, Health, State
 from service.kernel.tracing import traced
-from service.settings import Objstore
+from service.settings import Objstore, Server
 
 if TYPE_CHECKING:  # obstore has it in its stubs only
     from obstore import GetResult
@@ -292,3 +296,38 @@ def _write(directory: Path) -> State:
             return "read_only"
         raise
     return "up"
+
+
+_DEFAULT_REGION: Final = "us-east-1"  # which S3 requires to be omitted
+_LIFE: Final = timedelta(minutes=1)
+_ALREADY_THERE: Final = 409
+
+
+def create_bucket(settings: Objstore, server: Server) -> None:
+    """Create the bucket of ``settings`` (S3, CreateBucket) if ``create_bucket`` is set.
+
+    Failures are logged and do not stop the start: only files need the store.
+    """
+    if not (settings.create_bucket and settings.bucket):
+        return
+    store = opener(settings, server.data)()
+    assert isinstance(store, S3Store)  # noqa: S101 - a bucket has been named
+    try:
+        address = obstore.sign(store, "PUT", "", _LIFE)
+        # The URL comes from the settings, which allow http and https only.
+        with urlopen(_request(address, settings.region), timeout=settings.timeout):  # noqa: S310 - see above
+            _log.info("bucket made", bucket=settings.bucket)
+    except HTTPError as error:
+        error.close()
+        if error.code != _ALREADY_THERE:
+            _log.warning("bucket not made", bucket=settings.bucket, status=error.code)
+    except (BaseError, URLError, OSError) as error:
+        _log.warning("bucket not made", bucket=settings.bucket, reason=type(error).__name__)
+
+
+def _request(address: str, region: str) -> Request:
+    body = b""
+    if region != _DEFAULT_REGION:
+        place = f"<LocationConstraint>{region}</LocationConstraint>"
+        body = f"<CreateBucketConfiguration>{place}</CreateBucketConfiguration>".encode()
+    return Request(address, data=body, method="PUT", headers={"Content-Type": "application/xml"})  # noqa: S310 - as above

@@ -7,6 +7,10 @@ has accepted a message nobody knows: then it is sent again, with the same ``Mess
 
 import asyncio
 from datetime import timedelta
+from email.headerregistry import Address
+from email.message import EmailMessage
+from email.policy import SMTP, SMTPUTF8
+from email.utils import format_datetime
 from time import monotonic
 from typing import Final, Literal, TypeAlias, get_args
 
@@ -15,13 +19,36 @@ import structlog
 from service.errors import Unavailable
 from service.kernel.clock import now
 from service.kernel.operator_error import OperatorError
+from service.mail.letters import text_of
 from service.mail.mail_server import CONTENT_SHARE, ENVELOPE_SHARE, MailFault, MailServer, deliverable
-from service.mail.messages import message_of
 from service.mail.outbox import Sealing, about, new_message_id
 from service.records import mail
 from service.records.database.transactions import Connection, Database
 from service.records.mail import WaitingMail
 from service.settings import Settings
+
+
+def message_of(mail: WaitingMail, recipient: str, sender: str, site: str, link: str | None) -> bytes:
+    """Return ``mail`` to ``recipient`` as bytes: the same ones each time that it is sent.
+
+    KeyError for an unknown kind.
+    """
+    subject, text = text_of(mail.kind, mail.facts, site, link)
+    message = EmailMessage(policy=SMTP if recipient.isascii() else SMTPUTF8)
+    message["From"] = _address(sender)
+    message["To"] = _address(recipient)
+    message["Subject"] = subject
+    message["Date"] = format_datetime(mail.create_time)
+    message["Message-ID"] = mail.message_id
+    message["Auto-Submitted"] = "auto-generated"  # RFC 3834 §5: nothing answers it by itself
+    message.set_content(text)
+    return message.as_bytes()
+
+
+def _address(address: str) -> Address:
+    local, _, domain = address.rpartition("@")
+    return Address(username=local, domain=domain)
+
 
 LOOK_EVERY: Final = 5.0
 """Seconds between two looks into the outbox."""

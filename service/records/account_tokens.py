@@ -15,7 +15,7 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.records.database.row_mapper import RowMapper
-from service.records.schema.account_tokens import account_token, reset_request
+from service.records.schema.of_users import account_token, reset_request
 from service.records.schema.rights import user
 
 Purpose: TypeAlias = Literal["invitation", "password_reset", "address", "end_sessions"]

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import signal
 import socket
+from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from multiprocessing.connection import Connection
-from typing import TYPE_CHECKING, Final
+from types import FrameType
+from typing import TYPE_CHECKING, Final, cast
 
 import structlog
 import uvicorn
@@ -14,14 +19,137 @@ from uvicorn.lifespan.on import LifespanOn
 from service.app import create_app
 from service.authz.publishing.shipped import configured
 from service.kernel.operator_error import OperatorError
-from service.server.hardening import end_with_parent
-from service.server.http import HttpProtocol
-from service.server.shares import Share
-from service.server.stop_order import DRAIN, Signs, StopOrder
-from service.server.worker_server import WorkerServer
+from service.server.acceptor import Acceptor
+from service.server.hardening import end_with_parent, use_huge_pages
+from service.server.http import HttpProtocol, Limits, WorkerState
+from service.server.shares import Share, most_connections
+from service.server.stop_order import DRAIN, Obedience, Signs, StopOrder
 from service.settings import Settings
 from service.web.observability.log_format import configure_logging
 from service.web.observability.shared_metrics import Slot
+
+_LOOK = 10  # ticks of a tenth of a second each, as uvicorn counts them
+_TICK = 0.1  # seconds
+
+
+class WorkerServer(uvicorn.Server):
+    """Serves ``listener``, which it closes.
+
+    At SIGTERM the grace begins: requests are still served, and each connection closes after its answer. Then
+    the listener is closed, and requests in flight have ``DRAIN`` seconds. SIGINT skips the grace, and a
+    second one the drain; so does the order of the launcher.
+    """
+
+    server_state: WorkerState
+
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        listener: socket.socket,
+        settings: Settings,
+        announce_stop: Callable[[], None],
+        announce_start: Callable[[], None] = lambda: None,
+        *,
+        order: StopOrder,
+        share: Share,
+    ) -> None:
+        """``share`` is the one of this worker, and ``order`` that of the launcher to all workers.
+
+        ``announce_stop`` is called once, when the stop begins, ``announce_start`` when it begins to accept.
+        """
+        self._obedience = Obedience(order)
+        super().__init__(config)
+        self.server_state = WorkerState(_limits(settings), share.tell)
+        most = most_connections(settings)
+        self._acceptor = Acceptor(listener, self._protocol, self._connections, most, share)
+        self._grace = settings.server.stop_grace or 0.0
+        self._grace_ends: float | None = None
+        self._announce_stop = announce_stop
+        self._announce_start = announce_start
+        self._must_look = asyncio.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Begin to stop; called at SIGTERM and SIGINT."""
+        self._obedience.hear(sig)
+        super().handle_exit(signal.SIGTERM, frame)  # with SIGINT, uvicorn would skip the drain at once
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._must_look.set)
+
+    @property
+    def force_exit(self) -> bool:
+        """Whether requests in flight are broken off; uvicorn asks ten times a second."""
+        return self._obedience.skips_drain
+
+    @force_exit.setter
+    def force_exit(self, _value: bool) -> None:
+        """Do nothing: signals and orders say it."""
+
+    async def main_loop(self) -> None:
+        """Look around once a second and at a signal; ten times a second while stopping.
+
+        uvicorn's own loop always wakes ten times a second.
+        """
+        self._loop = asyncio.get_running_loop()
+        counter = 0
+        while not await self.on_tick(counter):
+            stops = self._grace_ends is not None
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_TICK if stops else _LOOK * _TICK):
+                    await self._must_look.wait()
+            self._must_look.clear()
+            counter += 1 if stops else _LOOK
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start the application, then accept."""
+        await super().startup(sockets or [])
+        use_huge_pages(enabled=True)  # what lives for ever has its memory now: see the template
+        self._acceptor.start()
+        self._announce_start()
+
+    async def on_tick(self, counter: int) -> bool:
+        """Enforce deadlines, at each tenth tick; True once the grace of a stop has ended."""
+        must_stop = await super().on_tick(counter)
+        now = asyncio.get_running_loop().time()
+        if counter % _LOOK == 0:
+            for connection in self._connections():
+                connection.enforce_deadlines(now)
+            self._acceptor.tidy()
+        if not must_stop:
+            return False
+        if self._grace_ends is None:
+            self._begin_stop(now)
+        return self._obedience.skips_grace or now >= cast(float, self._grace_ends)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop accepting, and return when the requests in flight are answered."""
+        self._begin_stop(0.0)
+        await self._acceptor.close(others_accept=not self._obedience.order.is_given)
+        await super().shutdown(sockets)
+
+    def _begin_stop(self, now: float) -> None:
+        self._grace_ends = now + self._grace
+        if self.server_state.stopping:
+            return
+        _log.info("stopping", grace=self._grace, connections=len(self.server_state.connections))
+        self.server_state.stopping = True
+        self._announce_stop()
+        for connection in self._connections():
+            connection.begin_stop()
+
+    def _connections(self) -> list[HttpProtocol]:
+        return cast(list[HttpProtocol], list(self.server_state.connections))
+
+    def _protocol(self) -> HttpProtocol:
+        return HttpProtocol(self.config, self.server_state, self.lifespan.state)
+
+
+def _limits(settings: Settings) -> Limits:
+    server = settings.server
+    return Limits(
+        server.head_timeout, server.body_timeout, server.write_timeout, server.keep_alive, server.min_rate
+    )
+
 
 if TYPE_CHECKING:
     from uvicorn.lifespan.on import LifespanSendMessage

@@ -21,7 +21,6 @@ from service.settings.loading import (
 )
 from service.settings.log import Log
 from service.settings.mail import Mail
-from service.settings.markdown import markdown
 from service.settings.objstore import Objstore
 from service.settings.oplog import Oplog
 from service.settings.password import Password
@@ -36,7 +35,7 @@ from service.settings.secrecy import (
     rotate_local_factor_key,
     rotate_local_secret,
 )
-from service.settings.sections import Settings
+from service.settings.sections import Settings, markdown
 from service.settings.server import Server
 from service.settings.table import Fault, Row, SettingsError, setting, table_of
 from service.settings.throttle import Throttle

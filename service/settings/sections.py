@@ -3,7 +3,8 @@
 import hashlib
 import hmac
 from dataclasses import dataclass, field
-from typing import Final
+from itertools import groupby
+from typing import Final, get_type_hints
 
 from service.settings.auth import Auth
 from service.settings.console import Console
@@ -17,7 +18,7 @@ from service.settings.password import Password
 from service.settings.policy import Policy
 from service.settings.redis import Redis
 from service.settings.server import Server
-from service.settings.table import table_of
+from service.settings.table import Row, table_of
 from service.settings.throttle import Throttle
 from service.settings.tracing import Tracing
 from service.settings.upload import Upload
@@ -81,3 +82,27 @@ def shared_digests(settings: Settings, secret: str) -> dict[str, str]:
         name: hmac.new(secret.encode(), "\n".join(values).encode(), hashlib.sha256).hexdigest()[:_LENGTH]
         for name, values in lines.items()
     }
+
+
+_HEAD = ("Setting", "Variable", "Default", "Unit", "Meaning")
+
+
+def markdown() -> str:
+    """Return one Markdown table per section, each under a heading and the section's summary."""
+    owners = get_type_hints(Settings)
+    return "\n".join(
+        "\n".join([f"### `[{section}]`", "", owners[section].__doc__ or "", "", *_lines(list(rows)), ""])
+        for section, rows in groupby(table_of(Settings), key=lambda row: row.section)
+    )
+
+
+def _lines(rows: list[Row]) -> list[str]:
+    cells = [_HEAD, tuple("---" for _ in _HEAD), *map(_cells, rows)]
+    return ["| " + " | ".join(line) + " |" for line in cells]
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    variables = "<br>".join(f"`{name}`" for name in (*row.variables, *row.files[:1]))
+    described = " " in row.shown.strip() or "`" in row.shown
+    default = row.shown if described else f"`{row.shown}`" if row.shown else "empty"
+    return (f"`{row.name}`", variables, default, row.unit, row.help.replace("|", "\\|"))

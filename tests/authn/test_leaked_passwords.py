@@ -14,8 +14,15 @@ import pytest
 
 from dev import environment_of_npm
 from service.authn import leaked_passwords_build as build
-from service.authn.leaked_passwords import FILE, TextFilter, leaked_passwords, packed
-from service.authn.password_rules import PasswordRules, is_leaked, skeleton
+from service.authn.password_rules import (
+    FILE,
+    PasswordRules,
+    TextFilter,
+    is_leaked,
+    leaked_passwords,
+    packed,
+    skeleton,
+)
 from service.records.user_list import UserValues
 from service.settings import Password
 

@@ -10,7 +10,7 @@ from docs.site import pages, strict
 from service.web.requests.application import Application
 from service.web.requests.middleware import RequestMiddleware
 from service.web.requests.routes import Routes
-from service.web.sites.guide import add_guide
+from service.web.sites.start import add_guide
 from tests.docs.pages import ROOT
 from tests.web.driver import ask
 from tests.web.example_service import OpenGate

@@ -21,7 +21,7 @@ from service.records.database.transactions import Database, engine
 from service.records.logs import paging
 from service.records.logs.paging import BATCH, LogReader
 from service.records.logs.queries import OPERATIONS, OperationFilter
-from service.web.content.exports import export
+from service.web.content.streams import export
 from service.web.messages.schema import Schema
 from tests.log_reading.entries import at, logins, operations
 from tests.support.inside import Inside

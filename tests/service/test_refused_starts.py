@@ -13,7 +13,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from service.server.preparation import Preparation, PreparationError
+from service.server.serve import Preparation, PreparationError
 from service.settings import Database, Policy, Settings
 from tests.service.conftest import variables_for
 from tests.support.running import ROOT, lives, portcullis

@@ -22,7 +22,7 @@ from tests.support.waiting import eventually
 EXTENSION = """
 import os, signal
 from pathlib import Path
-from service.app.lifespan import Lifespan
+from service.app.container import Lifespan
 from service.extending import Extension
 
 HERE = Path(__file__).parent

@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from service.records.database.statement_spans import described
-from service.web.observability.tracing.traceparent import trace_parent
+from service.records.database.connection import described
+from service.web.observability.tracing.recorder import trace_parent
 from tests.support.collector import Collector, named, tree
 from tests.support.inside import Inside
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD

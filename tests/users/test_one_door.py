@@ -70,8 +70,8 @@ def test_only_the_delegation_check_says_on_whom_a_caller_may_act() -> None:
         "Target": {"administration/delegation", "kernel/identity"},
         "oneself": {"administration/own_factors", "authn/password_change"},
         "owner": {
-            *("administration/forgotten_passwords", "administration/invitations"),
-            "administration/session_ending",
+            "administration/account_links",
+            "administration/forgotten_passwords",
         },
     }
 

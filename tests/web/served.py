@@ -12,7 +12,7 @@ import uvicorn
 from service.server.http import HttpProtocol
 from service.server.shares import alone
 from service.server.stop_order import StopOrder
-from service.server.worker_server import WorkerServer
+from service.server.worker import WorkerServer
 from service.settings import Server, Settings
 from service.web.requests.middleware import RequestMiddleware
 

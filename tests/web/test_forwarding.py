@@ -11,7 +11,7 @@ import pytest
 from service.web.messages.address import address_behind
 from service.web.messages.context import RequestContext
 from service.web.messages.request import Request
-from service.web.observability.forwarding import ForwardingWatch
+from service.web.observability.readiness import ForwardingWatch
 
 pytestmark = pytest.mark.anyio
 

@@ -15,8 +15,8 @@ from service.web.requests.middleware import RequestMiddleware
 from service.web.requests.routes import Routes
 from service.web.sites.api_pages import add_docs
 from service.web.sites.console import add_console
-from service.web.sites.guide import GUIDE, add_guide
 from service.web.sites.sites import takes_gzip
+from service.web.sites.start import GUIDE, add_guide
 from tests.web.driver import Answer, ask
 from tests.web.example_service import OpenGate
 

@@ -20,7 +20,14 @@ from service.kernel import tracing
 from service.kernel.metrics import Durations
 from service.kernel.origin import Span
 from service.kernel.write import DryRun, OvertakenError, Write
-from service.records.database.connection import PoolState, PromptConnection, Usage, has_ended
+from service.records.database.connection import (
+    PoolState,
+    PromptConnection,
+    StatementSpans,
+    Usage,
+    has_ended,
+    traced_statement,
+)
 from service.records.database.failures import (
     INCOMPLETE,
     OUT_OF_REACH,
@@ -31,7 +38,6 @@ from service.records.database.failures import (
 )
 from service.records.database.servers import Servers
 from service.records.database.single_reads import Pulse, SingleReads
-from service.records.database.statement_spans import StatementSpans, traced_statement
 
 SyncConnection: TypeAlias = sqlalchemy.Connection
 """The synchronous side of a ``Connection``, for Casbin's adapter."""

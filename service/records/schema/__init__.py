@@ -4,7 +4,6 @@ Describes columns, keys and constraints; holds no query.
 """
 
 from service.records.schema import (  # noqa: F401 - so that ``metadata`` has all tables
-    account_tokens,
     installation,
     logs,
     of_users,

@@ -13,7 +13,7 @@ from service.errors import ValidationFailed
 from service.kernel.fields import camel
 from service.kernel.value_rules import whole
 from service.records.logs.paging import MOST_COUNTED, Entry, Log, LogReader, Span, follow_cursor
-from service.web.content.exports import Format
+from service.web.content.streams import Format
 from service.web.messages.schema import Schema
 
 E = TypeVar("E", bound=Entry)

@@ -13,8 +13,7 @@ from msgspec import Meta
 from service.administration.table_import import TableRow
 from service.kernel.clock import now
 from service.kernel.text import escape_formula
-from service.web.content.exports import JSON, JSON_LINES, Format, json_document
-from service.web.content.streams import Stream, attachment
+from service.web.content.streams import JSON, JSON_LINES, Format, Stream, attachment, json_document
 from service.web.content.tables import CSV, Table, rows_of
 from service.web.messages.schema import Schema
 

@@ -13,7 +13,7 @@ from msgspec.inspect import Field, ListType, NoneType, StructType, UnionType, ty
 from service.errors import BadRequest, RowFault, RowsRefused, UnsupportedMediaType, ValidationFailed
 from service.kernel.strict_json import strict_json
 from service.kernel.text import unescape_formula
-from service.web.content.exports import JSON, JSON_LINES
+from service.web.content.streams import JSON, JSON_LINES
 from service.web.messages.bodies import MAX_BODY, JsonBody
 from service.web.messages.faults import check_text, faults_of
 from service.web.messages.request import Request

@@ -9,7 +9,7 @@ from service.authz.engine.rules import ANYONE, LOGIN
 from service.kernel.fields import camel
 from service.kernel.permission_catalogue import permissions
 from service.web.content.downloads import ANY_TYPE
-from service.web.content.exports import JSON_LINES
+from service.web.content.streams import JSON_LINES
 from service.web.content.tables import CSV, Table, header_of
 from service.web.messages.bodies import is_optional, media_types
 from service.web.messages.cookies import CSRF_HEADER

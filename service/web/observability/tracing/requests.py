@@ -15,8 +15,7 @@ from service.kernel.metrics import Sample
 from service.settings import Tracing as TracingSettings
 from service.web.messages.context import RequestContext, Scope, peer_address
 from service.web.observability.tracing.export import SpanExport
-from service.web.observability.tracing.recorder import Recorder, RequestSpan
-from service.web.observability.tracing.traceparent import TraceParent, trace_parent
+from service.web.observability.tracing.recorder import Recorder, RequestSpan, TraceParent, trace_parent
 
 _SERVER_FAULTS: Final = 500
 _PROBES: Final = ("/health/", "/metrics")
