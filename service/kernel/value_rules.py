@@ -121,6 +121,8 @@ LINK: Final = TextRule(
 )
 BADGE: Final = one_line(32)
 SORT: Final = RangeRule(-(2**31), 2**31 - 1)
+MAX_DURATION: Final = RangeRule(1, 10 * 31_536_000)
+"""The seconds that an assignment of a role may last at most: ten years."""
 ServiceName = Annotated[
     str,
     Meta(max_length=32, pattern=whole(NAME.pattern), examples=["orders"]),

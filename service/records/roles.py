@@ -18,7 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from service.errors import Conflict, ValidationFailed
 from service.kernel.fields import ITS_TYPE, Field, declared
 from service.kernel.text import MAX_NAME_LENGTH, name_key, text_fault
-from service.kernel.value_rules import DESCRIPTION, bounds_of, one_line, whole
+from service.kernel.value_rules import DESCRIPTION, MAX_DURATION, bounds_of, one_line, whole
 from service.records.assignments import instant, not_ended
 from service.records.database.filters import any_of, contains, equals, whether
 from service.records.database.paging import RecordList, sorts_of
@@ -47,6 +47,15 @@ class RoleValues:
     ]
     description: Annotated[str | None, Field(DESCRIPTION)] = None
     enabled: Annotated[bool, Field(ITS_TYPE)] = True
+    max_duration: Annotated[
+        int | None,
+        Field(MAX_DURATION, late=True),
+        Meta(examples=[28_800]),
+        Meta(description="How many seconds an assignment of the role lasts at most; null for no limit."),
+    ] = None
+    reason_required: Annotated[
+        bool, Field(ITS_TYPE, late=True), Meta(description="Who assigns the role must say why.")
+    ] = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

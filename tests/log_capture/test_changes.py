@@ -71,6 +71,7 @@ async def test_the_life_of_a_role_is_told_field_by_field(logged: Logged) -> None
         change(target, "roleName", None, "Keeper"),
         change(target, "description", None, "Keeps"),
         change(target, "enabled", None, True),
+        change(target, "reasonRequired", None, False),
     ]
     assert edited["changes"] == [
         change(target, "roleName", "Keeper", "Warden"),
@@ -80,8 +81,9 @@ async def test_the_life_of_a_role_is_told_field_by_field(logged: Logged) -> None
     assert deleted["changes"] == [
         change(target, "roleName", "Warden", None),
         change(target, "enabled", False, None),
+        change(target, "reasonRequired", False, None),
     ]
-    assert [row["change_count"] for row in (created, edited, deleted)] == [3, 3, 2]
+    assert [row["change_count"] for row in (created, edited, deleted)] == [4, 3, 3]
 
 
 async def test_permissions_of_a_role_are_told_by_the_codes_that_it_loses_and_gains(logged: Logged) -> None:
@@ -165,7 +167,7 @@ async def test_the_log_is_filtered_by_target_and_shows_the_changes_in_lists_file
 
     assert [(entry["kind"], entry["targets"], entry["changeCount"]) for entry in (edit, creation)] == [
         ("UPDATE", [target], 1),
-        ("INSERT", [target], 2),
+        ("INSERT", [target], 3),
     ]
     assert detail["changes"] == json.loads(line)["changes"] == [renamed]
     assert f'"[""{target}""]","1","","false","","[{{' in csv
@@ -290,6 +292,7 @@ async def test_an_import_names_each_record_that_it_touches(logged: Logged) -> No
         codes(f"role:{known}", "permissions", [], ["import:a"]),
         change("role:import-new", "roleName", None, "New"),
         change("role:import-new", "enabled", None, True),
+        change("role:import-new", "reasonRequired", None, False),
     ]
     assert codes("user:mallard", "roles", [], ["import-new"]) in users["changes"]
     assert change("user:mallard", "status", None, "disabled") in users["changes"]

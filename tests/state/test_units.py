@@ -113,4 +113,5 @@ async def test_what_was_committed_is_told_to_the_log_though_what_follows_fails(
     assert [(change.field, change.before, change.after) for change in context.recorded.changes] == [
         ("roleName", None, "Reporter"),
         ("enabled", None, True),
+        ("reasonRequired", None, False),
     ]

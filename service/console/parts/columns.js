@@ -27,6 +27,8 @@ export const ROLE = {
   roleName: "Reporter",
   description: "Reads the list of roles",
   enabled: "true",
+  maxDuration: "28800",
+  reasonRequired: "true",
   permissions: "system:role:list system:role:export",
 };
 

@@ -310,6 +310,8 @@ export interface ImportedRole {
   roleName?: string;
   description?: string | null;
   enabled?: boolean;
+  maxDuration?: number | null;
+  reasonRequired?: boolean;
   permissions?: string[];
 }
 
@@ -699,6 +701,8 @@ export interface NewRole {
   roleName: string;
   description?: string | null;
   enabled?: boolean;
+  maxDuration?: number | null;
+  reasonRequired?: boolean;
   menuIds?: number[];
   permissions?: string[];
 }
@@ -1294,6 +1298,8 @@ export interface Role {
   roleCode: string;
   description: string | null;
   enabled: boolean;
+  maxDuration: number | null;
+  reasonRequired: boolean;
   version: number;
   createTime: string;
   updateTime: string;
@@ -1342,6 +1348,8 @@ export interface RolePatch {
   roleName?: string;
   description?: string | null;
   enabled?: boolean;
+  maxDuration?: number | null;
+  reasonRequired?: boolean;
   menuIds?: number[];
   permissions?: string[];
 }
@@ -1352,6 +1360,8 @@ export interface RoleReplacement {
   roleName: string;
   description: string | null;
   enabled: boolean;
+  maxDuration?: number | null;
+  reasonRequired?: boolean;
 }
 
 export type RoleSort = "id" | "-id" | "roleName" | "-roleName" | "roleCode" | "-roleCode" | "enabled" | "-enabled" | "createTime" | "-createTime" | "updateTime" | "-updateTime";
