@@ -52,7 +52,7 @@ def make(
     """
     database, revision_key = settings.database, stores.sessions.revision_key
     seals = seals_of(settings.oplog)
-    live = LivePolicy(shipped, seals)
+    live = LivePolicy(shipped, seals, stores.sessions.synchronized.now)
     changes = PolicyChanges(
         stores.database, live, shipped, partial(configured, settings.policy), revision_key.announce
     )

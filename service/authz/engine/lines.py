@@ -16,6 +16,7 @@ from service.authz.engine.rules import (
     Rule,
     code_fault,
     has_codes_of_its_own,
+    is_good_everywhere,
     object_fault,
 )
 from service.kernel.cooperative_yield import cooperatively, in_parts
@@ -171,8 +172,8 @@ def _require_valid(changes: Changes) -> None:
             fault = fault or code_fault(layer, name, code)
         if fault:
             faults.append(f"{_WHAT.get(layer, layer)} {name!r}: {fault}")
-        elif not has_codes_of_its_own(layer):
-            good.update(codes)
+        elif not checked_before:
+            good.update(code for code in codes if is_good_everywhere(layer, code))
     if faults:
         raise PolicyError(*faults)
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
+from service.authz.engine.ends import endings, in_force
 from service.authz.engine.enforcer import IndexedEnforcer
 from service.authz.engine.external_routes import ExternalRoutes
 from service.authz.engine.lines import Lines
@@ -47,7 +50,7 @@ class Decision:
     ``line`` is the line that allowed, None if denied. ``required`` are the alternative codes, any one of
     which would allow; empty if none would. ``revision`` and ``own_digest`` are the policy's. ``codes`` are
     those that the caller held, in the layer ``assurance`` the words that it satisfied; None without a
-    session.
+    session. ``passed`` are the ends of lines that had come; see ``Policy.passed``.
     """
 
     allowed: bool
@@ -58,18 +61,21 @@ class Decision:
     revision: int
     own_digest: str = field(repr=False)
     codes: frozenset[str] | None = field(repr=False)
+    passed: int = 0
 
     @cached_property
     def id(self) -> str:
         """The id of the decision, such as ``r12-9be1a6f0-5f0c39d1a2b4``; computed on first use.
 
         It is the same on every node and at any time for the same policy and question: ``r``, the revision of
-        the stored policy, ``-``, the first 8 hexadecimal digits of the digest of the node's static policy,
-        ``-``, and the first 12 of the SHA-256 of layer, object and the sorted held codes, one per line;
-        ``@no-session`` in place of the codes of a caller who is not logged in.
+        the stored policy, with ``.2`` if two of the instants at which its lines end have passed, ``-``, the
+        first 8 hexadecimal digits of the digest of the node's static policy, ``-``, and the first 12 of the
+        SHA-256 of layer, object and the sorted held codes, one per line; ``@no-session`` in place of the
+        codes of a caller who is not logged in.
         """
         question = question_digest(self.layer, self.object, self.codes)
-        return f"r{self.revision}-{self.own_digest[:8]}-{question}"
+        revision = f"{self.revision}.{self.passed}" if self.passed else f"{self.revision}"
+        return f"r{revision}-{self.own_digest[:8]}-{question}"
 
 
 def question_digest(layer: str, object_: str, codes: frozenset[str] | None) -> str:
@@ -86,7 +92,10 @@ def is_registered(name: str) -> bool:
 class Policy:
     """The policy of one revision; immutable, so a request that uses it sees one revision only.
 
-    ``rules`` are all its lines, ``own`` those of the node's files, ``shared`` those of the stored policy.
+    ``rules`` are all lines that it decides by, ``own`` those of the node's files, ``shared`` those of the
+    stored policy as they are written. Some of these may end: ``ending`` are those, ``ends`` the instants, in
+    order and each once, and ``passed`` is how many of them have come. A new policy decides as before the
+    first; ``at`` gives it as it decides at an instant.
     ``digest`` is that of the stored policy, the lines and the permission map published as ``revision``;
     ``own_digest`` is that of the node's static policy, model and files. ``permission_map`` decodes tokens.
     Thread-safe.
@@ -113,7 +122,11 @@ class Policy:
         """
         bits = bits or {}
         self.model_text = model_text
-        self.rules = rules if isinstance(rules, Lines) else Lines(rules)
+        self._written = rules if isinstance(rules, Lines) else Lines(rules)
+        self.ending = endings(self._written)
+        self.ends = tuple(sorted({line.end for line in self.ending}))
+        self.passed = 0
+        self.rules = in_force(self._written, self.ending, ())
         self.own = Lines() if own is None else own
         self.shared = Lines() if shared is None else shared
         self.revision = revision
@@ -125,6 +138,25 @@ class Policy:
         self._external: ExternalRoutes = ExternalRoutes(self.rules, like._external if like else None)  # noqa: SLF001
         self._remembered: dict[tuple[str, str, frozenset[str] | None], Decision] = {}
         self._assured: dict[tuple[str, str | None, Satisfied | None], Decision] = {}
+
+    def at(self, instant: float) -> Policy:
+        """Return this policy as it decides at ``instant``, in seconds since the epoch.
+
+        It is this one unless a line ends in between; else another one with the lines that are in force then,
+        in milliseconds: what is registered is the same, so that no index is built.
+        """
+        return self.after(bisect_right(self.ends, instant))
+
+    def after(self, passed: int) -> Policy:
+        """Return this policy as it decides once ``passed`` of its ``ends`` have come, and no other one."""
+        if passed == self.passed:
+            return self
+        made = copy(self)
+        made.passed = passed
+        made.rules = in_force(self._written, self.ending, self.ends[:passed])
+        made._enforcer = IndexedEnforcer(self.model_text, made.rules)  # noqa: SLF001 - of this class
+        made._remembered, made._assured = {}, {}  # noqa: SLF001 - as above
+        return made
 
     def _index(self, like: Policy | None) -> ResourceIndex:
         names = self.rules.objects(RESOURCE)
@@ -283,6 +315,7 @@ class Policy:
             revision=self.revision,
             own_digest=self.own_digest,
             codes=None if held is None else held.codes,
+            passed=self.passed,
         )
 
 

@@ -89,7 +89,8 @@ def decided_alike(policy: Policy, other: Policy) -> bool:
     Where other lines differ, they may still do so. It compares all lines: call it off the event loop.
     """
     changed = changes(other.rules.by_object, policy.rules.by_object)
-    return policy.model_text == other.model_text and all(layer not in OF_REQUESTS for layer, _ in changed)
+    same = policy.model_text == other.model_text and policy.ending == other.ending
+    return same and all(layer not in OF_REQUESTS for layer, _ in changed)
 
 
 def registered(policy: Policy) -> set[str]:

@@ -5,8 +5,10 @@ spaces. The grammar here allows none of those characters inside a value, so that
 lines.
 """
 
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, TypeAlias, get_args
 
@@ -82,6 +84,10 @@ IGNORE_CASE: Final = "@ignore-case"
 IGNORE_TRAILING_SLASH: Final = "@ignore-trailing-slash"
 ALLOW_PREFLIGHT: Final = "@allow-preflight"
 
+UNTIL: Final = " until "
+"""Stands between the word of a line that ends and its end: ``@anyone until 2026-12-31T00:00:00Z``."""
+_ENDING: Final = re.compile(rf"(?:{ANYONE}|{LOGIN}){UNTIL}([0-9-]{{10}}T[0-9:]{{8}}Z)")
+
 METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 WORDS: Final = frozenset({ANYONE, LOGIN, NOBODY})
@@ -110,7 +116,12 @@ def object_fault(layer: str, name: str) -> str | None:
 
 def code_fault(layer: str, name: str, code: str) -> str | None:
     """Return why ``code`` can't be the code of a line of object ``name`` in ``layer``; None if it can."""
-    return _GRAMMARS[layer].code_fault(name, code)
+    return _ending_fault(layer, name, code) if UNTIL in code else _GRAMMARS[layer].code_fault(name, code)
+
+
+def is_good_everywhere(layer: str, code: str) -> bool:
+    """True if a good code of an object of ``layer`` is a good one of each other object of such layers."""
+    return UNTIL not in code and not has_codes_of_its_own(layer)
 
 
 def has_codes_of_its_own(layer: str) -> bool:
@@ -164,6 +175,19 @@ def _code_fault(_name: str, code: str) -> str | None:
     if code in WORDS or is_code(code):
         return None
     return f"the code is a permission code, {ANYONE}, {LOGIN} or {NOBODY}, not {code!r}"
+
+
+def _ending_fault(layer: str, name: str, code: str) -> str | None:
+    if layer != RESOURCE or not is_other_service(split_object(name)[0]):
+        return f"only public access to other services ends, not {code!r}"
+    match = _ENDING.fullmatch(code)
+    try:
+        # Other spellings of the same instant would be other lines.
+        if match is not None and f"{datetime.fromisoformat(match[1]):%Y-%m-%dT%H:%M:%SZ}" == match[1]:
+            return None
+    except ValueError:
+        pass
+    return f"the end is '{ANYONE}{UNTIL}2026-12-31T00:00:00Z' or of {LOGIN}, not {code!r}"
 
 
 def _same_code_fault(name: str, code: str) -> str | None:
@@ -236,7 +260,7 @@ def checked(rows: Iterable[tuple[str, Sequence[str]]]) -> Iterator[Rule]:
             faults.append(f"{where}: {fault}")
             continue
         good_place = rule[:2]
-        if not has_codes_of_its_own(rule.layer):
+        if is_good_everywhere(rule.layer, rule.code):
             good_codes.add(rule.code)
         yield rule
     if faults:

@@ -217,19 +217,19 @@ class PolicyChanges:
         in_force = self._live.current
         try:
             if dry_run is not None:
-                policy = await candidate(change.connection, self._shipped, in_force)
+                policy = self._live.as_now(await candidate(change.connection, self._shipped, in_force))
                 change.check(policy)
             else:
-                policy = await publish_if_changed(
+                published = await publish_if_changed(
                     change.connection,
                     self._shipped,
                     self._live.seals,
                     cause,
-                    change.check,
+                    lambda policy: change.check(self._live.as_now(policy)),
                     user_name=user_name,
                     in_force=in_force,
                 )
-                in_force = self._live.current
+                policy, in_force = self._live.as_now(published), self._live.current
         except UntrustedRevisionError as fault:
             raise Unavailable(f"The policy can't be published: {fault}") from fault
         except PolicyError as fault:

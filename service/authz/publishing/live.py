@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Final
 
@@ -43,11 +43,18 @@ def _now() -> float:
 class LivePolicy:
     """Holds the policy in force; before the first load, a policy that denies everything.
 
-    Take ``current`` once per request, so that all its decisions use one revision.
+    Take ``current`` once per request, so that all its decisions use one revision, and one instant.
     """
 
-    def __init__(self, shipped: Shipped, seals: RevisionSeals) -> None:
-        """Decide with the lines of ``shipped``, by revisions that ``seals`` trusts."""
+    def __init__(
+        self, shipped: Shipped, seals: RevisionSeals, clock: Callable[[], float] | None = None
+    ) -> None:
+        """Decide with the lines of ``shipped``, by revisions that ``seals`` trusts.
+
+        Lines end by ``clock``, which returns seconds since the epoch: the session store's, or that of this
+        machine for a command without a store.
+        """
+        self._clock = clock or time.time
         self.seals: Final = seals
         self.restore_epoch = CurrentRestoreEpoch()
         """The restore epoch of the database that the policy was read from."""
@@ -64,9 +71,18 @@ class LivePolicy:
     def current(self) -> Policy:
         """The policy in force; one that denies everything when it was not confirmed for ``UNCONFIRMED``.
 
-        A bit of a token may mean another code by then, in a policy that never came here.
+        A bit of a token may mean another code by then, in a policy that never came here. A line that has
+        ended is no part of it: that is looked at each time, so that nothing has to run when a line ends.
         """
-        return self._newest if _now() < self._confirmed + _UNCONFIRMED else self._none
+        if _now() >= self._confirmed + _UNCONFIRMED:
+            return self._none
+        if self._newest.ends:
+            self._newest = self.as_now(self._newest)
+        return self._newest
+
+    def as_now(self, policy: Policy) -> Policy:
+        """Return ``policy`` as it decides at this moment."""
+        return policy.at(self._clock())
 
     @property
     def own_digest(self) -> str:

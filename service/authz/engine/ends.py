@@ -1,0 +1,75 @@
+"""Lines that end: public access to other services may carry the instant until which it is open.
+
+Such a line is ``p, resource, orders GET /orders/{id}, @anyone until 2026-12-31T00:00:00Z``. It is published,
+sealed and kept as it is written. The enforcer never sees it: before its end the plain word stands in its
+place, from the end on nothing does. So the end needs no event, and no job: whoever knows the line knows it.
+"""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from service.authz.engine.lines import Changes, Lines
+from service.authz.engine.rules import NOBODY, RESOURCE, UNREGISTERED, UNTIL
+from service.kernel.services import split_object
+
+
+class Ending(NamedTuple):
+    """A line that ends: the plain word of its object, and when, in seconds since the epoch."""
+
+    object: str
+    word: str
+    end: float
+
+
+def with_end(word: str, until: datetime | None) -> str:
+    """Return the code of a line that opens to ``word`` until an instant in whole seconds; None is forever."""
+    return word if until is None else f"{word}{UNTIL}{until.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def word_and_end(code: str) -> tuple[str, datetime | None]:
+    """Return the plain word of a code, and the instant at which its line ends; None if it does not."""
+    word, until, end = code.partition(UNTIL)
+    return word, datetime.fromisoformat(end) if until else None
+
+
+def endings(written: Lines) -> tuple[Ending, ...]:
+    """Return the lines that end, of lines as they are published."""
+    objects = written.by_object[RESOURCE]
+    # Few sets of codes are those of many objects.
+    some = {codes for codes in set(objects.values()) if any(map(_ends, codes))}
+    places = ((name, code) for name, codes in objects.items() if some and codes in some for code in codes)
+    return tuple(
+        Ending(name, word, end.timestamp())
+        for name, (word, end) in ((name, word_and_end(code)) for name, code in places)
+        if end is not None
+    )
+
+
+def in_force(written: Lines, ending: Sequence[Ending], passed: Sequence[float]) -> Lines:
+    """Return the lines that decide once the instants ``passed`` have come, without any end.
+
+    ``ending`` are the ``endings`` of ``written``. A registered resource stays registered: it is closed when
+    nothing else opens it, else requests to it would be those of a wider one.
+    """
+    return written.changed(_changes(written, ending, frozenset(passed))) if ending else written
+
+
+def _changes(written: Lines, ending: Sequence[Ending], passed: frozenset[float]) -> Changes:
+    open_to: dict[str, set[str]] = {}
+    for name, word, end in ending:
+        words = open_to.setdefault(name, set())
+        if end not in passed:
+            words.add(word)
+    return {(RESOURCE, name): _codes(written, name, words) for name, words in open_to.items()}
+
+
+def _codes(written: Lines, name: str, words: set[str]) -> tuple[str, ...]:
+    codes = {code for code in written.codes(RESOURCE, name) if not _ends(code)} | words
+    if not codes and split_object(name)[1] != UNREGISTERED:
+        return (NOBODY,)
+    return tuple(sorted(codes))
+
+
+def _ends(code: str) -> bool:
+    return UNTIL in code
