@@ -62,11 +62,15 @@ def test_the_guards_of_all_routes_are_one_bar(visit: Visit) -> None:
 
 
 def test_revisions_and_changes_of_users_and_roles_share_one_axis_of_time(visit: Visit, house: House) -> None:
-    house.api.post("/api/role", json={"roleCode": "whinchat", "roleName": "Whinchat"})
+    role = house.api.post("/api/role", json={"roleCode": "whinchat", "roleName": "Whinchat"}).json()["data"]
+    described = house.api.patch(
+        f"/api/role/{role['id']}", json={"description": "Sings"}, headers={"If-Match": "*"}
+    )
+    assert described.status_code == 200, described.text
     made = {"resourceName": "Drawn", "resourceCode": "drawn", "method": "GET", "path": "/api/drawn"}
     number = house.api.post("/api/resource", json=made).json()["data"]["id"]
     house.api.delete(f"/api/resource/{number}")
-    house.wait_for_log("operation", target="role:whinchat")
+    house.wait_for_log("operation", count=2, target="role:whinchat")
     page = visit.page
     visit.sign_in(address="/policy/revisions")
     drawing = page.get_by_role("img", name="Changes of the policy, of users and of roles by time")

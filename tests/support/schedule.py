@@ -15,12 +15,14 @@ SHARED: Final = "the service of tests/service"
 WORKERS: Final = "the four workers of tests/policy_publishing"
 SESSIONS: Final = "tests/sessions"
 CONSOLE: Final = "tests/console"
+BESIDE: Final = "the second browser of tests/console"
 _FOLDERS: Final = (SESSIONS, CONSOLE)
-"""Folders whose files share a running service, or a browser."""
+"""Folders whose files share a running service, or a browser, but for those that a bundle names."""
 
 _BUNDLES: Final = {
     SHARED: "accounts admin bad_bodies behind_a_proxy docs first_request framing log repeated_requests",
     WORKERS: "fuzz raw_paths rights under_load",
+    BESIDE: "frame history home journey keyboard links many second_factors session step_up users",
 }
 TOGETHER: Final = {
     f"{bundle.rpartition(' ')[2]}/test_{name}.py": bundle
@@ -31,6 +33,7 @@ TOGETHER: Final = {
 
 LONGEST: Final = (
     CONSOLE,
+    BESIDE,
     SESSIONS,
     "tests/users/test_no_climbing.py",
     SHARED,
@@ -92,7 +95,7 @@ def bundle_of(test_id: str) -> str:
     """Return the bundle that a test is run in: its file, unless that belongs together with others."""
     file = test_id.partition("::")[0]
     folder = next((folder for folder in _FOLDERS if file.startswith(f"{folder}/")), None)
-    return folder or TOGETHER.get(file, file)
+    return TOGETHER.get(file) or folder or file
 
 
 class Bundles(LoadScopeScheduling):  # type: ignore[misc]
