@@ -14,6 +14,8 @@ from tests.support.running import ROOT
 
 BANNED: Final = frozenset({"one", "found", "wanted", "told", "said"})
 """Words that fit every value, and so name none: say ``user``, ``rows``, ``expected``, ``message`` instead."""
+_SPELLED: Final = re.compile(rf"\b(?:{'|'.join(sorted(BANNED))})\b")
+"""Stands wherever a banned name is given: a source without it need not be parsed."""
 OPENINGS: Final = re.compile(r"(What (it|this|that) (does|is|says|has)|What is done|Does what)\b")
 """Beginnings of docstrings that tell nothing: "Return the codes of a role." instead of "What it has."."""
 
@@ -43,7 +45,16 @@ def docstrings_in(source: str) -> Iterator[str]:
 
 def banned_in(source: str) -> list[tuple[int, str]]:
     """Return the banned names that ``source`` gives to things, with their lines."""
+    if not _SPELLED.search(source):
+        return []
     return [(line, name) for line, name in names_in(source) if name in BANNED]
+
+
+def empty_docstrings_in(source: str) -> list[str]:
+    """Return the docstrings of ``source`` that tell nothing; most sources spell no such beginning at all."""
+    if not OPENINGS.search(source):
+        return []
+    return [text for text in docstrings_in(source) if OPENINGS.match(text)]
 
 
 def sources(*folders: str) -> Iterator[tuple[Path, str]]:
@@ -86,11 +97,11 @@ def test_no_docstring_begins_with_words_that_tell_nothing() -> None:
     wrong = {
         path: texts
         for path, source in sources("service", "tests", "docs")
-        if (texts := [text for text in docstrings_in(source) if OPENINGS.match(text)])
+        if (texts := empty_docstrings_in(source))
     }
     assert wrong == {}
 
 
 def test_a_docstring_that_tells_nothing_is_noticed() -> None:
     source = 'def edit():\n    """What it does."""'
-    assert [text for text in docstrings_in(source) if OPENINGS.match(text)] == ["What it does."]
+    assert empty_docstrings_in(source) == ["What it does."]
