@@ -6,8 +6,9 @@ who holds them, by the layer ``grant``: each question is put to the enforcer her
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from datetime import datetime
 from typing import Any, Final
 
 from service.authz.engine.policy import Decision, Policy, tell_span
@@ -283,8 +284,10 @@ def _require_none(denials: Sequence[Decision], why: str, needed: Needed = "all")
 class Delegation:
     """Says what callers may grant, by the policy in force."""
 
-    def __init__(self, live: LivePolicy) -> None:
+    def __init__(self, live: LivePolicy, instant: Callable[[], datetime] | None = None) -> None:
+        """``instant`` returns that of which rights are read; without it, the database's now."""
         self._live = live
+        self._instant = instant
         self._guard = InvariantGuard(live)
 
     @asynccontextmanager
@@ -332,7 +335,8 @@ class Delegation:
         within ``PATIENCE`` seconds.
         """
         await role_rights.lock(connection)
-        held = await role_rights.of_enabled_user(connection, caller.user_id)
+        at = None if self._instant is None else self._instant()
+        held = await role_rights.of_enabled_user(connection, caller.user_id, at)
         if held is None:
             raise RefreshRequired
         latest = await policy_revisions.latest(connection)

@@ -66,7 +66,7 @@ def make(
 ) -> Administration:
     """Return what makes the changes that callers of the worker ask for."""
     database = stores.database
-    delegation = Delegation(policy.live)
+    delegation = Delegation(policy.live, stores.sessions.synchronized.instant)
     second = sign_in.second_factors
     revocations = sign_in.revocations
     passwords, rules = sign_in.passwords, sign_in.password_rules

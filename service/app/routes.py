@@ -209,7 +209,9 @@ def _add_menus_and_roles(routes: Routes, container: Container) -> None:
     menu = database, live, changes.menus
     role = database, live, changes.roles
     resource = database, live, changes.resources
-    routes.add("/api/menu/mine", menus.MenuMine(database, live))
+    routes.add(
+        "/api/menu/mine", menus.MenuMine(database, live, container.stores.sessions.synchronized.instant)
+    )
     routes.add("/api/menu/list", menus.MenuList(*menu))
     routes.add("/api/menu", menus.Menus(*menu))
     routes.add("/api/menu/{id}", menus.OneMenu(*menu))
@@ -250,7 +252,7 @@ def _add_system(routes: Routes, container: Container) -> None:
 
 def _add_own_account(routes: Routes, container: Container) -> None:
     database = container.stores.database
-    routes.add("/api/user/info", profile.Info(database))
+    routes.add("/api/user/info", profile.Info(database, container.stores.sessions.synchronized.instant))
     routes.add("/api/user/operations", profile.OwnOperationList(container.policy.live, routes))
     routes.add("/api/user/profile", profile.Profile(database, container.administration.accounts))
     routes.add("/api/user/profile/password", profile.OwnPassword(container.sign_in.password_change))

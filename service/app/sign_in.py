@@ -88,7 +88,7 @@ def make(settings: Settings, stores: Stores, policy: PolicyParts, trail: Trail, 
     second = _second_factors(settings, stores, notices)
     tokens = Tokens(auth, now, policy.live.restore_epoch)
     initial = InitialPasswords(settings.password)
-    pairs = TokenIssuer(tokens, lambda: policy.live.current.permission_map, initial)
+    pairs = TokenIssuer(database, tokens, lambda: policy.live.current.permission_map, initial)
     revocations = Revocations(database, store, log)
     key_callers = ApiKeyCallers(database, store, throttle, now)
     refresh = Refresh(database, store, tokens, pairs, log)

@@ -6,6 +6,9 @@ names, keys, status, a ban; a change of a role or of a Button that it holds) rem
 commit and again after it, before it is answered. Each request compares the two epochs in the round trip that
 tokens take too. Where they differ, or there is none, an epoch is set first and the database is read then, and
 the comparison is repeated. So a request sees no rights older than the last change answered before it.
+
+Roles that begin or end by themselves end no epoch: what is known counts as read of an instant, until the next
+one at which it changes, by the session store's clock.
 """
 
 import asyncio
@@ -14,7 +17,7 @@ import secrets
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Final, NamedTuple, NoReturn
 
 import structlog
@@ -29,7 +32,7 @@ from service.kernel.identity import Caller
 from service.kernel.origin import ORIGIN
 from service.kernel.text import name_key
 from service.keyspace import BANNED, Answer, SessionStore
-from service.records import api_keys
+from service.records import api_keys, role_rights
 from service.records.api_keys import USE_EVERY, KeyHolder
 from service.records.database.transactions import SINGLE_READS, Database
 from service.records.role_rights import Rights
@@ -101,25 +104,43 @@ _MOST_SCOPES: Final = 64  # different scopes of tokens of one key
 class KeyCaller(NamedTuple):
     """The caller of a key, the answer of the session store, and when the key ends.
 
-    ``expires`` is in seconds since the epoch, None for a key without an end.
+    ``expires`` is in seconds since the epoch, None for a key without an end. The rights hold until
+    ``changes_at``, None for no such instant.
     """
 
     caller: Caller
     answer: Answer
     expires: float | None
+    changes_at: datetime | None = None
+
+    @property
+    def good_until(self) -> float | None:
+        """When the key ends or its rights change, in seconds since the epoch; None for neither."""
+        ends = (self.expires, None if self.changes_at is None else self.changes_at.timestamp())
+        return min((end for end in ends if end is not None), default=None)
 
 
 class _Known:
-    """What is known of a key, as of an epoch."""
+    """What is known of a key, as of an epoch, from ``since`` until before ``until``.
 
-    __slots__ = ("_within", "caller", "epoch", "holder", "read_at")
+    In seconds since the epoch; ``until`` is that of ``changes_at``, infinity for None.
+    """
 
-    def __init__(self, holder: KeyHolder, rights: Rights, epoch: bytes) -> None:
+    __slots__ = ("_within", "caller", "changes_at", "epoch", "holder", "read_at", "since", "until")
+
+    def __init__(self, holder: KeyHolder, rights: Rights, epoch: bytes, since: float) -> None:
         self.read_at = time.monotonic()
         self.holder = holder
         self.epoch = epoch
+        self.since = since
+        self.changes_at = rights.changes_at
+        self.until = role_rights.seconds_until(rights.changes_at)
         self.caller = _caller(holder, rights)
         self._within: dict[str, Caller] = {}
+
+    def is_recent(self, now: float) -> bool:
+        """Whether it needs not be read again, as far as no change is announced."""
+        return time.monotonic() - self.read_at <= MOST_AGE and self.since <= now < self.until
 
     def within(self, scope: str) -> Caller:
         """Return the caller of a token with that scope; equal scopes share one."""
@@ -208,22 +229,24 @@ class ApiKeyCallers:
             raise banned(None if until is None else round(1000 * until.timestamp()))
         self._uses.note(holder.key_id)
         expires = None if holder.expire_time is None else holder.expire_time.timestamp()
-        return KeyCaller(caller, answer, expires)
+        return KeyCaller(caller, answer, expires, known.changes_at)
 
     async def _current(self, key_id: int, key: ApiKey | None, address: str | None) -> tuple[_Known, Answer]:
         """Return what is known of a key as of a moment after this call, and the answer of the store.
 
         ``key`` is None if a token has proved it. ``address`` is where a wrong key counts, None for nowhere.
         """
-        deadline = asyncio.get_running_loop().time() + self._database.timeout
+        deadline, arrived = asyncio.get_running_loop().time() + self._database.timeout, self._now()
         for _ in range(_ATTEMPTS):
             known = self._known.get(key_id)
-            if known is None or time.monotonic() - known.read_at > MOST_AGE:
+            if known is None or not known.is_recent(self._now()):
                 if address is not None and not (known and key and known.proves(key)):
                     await self._throttle.may_try_key(address)
                 known = await self._read(key_id, known, deadline)
             if known is None:
                 await self._refuse(address)
+            if known.until <= arrived:  # read by a request of before
+                continue
             answer = await self._store.check_rights(known.caller.login_id)
             if answer.value is not None and answer.value == known.epoch:
                 return known, answer
@@ -269,13 +292,14 @@ class ApiKeyCallers:
                 return None
         # Set before the account is read: a change that comes in between removes it.
         epoch = await self._store.rights_epoch(str(user_id), secrets.token_hex(16))
-        stored = await api_keys.holder(self._database, key_id)
+        since = self._now()
+        stored = await api_keys.holder(self._database, key_id, datetime.fromtimestamp(since, UTC))
         self._known.pop(key_id, None)
         if stored is None:
             return None
         while len(self._known) >= MOST_KEYS:
             del self._known[next(iter(self._known))]
-        known = self._known[key_id] = _Known(*stored, epoch)
+        known = self._known[key_id] = _Known(*stored, epoch, since)
         return known
 
     def _has_read(self, key_id: int, done: asyncio.Task[_Known | None]) -> None:

@@ -38,8 +38,12 @@ class Assertions:
         self._issuer = settings.jwt_issuer
         self._tokens = tokens
 
-    def issue(self, service: str, caller: Caller | None, decision: str) -> str:
-        """Return an assertion for ``service`` about ``caller``, None for nobody; "" where they are off."""
+    def issue(self, service: str, caller: Caller | None, decision: str, ends: float | None = None) -> str:
+        """Return an assertion for ``service`` about ``caller``, None for nobody; "" where they are off.
+
+        It tells roles, so it ends with what the caller was known by, at ``ends`` (seconds since the epoch),
+        but lives for a second.
+        """
         if not self._on:
             return ""
         now = int(self._tokens.now())
@@ -49,7 +53,7 @@ class Assertions:
                 iss=self._issuer,
                 aud=service,
                 iat=now,
-                exp=now + LIFE,
+                exp=now + LIFE if ends is None else max(now + 1, min(now + LIFE, int(ends))),
                 decision=decision,
                 sub=UNSET if caller is None else caller.login_id,
                 user_name=UNSET if caller is None else caller.user_name,

@@ -133,10 +133,9 @@ class Authenticator:
 
 
 def _by_key(key_caller: KeyCaller, expires: float | None = None) -> Authenticated:
-    answer = key_caller.answer
-    return Authenticated(
-        key_caller.caller, revision_in(answer.revision), expires or key_caller.expires, answer.all_rights
-    )
+    answer, ends = key_caller.answer, (expires, key_caller.good_until)
+    good_until = min((end for end in ends if end is not None), default=None)
+    return Authenticated(key_caller.caller, revision_in(answer.revision), good_until, answer.all_rights)
 
 
 def _milliseconds(seconds: float) -> int:

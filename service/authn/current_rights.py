@@ -6,6 +6,9 @@ that the user holds) ends the epoch before it is answered. Each question compare
 the session store, which all questions of the moment share; where they differ, the database is read. So no
 answer is by rights older than the last change that was answered before the question.
 
+Roles that begin or end by themselves end no epoch. So what is known holds from the instant of which it was
+read until the next one at which it changes, by the session store's clock, compared at each use.
+
 What ends an epoch replaces the *epoch of all rights* in the same step. It comes with each round trip, also
 with that in which the guard admits the question. While it is the one that was current when the epoch of a
 user was last compared, no epoch has ended since, and the comparison would find the same: it is left out.
@@ -16,6 +19,7 @@ import secrets
 import time
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Final, TypeAlias
 
 from service.errors import Unavailable
@@ -42,12 +46,15 @@ class _Entry:
     """What is known of an active user, as of an epoch.
 
     ``all_rights`` is the epoch of all rights at a moment when ``epoch`` stood and the user was not banned.
+    It holds from ``since`` until before ``until``, in seconds since the epoch.
     """
 
     caller: Caller
     name_key: str
     epoch: bytes
     read_at: float
+    since: float
+    until: float
     all_rights: bytes | None
 
     def stands(self, answer: Answer) -> bool:
@@ -108,6 +115,8 @@ class CurrentRights:
         entry = None if user_id is None else self._entries.get(user_id)
         if entry is None or time.monotonic() - entry.read_at > MOST_AGE:
             return None
+        if not entry.since <= self._store.synchronized.now() < entry.until:
+            return None
         return entry if isinstance(who, int) or entry.name_key == who else None
 
     def _read(self, who: Who) -> asyncio.Future[Caller | None]:
@@ -148,11 +157,14 @@ class CurrentRights:
         names = await role_rights.known_users(self._database, numbers, keys)
         # Set before the users are read: a change that comes in between ends them.
         epochs, all_rights = await self._begun(list(names))
-        users = await role_rights.active_users(self._database, list(epochs)) if epochs else []
+        since = self._store.synchronized.now()
+        at = datetime.fromtimestamp(since, UTC)
+        users = await role_rights.active_users(self._database, list(epochs), at) if epochs else []
         callers: dict[Who, Caller] = {}
         now = time.monotonic()
         for user in users:
-            entry = _Entry(self._caller(user), user.name_key, epochs[user.id], now, all_rights)
+            until = role_rights.seconds_until(user.changes_at)
+            entry = _Entry(self._caller(user), user.name_key, epochs[user.id], now, since, until, all_rights)
             self._keep(user.id, entry)
             callers[user.id] = callers[user.name_key] = entry.caller
         return callers

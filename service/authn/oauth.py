@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import logging
 import re
@@ -23,9 +24,10 @@ from authlib.oauth2.rfc7662 import IntrospectionEndpoint
 
 from service.authn.api_keys import ApiKeyCallers, KeyCaller, is_client
 from service.authn.authenticate import Authenticator
-from service.authn.tokens import Tokens
+from service.authn.token_issuer import LEAST
+from service.authn.tokens import Tokens, life_left
 from service.authn.verified import Authenticated
-from service.errors import AccountBanned, Conflict, RefreshRequired, TokenExpired, TokenInvalid
+from service.errors import AccountBanned, Conflict, RefreshRequired, TokenExpired, TokenInvalid, Unavailable
 from service.kernel.codes import PermissionMap, intersection, is_code
 from service.kernel.identity import Caller
 from service.settings import Auth
@@ -97,6 +99,7 @@ def refused(error: OAuth2Error) -> OAuthAnswer:
 METHODS: Final = ["client_secret_basic", "client_secret_post"]
 """How a client may authenticate (RFC 6749 §2.3.1)."""
 _MOST_SCOPES: Final = 100
+_ATTEMPTS: Final = 5
 
 
 class ClientCredentials:
@@ -132,9 +135,19 @@ class ClientCredentials:
         if secret is None:
             return None
         try:
-            return _Client(await self._callers.of_key(secret), secret)
+            return _Client(await self._lasting(secret), secret)
         except (TokenInvalid, TokenExpired, AccountBanned):
             return None
+
+    async def _lasting(self, secret: str) -> KeyCaller:
+        """Return the caller of a key with rights that last for ``LEAST``; waits while they change sooner."""
+        for _ in range(_ATTEMPTS):
+            known = await self._callers.of_key(secret)
+            now = self._tokens.now()
+            if known.changes_at is None or life_left(known.changes_at, now) >= LEAST:
+                return known
+            await asyncio.sleep(max(0.0, known.changes_at.timestamp() - now))
+        raise Unavailable("The roles of the account are changing")
 
 
 class _Client:
@@ -143,6 +156,7 @@ class _Client:
     def __init__(self, key_caller: KeyCaller, secret: str) -> None:
         self.caller = key_caller.caller
         self.expires = key_caller.expires
+        self.changes_at = key_caller.changes_at
         self._secret = secret
 
     def is_named(self, client_id: str) -> bool:
@@ -202,6 +216,7 @@ class _Granting(AuthorizationServer):  # type: ignore[misc]  # the same
                 scope=granted,
                 lasts=self._lasts,
                 ends=client.expires,
+                changes_at=client.changes_at,
             )
         except Conflict:
             raise InvalidScopeError("The scope does not fit into a token: ask for less") from None

@@ -78,7 +78,7 @@ class SessionOpening:
             known = await self._proved(proof)
             if known.second_factor and proof.acr == "pwd":
                 raise await self.second_step.required(known, origin.device)
-            entitled = _allowed(await accounts.entitled(self._database, known.user_id))
+            entitled = _allowed(await self._pairs.entitled(known.user_id))
             pair = await self._open(self._pairs.account(entitled), origin, proof, seen=seen)
             if pair is not None:
                 return pair
@@ -117,7 +117,8 @@ class SessionOpening:
             return None
         times = {"issued": opened.issued, "ends": opened.ends}
         proved = Authentication(proof.acr, proof.amr, opened.issued / 1000)
-        pair = self._pairs.issue(account, origin.device, rid, sid=opened.sid, authentication=proved, **times)
+        device, sid = origin.device, opened.sid
+        pair = await self._pairs.issue(account, device, rid, sid=sid, authentication=proved, **times)
         return replace(pair, ended=opened.ended)
 
 

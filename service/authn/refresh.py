@@ -30,7 +30,6 @@ from service.errors import (
 from service.kernel.assurance import Acr
 from service.kernel.identity import Caller
 from service.keyspace import Rotation, SessionStore, StepUp
-from service.records import accounts
 from service.records.database.transactions import Database
 from service.records.logs.events import SessionEvent
 
@@ -58,7 +57,6 @@ class Refresh:
         pairs: TokenIssuer,
         log: LoginLog = UNRECORDED,
     ) -> None:
-        self._database = database
         self._store = store
         self._tokens = tokens
         self._pairs = pairs
@@ -166,7 +164,7 @@ class Refresh:
 
     async def _account(self, login_id: str) -> Account:
         """Read the user's current data; if deleted, disabled or banned, end all sessions and refuse."""
-        known = await accounts.entitled(self._database, int(login_id))
+        known = await self._pairs.entitled(int(login_id))
         if known is not None and known.status == "enabled" and not known.banned:
             return self._pairs.account(known)
         ban = await self._store.ban_of(login_id)
@@ -199,7 +197,7 @@ class Refresh:
     async def _issue(self, account: Account, rotation: Rotation) -> TokenPair:
         try:
             times = {"issued": rotation.issued, "ends": rotation.ends}
-            pair = self._pairs.issue(
+            pair = await self._pairs.issue(
                 account,
                 rotation.device,
                 rotation.rid,

@@ -1,15 +1,26 @@
-"""The two tokens of a device session, issued together."""
+"""The two tokens of a device session, issued together, with the rights of their instant."""
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Final
 
 from service.authn.password_rules import InitialPasswords
-from service.authn.tokens import Tokens
+from service.authn.tokens import Tokens, life_left
+from service.errors import Unavailable
 from service.kernel.assurance import Authentication
 from service.kernel.codes import PermissionMap
 from service.keyspace import Lease
+from service.records import accounts
 from service.records.accounts import Entitled
+from service.records.database.transactions import Database
 from service.records.user_list import UserNames
+
+LEAST: Final = 1.0
+"""Seconds that a token lives at least: rights that change sooner are waited for, and read again."""
+_SPARE: Final = 0.5  # seconds that may pass between reading rights and issuing tokens without reading again
+_ATTEMPTS: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +45,16 @@ class TokenPair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account(UserNames):
-    """The user as described in tokens; ``initial`` if the password must be changed first."""
+    """The user as described in tokens; ``initial`` if the password must be changed first.
+
+    What is described holds until ``changes_at``, None for no such instant.
+    """
 
     user_id: int
     roles: tuple[str, ...]
     permissions: tuple[str, ...]
     permission_map: PermissionMap
+    changes_at: datetime | None
     initial: bool = False
 
 
@@ -47,11 +62,30 @@ class TokenIssuer:
     """Issues the tokens of a session, with the bits of the current permission map."""
 
     def __init__(
-        self, tokens: Tokens, permission_map: Callable[[], PermissionMap], initial: InitialPasswords
+        self,
+        database: Database,
+        tokens: Tokens,
+        permission_map: Callable[[], PermissionMap],
+        initial: InitialPasswords,
     ) -> None:
+        self._database = database
         self._tokens = tokens
         self._permission_map = permission_map
         self._initial = initial
+
+    async def entitled(self, user_id: int) -> Entitled | None:
+        """Return the standing of a person and the rights of now, which are about to last for ``LEAST``.
+
+        None if there is no such person. Where the roles change sooner, waits until they have, so at most for
+        ``LEAST`` and two seconds; ``Unavailable`` if they go on changing.
+        """
+        for _ in range(_ATTEMPTS):
+            now = self._tokens.now()
+            user = await accounts.entitled(self._database, user_id, datetime.fromtimestamp(now, UTC))
+            if user is None or user.changes_at is None or life_left(user.changes_at, now) >= LEAST + _SPARE:
+                return user
+            await asyncio.sleep(max(0.0, user.changes_at.timestamp() - self._tokens.now()))
+        raise Unavailable("The roles of the user are changing")
 
     def account(self, user: Entitled) -> Account:
         """Return the user with the stored rights.
@@ -69,10 +103,11 @@ class TokenIssuer:
             roles=user.roles,
             permissions=user.permissions,
             permission_map=known,
+            changes_at=user.changes_at,
             initial=self._initial.is_initial(user),
         )
 
-    def issue(
+    async def issue(
         self,
         account: Account,
         device: str,
@@ -86,7 +121,9 @@ class TokenIssuer:
         """Return the tokens of a session; ``issued`` and ``ends`` in milliseconds since the epoch.
 
         ``authentication`` is that of the session; whether it is initial is told by the account as it is now.
+        The account is read again if its rights no longer last: ``Unavailable`` if it is gone.
         """
+        account = await self._lasting(account, issued / 1000)
         login_id = str(account.user_id)
         access, expires_in = self._tokens.issue_access(
             login_id=login_id,
@@ -100,6 +137,7 @@ class TokenIssuer:
             authentication=replace(authentication, initial=account.initial),
             issued=issued,
             ends=ends,
+            changes_at=account.changes_at,
         )
         refresh = self._tokens.issue_refresh(login_id=login_id, rid=rid, issued=issued, ends=ends)
         return TokenPair(
@@ -112,3 +150,15 @@ class TokenIssuer:
             user_name=account.user_name,
             device=device,
         )
+
+    async def _lasting(self, account: Account, issued: float) -> Account:
+        """Return the account with rights that last for ``LEAST`` from now and from ``issued`` on.
+
+        Whatever changes it after that moment marks it, so tokens with what is read later are none too old.
+        """
+        if life_left(account.changes_at, max(issued, self._tokens.now())) >= LEAST:
+            return account
+        user = await self.entitled(account.user_id)
+        if user is None:
+            raise Unavailable("The user is being changed")
+        return self.account(user)

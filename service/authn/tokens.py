@@ -7,8 +7,10 @@ part, so that no two texts are the same token, and exact types of claims.
 
 import base64
 import re
+import secrets
 import time
 from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
@@ -33,6 +35,7 @@ _FORM = re.compile(r"([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)")
 _HEADER_MEMBERS = {"alg", "typ", "kid"}
 _LONGEST_KID = 64  # ours have 43 characters
 _LONGEST_HEADER = 512  # characters; ours have about 110
+_EARLY = 20  # a token ends by a random part of at most one in so many of its seconds before rights change
 Claims = AccessClaims | RefreshClaims | ClientClaims
 _Claims = TypeVar("_Claims", bound=Claims)
 
@@ -83,14 +86,19 @@ class Tokens:
         authentication: Authentication,
         issued: int,
         ends: int,
+        changes_at: datetime | None = None,
     ) -> tuple[str, int]:
         """Return an access token and its lifetime in whole seconds.
 
         ``issued`` and ``ends`` of the session are in milliseconds since the epoch: the token never outlives
-        it. Permissions are encoded as bits if there is a map, else as names. Raises ``Conflict`` if the token
-        is too long.
+        it, nor ``changes_at``, when the roles change by themselves: ``life_left`` is at least 1.
+        Permissions are encoded as bits if there is a map, else as names. Raises ``Conflict`` if the token is
+        too long.
         """
-        expires = min(issued + 1000 * self._settings.access_timeout, ends)
+        ends = min(issued + 1000 * self._settings.access_timeout, ends)
+        expires = (
+            ends if changes_at is None else round(1000 * _before(changes_at, issued / 1000, ends / 1000))
+        )
         codes = tuple(sorted(permissions))
         claims = AccessClaims(
             sub=login_id,
@@ -129,15 +137,25 @@ class Tokens:
         return self._sign(claims)
 
     def issue_client(
-        self, *, login_id: str, key_id: int, scope: str, lasts: int, ends: float | None
+        self,
+        *,
+        login_id: str,
+        key_id: int,
+        scope: str,
+        lasts: int,
+        ends: float | None,
+        changes_at: datetime | None = None,
     ) -> tuple[str, int]:
         """Return a token of the API key ``key_id``, and its lifetime in whole seconds.
 
         It ends after ``lasts`` seconds, and not after ``ends``, when the key ends, in seconds since the
-        epoch. Raises ``Conflict`` if ``scope`` makes it too long.
+        epoch, nor after ``changes_at``, as for ``issue_access``. Raises ``Conflict`` if ``scope`` makes it
+        too long.
         """
         now = self.now()
         expires = now + lasts if ends is None else min(now + lasts, ends)
+        if changes_at is not None:
+            expires = _before(changes_at, now, expires)
         claims = ClientClaims(
             sub=login_id,
             typ="client",
@@ -272,6 +290,25 @@ class Tokens:
         self.require_restore_epoch(claims)
         if claims.iat > soon and not isinstance(claims, RefreshClaims):
             raise RefreshRequired
+
+
+def life_left(changes_at: datetime | None, now: float) -> float:
+    """Return for how many seconds a token could live that is issued now; infinity if nothing changes.
+
+    A token ends with a whole second: services that verify it may know no smaller part.
+    """
+    return float("inf") if changes_at is None else int(changes_at.timestamp()) - now
+
+
+def _before(changes_at: datetime, now: float, ends: float) -> float:
+    """Return ``ends``, or when a token ends because roles change before; in seconds since the epoch.
+
+    By a random part earlier then, so that not all holders of a role come back in the same second.
+    """
+    last = int(changes_at.timestamp())
+    if last >= ends:
+        return ends
+    return last - secrets.randbelow(1 + int((last - now) / _EARLY))
 
 
 class _Parts(NamedTuple):

@@ -63,7 +63,8 @@ class Authenticated(NamedTuple):
     """Who calls, and the newest policy revision that had been announced when that was looked up.
 
     ``announced`` is None when the session store does not know it, and 0 when the store was not asked.
-    ``expires`` is when the token or key ends, in seconds since the epoch; None for a key without an end.
+    ``expires`` is when the token or key ends, or its rights change, in seconds since the epoch; None for a
+    key without an end, whose rights do not change by themselves.
     ``all_rights`` is the epoch of all rights at that moment, None where it is not known.
     """
 

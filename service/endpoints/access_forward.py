@@ -8,6 +8,7 @@ from urllib.parse import quote
 from msgspec import Meta
 
 from service.authn.assertions import Assertions
+from service.authn.verified import Authenticated
 from service.authz.engine.policy import Decision
 from service.authz.engine.rules import ACCOUNT, ASSURANCE, RESOURCE
 from service.authz.engine.rules import PREFLIGHT as PREFLIGHT_OBJECT
@@ -65,13 +66,14 @@ class _Forward:
         if known is not None and known.allow_preflight and _is_preflight(context, original):
             passed = as_answer(policy, policy.judge(RESOURCE, PREFLIGHT_OBJECT, None), None)
             self._tell(context, service, original, None, passed)
-            self._let_pass(context, service, None, _allowed(passed, None).id)
+            self._let_pass(context, service, None, _allowed(passed, None))
             return
-        caller, policy = await self.guard.identify(context, policy, original)
+        identified, policy = await self.guard.identify(context, policy, original)
+        caller = None if identified is None else identified.caller
         question = RequestTo(service, original.method, original.path)
         answer = self.answers.about(policy, question, caller)
         self._tell(context, service, original, caller, answer)
-        self._let_pass(context, service, caller, _allowed(answer, caller).id)
+        self._let_pass(context, service, identified, _allowed(answer, caller))
 
     def _require_proxy(self, context: RequestContext, service: str, original: Original) -> None:
         """Return when the account may ask about requests to ``service``, as a proxy; ProxyRefused else."""
@@ -94,10 +96,13 @@ class _Forward:
             asked = Asked(subject, original.method, Resource(ROUTE, original.path, service))
             self.note(context, asked, caller, answer)
 
-    def _let_pass(self, context: RequestContext, service: str, caller: Caller | None, decision: str) -> None:
+    def _let_pass(
+        self, context: RequestContext, service: str, identified: Authenticated | None, decision: Decision
+    ) -> None:
+        caller, ends = (None, None) if identified is None else (identified.caller, identified.expires)
         user = _NOBODY if caller is None else _identity(caller.user_name, caller.login_id, caller.roles)
-        assertion = self.assertions.issue(service, caller, decision)
-        for header, value in zip(IDENTITY, (*user, decision, assertion), strict=True):
+        assertion = self.assertions.issue(service, caller, decision.id, ends)
+        for header, value in zip(IDENTITY, (*user, decision.id, assertion), strict=True):
             context.respond_header(header, value)
 
 

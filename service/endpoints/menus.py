@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from datetime import datetime
 from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta
@@ -196,9 +198,11 @@ class OwnMenus(Schema):
 class MenuMine:
     """``/api/menu/mine``."""
 
-    def __init__(self, database: Database, live: LivePolicy) -> None:
+    def __init__(self, database: Database, live: LivePolicy, instant: Callable[[], datetime]) -> None:
+        """``instant`` returns that of which rights are read."""
         self._database = database
         self._live = live
+        self._instant = instant
 
     @login
     @named("getOwnMenus")
@@ -206,8 +210,9 @@ class MenuMine:
         """Read the caller's own tree of menus, each list ordered by `sort`, and all codes of Buttons held."""
         user_id = context.user.user_id
         async with self._database.snapshot() as connection:
-            stored = await role_rights.of(connection, user_id)
-            given = await menus.given_to(connection, user_id)
+            at = self._instant()
+            stored = await role_rights.of(connection, user_id, at)
+            given = await menus.given_to(connection, user_id, at)
             known = await menus.every(connection) if given else []
         context.policy = policy = self._live.current
         held = HeldCodes(stored.permissions)

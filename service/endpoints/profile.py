@@ -1,6 +1,8 @@
 """The caller's own account, and what the caller may call: ``/api/user/info``, ``profile``, ``operations``."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from datetime import datetime
 from typing import Annotated
 
 from msgspec import Meta
@@ -50,15 +52,17 @@ class UserInfo(Schema):
 class Info:
     """``/api/user/info``."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, instant: Callable[[], datetime]) -> None:
+        """``instant`` returns that of which rights are read."""
         self._database = database
+        self._instant = instant
 
     @login
     @named("getOwnAccount")
     async def on_get(self, context: RequestContext) -> UserInfo:
         """Read the caller's own account."""
         async with self._database.transaction() as connection:
-            info = await users.info(connection, context.user.user_id)
+            info = await users.info(connection, context.user.user_id, self._instant())
         if info is None:  # deleted while the token was valid
             raise RefreshRequired
         return UserInfo.of(info if context.user.key_id is None else _by_key(info, context.user))

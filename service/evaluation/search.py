@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Final, Generic, TypeVar
 
 from service.authz.engine.policy import Policy
@@ -21,6 +22,7 @@ from service.kernel.assurance import BY_STRONGEST, LOGIN, SERVICE, Satisfied
 from service.kernel.identity import Caller, Kind, codes_asked
 from service.kernel.services import split_object
 from service.records import role_holdings
+from service.records.assignments import Present
 from service.records.database.transactions import Database
 
 WITHIN: Final = 30.0
@@ -65,6 +67,7 @@ class Search:
         now: Callable[[], float] = time.time,
     ) -> None:
         """``now`` is that of ``Answers``."""
+        self._now = now
         self._database = database
         self._subjects = subjects
         self._concurrency = concurrency
@@ -82,7 +85,8 @@ class Search:
         if isinstance(question, Answer) or kind not in (questions.USER, questions.IDENTITY):
             return Results([], 0)
         async with self._concurrency.turn(), self._database.snapshot(within=WITHIN) as connection:
-            held = await role_holdings.read(connection)
+            at = Present(datetime.fromtimestamp(self._now(), UTC))
+            held = await role_holdings.read(connection, at)
             standing = Standing(policy, held.codes, held.users)
             passing, kind_of_account = await self._concurrency.computed(self._passing, standing, question)
             page = part.offset // part.limit + 1 if part.limit else 1
@@ -94,6 +98,7 @@ class Search:
                 size=max(1, part.limit),
                 total=held.number(passing, kind_of_account),
                 kind=kind_of_account,
+                at=at,
             )
         users = result.items if part.limit else ()
         ids = [user.user_name if kind == questions.USER else str(user.id) for user in users]

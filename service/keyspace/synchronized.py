@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Final
 
 MOST_BEHIND: Final = 60.0
@@ -60,6 +61,10 @@ class SynchronizedClock:
         if not moment < self._latest <= moment + MOST_AHEAD:
             self._latest = moment
         return self._latest
+
+    def instant(self) -> datetime:
+        """Return ``now`` as an instant: that of which rights are read."""
+        return datetime.fromtimestamp(self.now(), UTC)
 
     @property
     def offset(self) -> float | None:

@@ -33,6 +33,16 @@ AT: Final[sa.ColumnElement[datetime]] = sa.func.coalesce(
 """The instant that prepared statements are about, as the parameter ``at``; the database's now for None."""
 
 
+@dataclass(frozen=True, slots=True)
+class Present:
+    """The present instant by the session store's clock: what is stored counts, whenever it was written.
+
+    By the database's clock, it may have been written a little later.
+    """
+
+    at: datetime
+
+
 def instant(at: datetime | None) -> sa.ColumnElement[datetime]:
     """Return the SQL of ``at``; of the database's now for None."""
     return sa.func.statement_timestamp() if at is None else sa.literal(at, _MOMENT)
@@ -48,14 +58,15 @@ def in_force(at: sa.ColumnElement[datetime]) -> sa.ColumnElement[bool]:
     return (user_role.c.valid_from.is_(None) | (user_role.c.valid_from <= at)) & not_ended(at)
 
 
-def assigned(at: datetime | None) -> sa.Subquery:
+def assigned(at: datetime | Present | None) -> sa.Subquery:
     """Return which users have which roles at that instant, past or future, as ``user_id`` and ``role_id``.
 
     A row may come twice. Without ``at``, as of the database's now.
     """
     pair = user_role.c.user_id, user_role.c.role_id
-    if at is None:
-        return sa.select(*pair).where(in_force(instant(None))).subquery("assigned")
+    if at is None or isinstance(at, Present):
+        now = instant(None if at is None else at.at)
+        return sa.select(*pair).where(in_force(now)).subquery("assigned")
     moment, ended = instant(at), ended_assignment.c
     live = sa.select(*pair).where(in_force(moment), _begun(user_role.c.create_time, moment))
     begun = _begun(ended.create_time, moment) & _begun(ended.valid_from, moment)

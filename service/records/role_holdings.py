@@ -18,7 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from service.kernel.assurance import Acr
 from service.kernel.identity import Kind
 from service.records import bans, factors, roles
-from service.records.assignments import assigned
+from service.records.assignments import Present, assigned
 from service.records.database.paging import Page
 from service.records.schema.rights import menu, role, role_menu, user, user_ban
 
@@ -79,7 +79,7 @@ def _sorted_roles(having: sa.Subquery) -> sa.ColumnElement[Any]:
     return sa.func.array_agg(aggregate_order_by(sa.distinct(role_id), role_id))
 
 
-def each_with_roles(condition: sa.ColumnElement[bool], at: datetime | None = None) -> sa.Subquery:
+def each_with_roles(condition: sa.ColumnElement[bool], at: datetime | Present | None = None) -> sa.Subquery:
     """Return the users of a condition, each with kind and the sorted ids of all roles."""
     having = assigned(at)
     return (
@@ -92,7 +92,7 @@ def each_with_roles(condition: sa.ColumnElement[bool], at: datetime | None = Non
     )
 
 
-async def read(connection: AsyncConnection, at: datetime | None = None) -> Holdings:
+async def read(connection: AsyncConnection, at: datetime | Present | None = None) -> Holdings:
     """Return what is stored; a hundred thousand users take some tenths of a second, in the database."""
     codes, role_codes = await read_codes(connection), await codes_by_id(connection)
     each = each_with_roles(ACTIVE, at)
@@ -146,7 +146,7 @@ async def holders(
     size: int,
     total: int | None = None,
     kind: Kind | None = None,
-    at: datetime | None = None,
+    at: datetime | Present | None = None,
 ) -> Page[RoleHolder]:
     """Return page ``page`` (from 1) of the users whose roles are one of ``role_sets``, by name.
 

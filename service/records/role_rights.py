@@ -36,6 +36,11 @@ class Rights:
     changes_at: datetime | None = None
 
 
+def seconds_until(changes_at: datetime | None) -> float:
+    """Return ``changes_at`` in seconds since the epoch, infinity for None."""
+    return float("inf") if changes_at is None else changes_at.timestamp()
+
+
 async def lock(connection: AsyncConnection) -> None:
     """Prevent other transactions from changing rights until this one has ended.
 

@@ -102,7 +102,7 @@ async def parts(
     passwords, initial = Passwords(settings), InitialPasswords(settings)
     tokens = Tokens(auth, store.synchronized.now)
     callers = ApiKeyCallers(users, store, Throttle(ThrottleSettings(), store.counters))
-    pairs = TokenIssuer(tokens, lambda: permission_map, initial)
+    pairs = TokenIssuer(users, tokens, lambda: permission_map, initial)
     yield Container(
         auth,
         users,

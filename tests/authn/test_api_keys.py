@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -84,8 +85,8 @@ async def test_a_change_while_the_rights_are_read_is_seen(
     key = await key_of(parts, user_id)
     read, readings = api_keys.holder, []
 
-    async def overtaken(connection: Any, key_id: int) -> Any:
-        holder = await read(connection, key_id)
+    async def overtaken(connection: Any, key_id: int, at: datetime) -> Any:
+        holder = await read(connection, key_id, at)
         readings.append(key_id)
         if len(readings) == 1:  # the answered change of another worker, between reading and keeping
             await execute(parts, "DELETE FROM sys.user_role WHERE user_id = :user", user=user_id)
@@ -105,9 +106,9 @@ async def test_requests_of_the_same_moment_share_one_reading_and_later_ones_need
     key = await key_of(parts, await account(parts))
     read, readings = api_keys.holder, []
 
-    async def counted(connection: Any, key_id: int) -> Any:
+    async def counted(connection: Any, key_id: int, at: datetime) -> Any:
         readings.append(key_id)
-        return await read(connection, key_id)
+        return await read(connection, key_id, at)
 
     monkeypatch.setattr(api_keys, "holder", counted)
     await asyncio.gather(*(parts.api_keys.of_key(key) for _ in range(20)))

@@ -12,7 +12,7 @@ import pytest
 from redis.asyncio import Redis as Client
 
 from service.authn.refresh import Refresh
-from service.authn.token_issuer import TokenPair
+from service.authn.token_issuer import TokenIssuer, TokenPair
 from service.errors import (
     AccountBanned,
     RefreshRejected,
@@ -190,9 +190,10 @@ async def test_without_a_store_a_refresh_is_refused_and_the_token_not_spent(part
     pair = await log_in(parts)
     away = SessionStore(Redis(url="redis://127.0.0.1:1/0"), parts.settings)
     nowhere = Database("postgresql://nobody@127.0.0.1:1/none")
+    without_database = TokenIssuer(nowhere, parts.tokens, lambda: MAP, parts.initial)
     for broken in (
         Refresh(parts.database, away, parts.tokens, parts.pairs),
-        Refresh(nowhere, parts.store, parts.tokens, parts.pairs),
+        Refresh(nowhere, parts.store, parts.tokens, without_database),
     ):
         with pytest.raises(Unavailable):
             await broken.refresh(pair.refresh_token)

@@ -17,6 +17,7 @@ from service.errors import Refusal
 from service.kernel.assurance import Authentication
 from service.kernel.codes import PermissionMap
 from service.keyspace import SessionFacts, SessionStore
+from service.records.database.transactions import Database
 from service.settings import Auth, Password, Redis
 from tests.authn.conftest import SECRET
 from tests.support.shifted import Clocks
@@ -24,7 +25,15 @@ from tests.support.shifted import Clocks
 pytestmark = pytest.mark.anyio
 
 MAP = PermissionMap({"*": 0})
-ANN = Account(user_id=1, user_name="ann", nick_name="Ann", roles=(), permissions=("*",), permission_map=MAP)
+ANN = Account(
+    user_id=1,
+    user_name="ann",
+    nick_name="Ann",
+    roles=(),
+    permissions=("*",),
+    permission_map=MAP,
+    changes_at=None,
+)
 DEVICES = ("web", "ios")
 JUMPS = [900, 3600]
 LONG = 1_000_000
@@ -56,7 +65,8 @@ class Ann:
     def _start(self) -> None:
         self.store = SessionStore(Redis(url=self.redis_url), self.settings)
         self.tokens = Tokens(self.settings, self.store.synchronized.now)
-        self._pairs = TokenIssuer(self.tokens, lambda: MAP, InitialPasswords(Password()))
+        nowhere = Database("postgresql://nobody@127.0.0.1:1/none")
+        self._pairs = TokenIssuer(nowhere, self.tokens, lambda: MAP, InitialPasswords(Password()))
         self._authenticator = Authenticator(self.settings, self.tokens, self.store, None)  # type: ignore[arg-type]  # no keys
 
     async def restart(self) -> None:
@@ -74,7 +84,7 @@ class Ann:
         if self.banned:
             return None
         self._end(device)
-        return self._issue(device, rid, opening.sid, opening.issued, opening.ends)
+        return await self._issue(device, rid, opening.sid, opening.issued, opening.ends)
 
     async def refresh(self, device: str) -> Issued | None:
         """Rotate the refresh id; None where there is no session."""
@@ -89,10 +99,10 @@ class Ann:
         assert rotation.outcome == "rotated"
         assert rotation.lease is not None
         await self.store.deliveries.confirm(rotation.lease)
-        return self._issue(device, following, rotation.sid, rotation.issued, rotation.ends)
+        return await self._issue(device, following, rotation.sid, rotation.issued, rotation.ends)
 
-    def _issue(self, device: str, rid: str, sid: str, issued: int, ends: int) -> Issued:
-        pair = self._pairs.issue(
+    async def _issue(self, device: str, rid: str, sid: str, issued: int, ends: int) -> Issued:
+        pair = await self._pairs.issue(
             ANN, device, rid, sid=sid, authentication=Authentication(auth_time=1.0), issued=issued, ends=ends
         )
         self.rids[device] = rid

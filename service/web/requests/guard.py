@@ -15,7 +15,7 @@ from service.authz.engine.rules import ENDPOINT, RESOURCE
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.revisions import PublishedRevisions
 from service.kernel.about import NAME
-from service.kernel.identity import Caller, words_asked
+from service.kernel.identity import words_asked
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import Operation
 from service.web.messages.original import PROXY_KEY, SAFE, Original
@@ -87,7 +87,7 @@ class AuthorizationGuard:
 
     async def identify(
         self, context: RequestContext, policy: Policy, original: Original
-    ) -> tuple[Caller | None, Policy]:
+    ) -> tuple[Authenticated | None, Policy]:
         """Return who has sent ``original``, None without credentials, and the policy to decide by.
 
         An admitted proxy asks about it, by ``policy``; a newer one that was announced becomes that of
@@ -107,7 +107,7 @@ class AuthorizationGuard:
             identified = await self.authenticator.authenticate(token, policy.permission_map, counted=False)
         if original.method not in SAFE:
             self.token.check_meant(context.request, identified.caller, original.host)
-        return identified.caller, policy
+        return identified, policy
 
     async def _authenticate(
         self, context: RequestContext, operation: Operation, policy: Policy

@@ -1,0 +1,109 @@
+"""Assignments of roles with a window, and what may be answered while they begin and end."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+import psycopg
+
+from service.keyspace import SessionStore
+from service.settings import Auth, Redis
+
+SLACK = 0.05
+"""Seconds by which clocks of the service and of the test may differ: all are of one machine."""
+
+_SET = """
+UPDATE sys.user_role SET valid_from = to_timestamp(%s), valid_until = to_timestamp(%s) WHERE user_id = %s
+"""
+
+
+@dataclass(frozen=True)
+class Window:
+    """When a right is in force: half-open, in seconds since the epoch."""
+
+    begin: float
+    end: float
+
+    def might_hold(self, since: float, until: float) -> bool:
+        """Whether it is in force at an instant between the two, give or take ``SLACK``."""
+        return self.begin - SLACK <= until and since < self.end + SLACK
+
+    def holds_throughout(self, since: float, until: float) -> bool:
+        """Whether it is in force from the first to the second, whatever ``SLACK`` is."""
+        return self.begin + SLACK < since and until < self.end - SLACK
+
+
+@dataclass(frozen=True)
+class Answered:
+    """An answer that came at ``received`` to what was sent at ``sent``: allowed or not."""
+
+    sent: float
+    received: float
+    allowed: bool
+
+
+@dataclass
+class Record:
+    """The answers about one window; ``fault`` says what was wrong with an answer."""
+
+    window: Window
+    answers: list[Answered] = field(default_factory=list)
+
+    async def ask(self, question: Callable[[], Awaitable[bool]]) -> bool:
+        """Ask once, and keep the answer."""
+        sent = time.time()
+        allowed = await question()
+        self.answers.append(Answered(sent, time.time(), allowed))
+        return allowed
+
+    def faults(self) -> list[str]:
+        """Return the answers that are wrong: by a right not in force, or without one that was."""
+        return [fault for answer in self.answers if (fault := self._fault(answer))]
+
+    def _fault(self, answer: Answered) -> str:
+        times = answer.sent, answer.received
+        from_begin = f"sent {answer.sent - self.window.begin:+.3f} s from the beginning"
+        from_end = f"{answer.sent - self.window.end:+.3f} s from the end"
+        where = f"{from_begin}, {from_end}, answered after {answer.received - answer.sent:.3f} s"
+        if answer.allowed and not self.window.might_hold(*times):
+            return f"allowed, {where}"
+        if not answer.allowed and self.window.holds_throughout(*times):
+            return f"denied, {where}"
+        return ""
+
+    @property
+    def kinds(self) -> tuple[bool, ...]:
+        """Whether it was allowed, without repeats: what changed, in order."""
+        kinds: list[bool] = []
+        for answer in self.answers:
+            if not kinds or kinds[-1] is not answer.allowed:
+                kinds.append(answer.allowed)
+        return tuple(kinds)
+
+
+async def set_windows(database_url: str, redis_url: str, windows: Iterable[tuple[int, Window]]) -> None:
+    """Give all assignments of each user that window, past the service, and mark the users as it does."""
+    chosen = list(windows)
+    async with await psycopg.AsyncConnection.connect(database_url) as connection:
+        for user_id, window in chosen:
+            await connection.execute(_SET, (window.begin, window.end, user_id))
+    await mark(redis_url, [user_id for user_id, _ in chosen])
+
+
+async def mark(redis_url: str, user_ids: Sequence[int]) -> None:
+    """Mark users, as every change of their rights does."""
+    store = SessionStore(Redis(url=redis_url), Auth())
+    try:
+        await store.mark(map(str, user_ids))
+    finally:
+        await store.close()
+
+
+async def repeat(record: Record, question: Callable[[], Awaitable[bool]], *, every: float) -> None:
+    """Ask until a little after the end of the window."""
+    while time.time() < record.window.end + 10 * every:
+        await record.ask(question)
+        await asyncio.sleep(every)
