@@ -37,14 +37,13 @@ from service.endpoints import (
     policy_who_may,
     profile,
     resources,
-    role_tables,
     roles,
     second_factor,
     services,
     sessions,
     system,
+    tables,
     tokens,
-    user_tables,
     users,
 )
 from service.endpoints import notices as mails
@@ -218,8 +217,8 @@ def _add_menus_and_roles(routes: Routes, container: Container) -> None:
     routes.add("/api/menu/{id}/resources", bindings.ButtonResources(*resource))
     routes.add("/api/role/list", roles.RoleList(*role))
     routes.add("/api/role", roles.Roles(*role))
-    routes.add("/api/role/export", role_tables.RoleExport(database))
-    routes.add("/api/role/import", role_tables.RoleTableImport(changes.role_import))
+    routes.add("/api/role/export", tables.RoleExport(database))
+    routes.add("/api/role/import", tables.RoleTableImport(changes.role_import))
     routes.add("/api/role/bulk/enabled", roles.EnabledRoles(*role))
     routes.add("/api/role/{id}", roles.OneRole(*role))
     routes.add("/api/role/{id}/permissions", roles.RolePermissions(*role))
@@ -273,8 +272,8 @@ def _add_users(routes: Routes, container: Container) -> None:
     user = database, container.policy.live, changes.accounts
     routes.add("/api/user/list", users.UserList(*user))
     routes.add("/api/user", users.Users(*user))
-    routes.add("/api/user/export", user_tables.UserExport(database))
-    routes.add("/api/user/import", user_tables.UserTableImport(changes.user_import))
+    routes.add("/api/user/export", tables.UserExport(database))
+    routes.add("/api/user/import", tables.UserTableImport(changes.user_import))
     routes.add("/api/user/bulk/status", users.StatusOfUsers(changes.bulk_acts))
     routes.add("/api/user/bulk/role", users.RoleOfUsers(changes.bulk_acts))
     routes.add("/api/user/bulk/end-sessions", users.SessionsOfUsers(changes.bulk_acts))

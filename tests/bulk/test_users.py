@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from service.embedded import EmbeddedStores
-from service.endpoints.user_tables import ImportedUser
+from service.endpoints.tables import ImportedUser
 from service.kernel.fields import camel
 from service.records import role_rights
 from tests.bulk.tables import faults, send

@@ -9,7 +9,7 @@ from typing import Any, Final
 import psycopg
 import pytest
 
-from service.endpoints.user_tables import ImportedUser
+from service.endpoints.tables import ImportedUser
 from service.endpoints.users import UserBody, UserEdit
 from service.kernel.fields import camel
 from service.records.schema import metadata
