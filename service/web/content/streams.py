@@ -120,17 +120,41 @@ JSON_LINES: Final = "application/jsonl"
 def export(
     batches: AsyncGenerator[Sequence[Schema], None], kind: type[Schema], form: Format, name: str
 ) -> Stream:
-    """Return the rows of ``batches``, each a ``kind``, as a file named by ``name`` and the time.
+    """Return the rows of ``batches``, each a ``kind``, as a file; see ``file_of``.
 
-    A list is JSON in its cell of a CSV; JSON has the rows as ``items``. The first batch, which may be empty,
-    is read before anything is sent.
+    A list is JSON in its cell of a CSV; JSON has the rows as ``items``.
     """
-    file_name = f"{name}-{now():%Y%m%dT%H%M%SZ}.{form}"
-    headers = {"Content-Disposition": attachment(file_name)}
+    columns = [field.encode_name for field in msgspec.structs.fields(kind)]
+
+    def cells(row: Schema) -> list[Any]:
+        return [_cell(value) for value in msgspec.structs.astuple(row)]
+
+    return file_of(batches, form, name, member="items", columns=columns, cells=cells, encode=json_text)
+
+
+def file_of(
+    batches: AsyncGenerator[Sequence[T], None],
+    form: Format,
+    name: str,
+    *,
+    member: str,
+    columns: Iterable[str],
+    cells: Callable[[T], Iterable[Any]],
+    encode: Callable[[T], bytes],
+    csv_type: str = CSV,
+) -> Stream:
+    """Return the rows of ``batches`` as a file named by ``name`` and the time.
+
+    A CSV has the ``columns``, and the ``cells`` of each row; in JSON each row is what ``encode`` returns, and
+    all are in the ``member`` of one document. The first batch, which may be empty, is read before anything
+    is sent.
+    """
+    headers = {"Content-Disposition": attachment(f"{name}-{now():%Y%m%dT%H%M%SZ}.{form}")}
     if form == "json":
-        return Stream(json_document("items", batches, json_text), JSON, headers)
-    encode = _csv(kind) if form == "csv" else _json_lines
-    return Stream(_chunks(batches, encode), CSV if form == "csv" else JSON_LINES, headers)
+        return Stream(json_document(member, batches, encode), JSON, headers)
+    if form == "jsonl":
+        return Stream(_json_lines(batches, encode), JSON_LINES, headers)
+    return Stream(_csv(batches, columns, cells), csv_type, headers)
 
 
 async def json_document(
@@ -146,32 +170,26 @@ async def json_document(
     yield b"]}\n"
 
 
-async def _chunks(
-    batches: AsyncGenerator[Sequence[Schema], None], encode: Callable[[Sequence[Schema]], bytes]
+async def _json_lines(
+    batches: AsyncGenerator[Sequence[T], None], encode: Callable[[T], bytes]
 ) -> AsyncGenerator[bytes, None]:
     async with aclosing(batches):
         async for batch in batches:
-            yield encode(batch)
+            yield b"".join(encode(row) + b"\n" for row in batch)
 
 
-def _json_lines(batch: Sequence[Schema]) -> bytes:
-    return b"".join(json_text(row) + b"\n" for row in batch)
-
-
-def _csv(kind: type[Schema]) -> Callable[[Sequence[Schema]], bytes]:
-    """Return an encoder of batches, which writes the header before the first one."""
-    header: list[Iterable[Any]] = [[field.encode_name for field in msgspec.structs.fields(kind)]]
-
-    def encode(batch: Sequence[Schema]) -> bytes:
-        text = io.StringIO()
-        # Every cell is quoted: where ";" separates cells, an unquoted one could be split before a formula.
-        writer = csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\r\n")
-        writer.writerows(header)
-        header.clear()
-        writer.writerows([_cell(value) for value in msgspec.structs.astuple(row)] for row in batch)
-        return text.getvalue().encode()
-
-    return encode
+async def _csv(
+    batches: AsyncGenerator[Sequence[T], None], columns: Iterable[str], cells: Callable[[T], Iterable[Any]]
+) -> AsyncGenerator[bytes, None]:
+    header = [columns]
+    async with aclosing(batches):
+        async for batch in batches:
+            text = io.StringIO()
+            # Every cell is quoted: where ";" separates cells, one that isn't could be split before a formula.
+            writer = csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\r\n")
+            writer.writerows([*header, *map(cells, batch)])
+            header = []
+            yield text.getvalue().encode()
 
 
 def _cell(value: Any) -> Any:

@@ -1,19 +1,15 @@
 """Tables as files: their queries, exports in the format of imports, and the answer to an import."""
 
-import csv
-import io
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Collection, Iterable, Sequence
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec import Meta
 
 from service.administration.table_import import TableRow
-from service.kernel.clock import now
 from service.kernel.text import escape_formula
-from service.web.content.streams import JSON, JSON_LINES, Format, Stream, attachment, json_document
+from service.web.content.streams import Format, Stream, file_of
 from service.web.content.tables import CSV, Table, rows_of
 from service.web.messages.schema import Schema
 
@@ -26,48 +22,25 @@ def table_file(
     *,
     without: Collection[str] = (),
 ) -> Stream:
-    """Return the records of ``batches`` as a file named by ``name`` and the time.
+    """Return the records of ``batches`` as a file; see ``streams.file_of``.
 
     Its columns are those of an import of ``kind``, except the fields ``without``; a record has an attribute
-    for each. The first batch, which may be empty, is read before anything is sent.
+    for each.
     """
-    file_name = f"{name}-{now():%Y%m%dT%H%M%SZ}.{form}"
-    headers = {"Content-Disposition": attachment(file_name)}
     rows, _, row = rows_of(kind)
     columns = {column.encode_name: column.name for column in row.fields if column.name not in without}
-    if form == "csv":
-        return Stream(_csv(batches, columns), f"{CSV}; charset=utf-8; header=present", headers)
-
-    def encode(record: object) -> bytes:
-        return msgspec.json.encode({key: getattr(record, name) for key, name in columns.items()})
-
-    if form == "jsonl":
-        return Stream(_lines(batches, encode), JSON_LINES, headers)
-    return Stream(json_document(rows.encode_name, batches, encode), JSON, headers)
-
-
-async def _csv(
-    batches: AsyncGenerator[Sequence[object], None], columns: Mapping[str, str]
-) -> AsyncGenerator[bytes, None]:
-    lines: list[Iterable[str]] = [columns]
-    async with aclosing(batches):
-        async for batch in batches:
-            text = io.StringIO()
-            # Every cell is quoted: where ";" separates cells, one that isn't could be split before a formula.
-            writer = csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\r\n")
-            writer.writerows(
-                [*lines, *([_cell(getattr(row, name)) for name in columns.values()] for row in batch)]
-            )
-            lines = []
-            yield text.getvalue().encode()
-
-
-async def _lines(
-    batches: AsyncGenerator[Sequence[object], None], encode: Callable[[object], bytes]
-) -> AsyncGenerator[bytes, None]:
-    async with aclosing(batches):
-        async for batch in batches:
-            yield b"".join(encode(row) + b"\n" for row in batch)
+    return file_of(
+        batches,
+        form,
+        name,
+        member=rows.encode_name,
+        columns=columns,
+        cells=lambda record: [_cell(getattr(record, field)) for field in columns.values()],
+        encode=lambda record: msgspec.json.encode(
+            {key: getattr(record, field) for key, field in columns.items()}
+        ),
+        csv_type=f"{CSV}; charset=utf-8; header=present",
+    )
 
 
 def _cell(value: Any) -> str:
