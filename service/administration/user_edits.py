@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from service.administration.delegation import DelegationCheck
+from service.administration.role_demands import require_plain
 from service.administration.unit_of_work import UnitOfWork
 from service.errors import ValidationFailed
 from service.kernel.account_acts import Act
@@ -90,7 +91,7 @@ async def add(unit: UnitOfWork, new: NewUser, password_hash: str | None) -> User
     were enabled, a code that the caller lacks, and ``Conflict`` for a taken name.
     """
     account = unit.check.new_account(new.values)
-    await _require_roles_exist(unit.connection, new.role_ids)
+    await _require_assignable(unit.connection, new.role_ids)
     await unit.check.require_roles(unit.connection, new.role_ids)
     unit.authorized()
     role_ids = sorted(set(new.role_ids))
@@ -153,13 +154,16 @@ async def _set_roles(
     if had == requested:
         return
     check.require_act(target, "set-roles", "roles")
-    await _require_roles_exist(connection, role_ids)
+    await _require_assignable(connection, role_ids, had)
     await check.require_roles(connection, had ^ requested)
     await assignments.revoke_roles(connection, target, sorted(had - requested))
     await assignments.give(connection, target, [Given(role_id) for role_id in sorted(requested - had)])
 
 
-async def _require_roles_exist(connection: Connection, role_ids: Collection[int]) -> None:
+async def _require_assignable(
+    connection: Connection, role_ids: Collection[int], had: Collection[int] = ()
+) -> None:
+    """Return when the roles exist, and those beside ``had`` may be given as they are."""
     unknown = await accounts.unknown_roles(connection, role_ids)
     faults = [
         (f"roleIds[{place}]", "There is no such role")
@@ -168,6 +172,7 @@ async def _require_roles_exist(connection: Connection, role_ids: Collection[int]
     ]
     if faults:
         raise ValidationFailed(*faults)
+    await require_plain(connection, list(role_ids), had)
 
 
 def _as_tokens_say(user: User) -> tuple[object, ...]:

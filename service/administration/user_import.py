@@ -13,6 +13,7 @@ from service.administration import user_edits as account_edits
 from service.administration.addresses import AddressChanged
 from service.administration.change_log import check_values
 from service.administration.delegation import Delegation
+from service.administration.role_demands import NOT_PLAIN
 from service.administration.table_import import RowFaults, TableImport, TableRow, Work, once_each
 from service.administration.user_edits import AccountValues, Edit, created_by
 from service.authn.password_rules import PasswordRules
@@ -203,8 +204,8 @@ def wanted_by(
     once_each(faults, "userName", ((table_row.row, name_key(table_row.name)) for table_row in rows))
     users = []
     for table_row in rows:
-        role_ids = _role_ids(table_row, known, faults)
         before = known.users.get(name_key(table_row.name))
+        role_ids = _role_ids(table_row, before, known, faults)
         if before is None:
             users.append(_new(table_row, role_ids, faults, bound_to))
         else:
@@ -221,12 +222,17 @@ def check_passwords(users: Iterable[Wanted], rules: PasswordRules, faults: RowFa
                 rules.check("password", user.given.password, owner)
 
 
-def _role_ids(table_row: TableRow, known: Directory, faults: RowFaults) -> tuple[int, ...] | None:
+def _role_ids(
+    table_row: TableRow, before: User | None, known: Directory, faults: RowFaults
+) -> tuple[int, ...] | None:
     if table_row.codes is None:
         return None
+    had = set() if before is None else {role.id for role in before.roles}
     for place, code in enumerate(table_row.codes):
         if code not in known.roles:
             faults.add(table_row.row, f"roles[{place}]", "There is no such role")
+        elif known.roles[code] in known.demanding and known.roles[code] not in had:
+            faults.add(table_row.row, f"roles[{place}]", NOT_PLAIN)
     return tuple(dict.fromkeys(known.roles[code] for code in table_row.codes if code in known.roles))
 
 

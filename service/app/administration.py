@@ -6,6 +6,7 @@ from service.administration.account_links import AccountLinks, Invitations, Sess
 from service.administration.accounts import Accounts, PasswordReset
 from service.administration.addresses import Addresses
 from service.administration.api_keys import ApiKeys
+from service.administration.assignment_edits import AssignmentEdits
 from service.administration.bans import Bans, Kicks
 from service.administration.bulk_acts import BulkActs
 from service.administration.changes import MENUS, OPENINGS, RESOURCES, ROLES, SERVICES, Changes
@@ -34,6 +35,7 @@ class Administration:
     accounts: Accounts
     addresses: Addresses
     api_keys: ApiKeys
+    assignments: AssignmentEdits
     bans: Bans
     bulk_acts: BulkActs
     forgotten_passwords: ForgottenPasswords
@@ -83,6 +85,7 @@ def make(
         accounts=accounts,
         addresses=addresses,
         api_keys=ApiKeys(database, delegation, revocations, notices),
+        assignments=AssignmentEdits(units, notices, stores.sessions.synchronized.now),
         bans=Bans(database, delegation, revocations, notices, trail.logins),
         bulk_acts=BulkActs(units, accounts, revocations, stores.sessions),
         forgotten_passwords=ForgottenPasswords(

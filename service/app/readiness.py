@@ -16,7 +16,7 @@ from service.kernel.metrics import Health, Sample, counted
 from service.keyspace import ClockWatch, SessionStore
 from service.records.database.server_facts import database_health
 from service.records.database.transactions import Database
-from service.records.policy_workers import NodeFacts
+from service.records.policy_workers import KNOWN, NodeFacts
 from service.settings import Settings
 from service.web.observability.readiness import Check, ForwardingWatch, ReadinessChecks
 
@@ -94,7 +94,12 @@ def node_facts(
 ) -> NodeFacts:
     """Return what a worker says of its node: its settings in digests, parts that are not up, ids of keys."""
     return NodeFacts(
-        version=__version__, settings=settings, parts=troubles(), seal_keys=seal_keys, layers=LAYERS
+        version=__version__,
+        settings=settings,
+        parts=troubles(),
+        seal_keys=seal_keys,
+        layers=LAYERS,
+        knows=KNOWN,
     )
 
 

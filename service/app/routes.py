@@ -20,6 +20,7 @@ from service.endpoints import (
     access_search,
     account_links,
     api_keys,
+    assignments,
     bindings,
     factors,
     files,
@@ -67,6 +68,7 @@ INFO: Final = {
 """The facts about the API that open its document."""
 
 TAGS: Final = {
+    "assignment": "Roles of all users, with a beginning, an end and a reason.",
     ".well-known": "Where clients find what they have to know first (RFC 8615).",
     "access": "Decisions about requests to other services, and about their permissions.",
     "auth": "Login, refresh, logout, and the caller's own sessions.",
@@ -291,6 +293,10 @@ def _add_users(routes: Routes, container: Container) -> None:
     routes.add("/api/user/{id}/email/verification", account_links.UserVerification(changes.addresses))
     routes.add("/api/auth/invitation", account_links.OwnInvitation(changes.invitations))
     routes.add("/api/user/{id}/status", users.UserStatus(*user))
+    assigned = database, changes.assignments
+    routes.add("/api/assignment/list", assignments.AssignmentList(*assigned))
+    routes.add("/api/user/{id}/roles", assignments.UserRoles(*assigned))
+    routes.add("/api/user/{id}/roles/{assignment_id}", assignments.OneUserRole(*assigned))
     routes.add("/api/user/{id}/factors", factors.FactorsOfUser(changes.factor_reset))
     routes.add("/api/user/{id}/keys", api_keys.UserKeys(changes.api_keys))
     routes.add("/api/user/{id}/keys/{key_id}", api_keys.OneUserKey(changes.api_keys))

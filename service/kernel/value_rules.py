@@ -123,6 +123,8 @@ BADGE: Final = one_line(32)
 SORT: Final = RangeRule(-(2**31), 2**31 - 1)
 MAX_DURATION: Final = RangeRule(1, 10 * 31_536_000)
 """The seconds that an assignment of a role may last at most: ten years."""
+REASON: Final = TextRule(500, "must have at most 500 characters", lines=True)
+"""Why a role is assigned."""
 ServiceName = Annotated[
     str,
     Meta(max_length=32, pattern=whole(NAME.pattern), examples=["orders"]),

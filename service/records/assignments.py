@@ -135,6 +135,15 @@ async def identical(connection: AsyncConnection, target: Target, given: Given, b
     return (await connection.execute(same)).scalar_one_or_none()
 
 
+async def change(connection: AsyncConnection, target: Target, assignment_id: int, given: Given) -> None:
+    """Store the window and the reason of ``given`` in an assignment of that role, and raise its version."""
+    of_user = (user_role.c.user_id == target.user_id) & (user_role.c.id == assignment_id)
+    values = {"valid_from": given.valid_from, "valid_until": given.valid_until, "reason": given.reason}
+    await connection.execute(
+        sa.update(user_role).where(of_user).values(**values, version=user_role.c.version + 1)
+    )
+
+
 async def revoke_roles(
     connection: AsyncConnection, target: Target, role_ids: Collection[int], at: datetime | None = None
 ) -> None:

@@ -20,6 +20,12 @@ KEPT: Final = timedelta(hours=13)
 """How long a silent worker's last report is kept: a little longer than it may use its permission map."""
 
 
+WINDOWS: Final = "windows"
+"""A worker knows it if rights begin and end for it by the windows of assignments."""
+KNOWN: Final = (WINDOWS,)
+"""What this version knows of the forms of rights that others might not."""
+
+
 class NodeFacts(TypedDict):
     """What a worker says of its node: JSON.
 
@@ -27,6 +33,7 @@ class NodeFacts(TypedDict):
     ``parts`` are the parts of readiness that are not up, each with its ``state`` and its details.
     ``seal_keys`` are the ids of the keys by which it seals revisions; versions without seals say nothing.
     ``layers`` are those of the policy that it asks; versions before demands on authentication say nothing.
+    ``knows`` are the forms of rights that it reads, such as ``WINDOWS``.
     """
 
     version: str
@@ -34,6 +41,7 @@ class NodeFacts(TypedDict):
     parts: Mapping[str, Mapping[str, Any]]
     seal_keys: NotRequired[Sequence[str]]
     layers: NotRequired[Sequence[str]]
+    knows: NotRequired[Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +68,11 @@ class PolicyWorker:
     def layers(self) -> frozenset[str]:
         """The layers of the policy that it asks, as far as it says."""
         return frozenset(() if self.facts is None else self.facts.get("layers", ()))
+
+    @property
+    def knows(self) -> frozenset[str]:
+        """The forms of rights that it reads, as far as it says."""
+        return frozenset(() if self.facts is None else self.facts.get("knows", ()))
 
 
 _WORKER: Final = RowMapper(PolicyWorker, policy_worker)

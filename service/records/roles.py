@@ -3,7 +3,7 @@
 Callers that change one hold ``role_rights.lock``, so that what they have checked stays true until the commit.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Final
@@ -158,6 +158,14 @@ async def users_of(connection: AsyncConnection, role_id: int, most: int) -> tupl
     number = (await connection.execute(select(func.count()).select_from(having.subquery()))).scalar_one()
     names = (await connection.execute(having.order_by(user.c.id).limit(most))).scalars()
     return list(names), number
+
+
+async def demanding(connection: AsyncConnection, role_ids: Collection[int]) -> set[int]:
+    """Return which of these roles are assigned with an end or a reason only."""
+    demands = role.c.max_duration.is_not(None) | role.c.reason_required
+    return set(
+        (await connection.execute(select(role.c.id).where(role.c.id.in_(role_ids), demands))).scalars()
+    )
 
 
 async def given(connection: AsyncConnection, role_id: int) -> list[GivenMenu]:

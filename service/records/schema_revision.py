@@ -14,8 +14,9 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from sqlalchemy import Connection, func, select, text
+from sqlalchemy import Connection, func, select, text, update
 from sqlalchemy.dialects.postgresql import insert as upsert
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service import __version__
 from service.kernel.operator_error import OperatorError
@@ -124,6 +125,14 @@ def record_support(connection: Connection, least_version: str) -> None:
     row = upsert(schema_support).values(id=1, **values)
     renewed = values | {"migrate_time": func.now()}
     connection.execute(row.on_conflict_do_update(index_elements=[schema_support.c.id], set_=renewed))
+
+
+async def require_this_version(connection: AsyncConnection) -> None:
+    """Keep that the rows need this version: older ones, which would misread them, can't start any more."""
+    kept = select(schema_support.c.least_version).with_for_update()
+    least_version = (await connection.execute(kept)).scalar_one_or_none()
+    if least_version is not None and is_older(least_version, __version__):
+        await connection.execute(update(schema_support).values(least_version=__version__))
 
 
 def is_older(version: str, than: str) -> bool:

@@ -20,6 +20,7 @@ from service.records.database import filters
 from service.records.database.paging import Page, order_by, page_of, sorts_of
 from service.records.database.row_mapper import PreparedSelect, RowMapper
 from service.records.factors import has_factor
+from service.records.roles import demanding
 from service.records.schema.rights import role, user, user_ban, user_login, user_role
 
 Status = Literal["enabled", "disabled"]
@@ -291,10 +292,14 @@ class CodedUser(UserValues):
 
 @dataclass(frozen=True, slots=True)
 class Directory:
-    """The stored users and roles that a table names: users by the key of their name, role ids by code."""
+    """The stored users and roles that a table names: users by the key of their name, role ids by code.
+
+    ``demanding`` are the ids of roles that are assigned with an end or a reason only.
+    """
 
     users: Mapping[str, User]
     roles: Mapping[str, int]
+    demanding: Collection[int] = ()
 
 
 async def directory(
@@ -304,7 +309,9 @@ async def directory(
     named = select(user.c.id, user.c.user_name_key).where(user.c.user_name_key.in_(keys))
     key_of = {row.id: row.user_name_key for row in await connection.execute(named)}
     users = await read_all(connection, list(key_of))
-    return Directory({key_of[record.id]: record for record in users}, await role_ids(connection, role_codes))
+    named_roles = await role_ids(connection, role_codes)
+    by_key = {key_of[record.id]: record for record in users}
+    return Directory(by_key, named_roles, await demanding(connection, named_roles.values()))
 
 
 async def role_ids(connection: AsyncConnection, codes: Collection[str]) -> dict[str, int]:

@@ -27,6 +27,8 @@ ORDER = (
     "PUT /api/user/{id}",
     "PATCH /api/user/{id}",
     "PUT /api/user/{id}/status",
+    "POST /api/user/{id}/roles",
+    "PATCH /api/user/{id}/roles/{assignment_id}",
     "POST /api/user/bulk/status",
     "POST /api/user/bulk/role",
     "POST /api/user/bulk/end-sessions",
@@ -106,12 +108,16 @@ async def test_each_example_is_answered_with_success_and_harms_nobody(service: I
         method, template = name.split(" ")
         family = template.split("/")[2]
         known = button if name == "PUT /api/menu/{id}/resources" else made.get(family)
-        target = template.format(id=known, login_id=made.get("user"), name="file-sweep")
+        target = template.format(
+            id=known, login_id=made.get("user"), name="file-sweep", assignment_id=made.get("assignment")
+        )
         answer = await service.ask(method, target, sent(name))
         assert answer.status == OPERATIONS[name].status, (name, answer.body)
         if name == "POST /api/auth/login":  # it has ended the session on the same device
             service.token = answer.json["data"]["accessToken"]
-        if OPERATIONS[name].status == 201 and family in ("user", "role", "menu", "resource", "service"):
+        if name == "POST /api/user/{id}/roles":
+            made["assignment"] = answer.json["data"]["id"]
+        elif OPERATIONS[name].status == 201 and family in ("user", "role", "menu", "resource", "service"):
             made[family] = answer.json["data"]["id"]
 
     users = (await service.data("GET", "/api/user/list"))["items"]

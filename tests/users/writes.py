@@ -75,6 +75,10 @@ class World:
         changed = "UPDATE sys.user SET email = 'target@example.org', recovery_email = %s WHERE id = %s"
         self._rows(changed, recovery, user)
 
+    def assignment_of(self, user: int) -> int:
+        """Return the assignment of the only role of a user."""
+        return self._id("SELECT id FROM sys.user_role WHERE user_id = %s", user)
+
     def name_of(self, user: int) -> str:
         """Return the name of a user."""
         ((name,),) = self._rows('SELECT user_name FROM sys."user" WHERE id = %s', user)
@@ -143,6 +147,19 @@ def _new_user(world: World, level: str) -> Request:
 def _user(method: str, below: str, body: Any) -> Callable[[World, str], Request]:
     def aim(world: World, level: str) -> Request:
         return method, f"/api/user/{world.user(world.role(world.button(level)))}{below}", body
+
+    return aim
+
+
+def _assign(world: World, level: str) -> Request:
+    body = {"roleId": world.role(world.button(level)), "until": "2099-12-31T00:00:00Z"}
+    return "POST", f"/api/user/{world.user()}/roles", body
+
+
+def _assigned(method: str, body: Any) -> Callable[[World, str], Request]:
+    def aim(world: World, level: str) -> Request:
+        user = world.user(world.role(world.button(level)))
+        return method, f"/api/user/{user}/roles/{world.assignment_of(user)}", body
 
     return aim
 
@@ -353,6 +370,13 @@ WRITES: Final = (
     *_edits("PUT"),
     *_edits("PATCH"),
     Write("PUT /api/user/{id}/status", "disable", _user("PUT", "/status", {"status": "disabled"})),
+    Write("POST /api/user/{id}/roles", "assign a role", _assign),
+    Write(
+        "PATCH /api/user/{id}/roles/{assignment_id}",
+        "change an assignment",
+        _assigned("PATCH", {"reason": "Target"}),
+    ),
+    Write("DELETE /api/user/{id}/roles/{assignment_id}", "end an assignment", _assigned("DELETE", None)),
     Write(
         "DELETE /api/user/{id}/factors",
         "reset the second factors",

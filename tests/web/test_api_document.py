@@ -23,13 +23,13 @@ from tests.docs.pages import ROOT, between, rows
 Document = dict[str, Any]
 
 VERBS = (
-    "accept|ban|change|check|compare|confirm|create|delete|download|end|explain|export|find|get|import|introspect|invite|issue|kick|list|log|mark|"
+    "accept|assign|ban|change|check|compare|confirm|create|delete|download|end|explain|export|find|get|import|introspect|invite|issue|kick|list|log|mark|"
     "patch|pause|preview|refresh|reload|request|reset|restore|revoke|run|set|start|step|unban|update|upload|verify"
 )
 OK = ("200", "201")
 CREATING = (
     *("createUser", "createUserKey", "createRole", "createMenu", "createResource", "createService"),
-    *("createServiceOpening", "uploadFile", "createOwnApp", "createOwnPasskey"),
+    *("createServiceOpening", "uploadFile", "createOwnApp", "createOwnPasskey", "assignUserRole"),
 )
 """Operations that make a record."""
 

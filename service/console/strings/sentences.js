@@ -91,6 +91,12 @@ export const ACTS = {
     "declare the address of {about} confirmed",
   ],
   "user reset a password": ["set a password for {about}", "set a password for {about}"],
+  "user assign a role": ["assigned a role to {about}", "assign a role to {about}"],
+  "user change an assignment of a role": [
+    "changed for how long {about} has a role",
+    "change for how long {about} has a role",
+  ],
+  "user end an assignment of a role": ["ended a role of {about}", "end a role of {about}"],
   "user set the status": ["enabled or disabled {about}", "enable or disable {about}"],
   "user make an API key": ["made an API key for {about}", "make an API key for {about}"],
   "user delete an API key": ["deleted an API key of {about}", "delete an API key of {about}"],

@@ -60,6 +60,78 @@ export interface AskedLayer {
   required: string[];
 }
 
+/** A role of a user, enabled or disabled. Several of one role may overlap: their union is in force. */
+export interface Assignment {
+  id: number;
+  userId: number;
+  userName: string;
+  roleId: number;
+  roleCode: string;
+  from: string | null;
+  until: string | null;
+  reason: string | null;
+  source: AssignmentSource;
+  createTime: string | null;
+  createdBy: string | null;
+}
+
+/** A role to assign, by its id or its code, and from when until when. */
+export interface AssignmentBody {
+  roleId?: number | null;
+  roleCode?: string | null;
+  from?: string | null;
+  until?: string | null;
+  reason?: string | null;
+}
+
+export type AssignmentEnding = "expired" | "revoked";
+
+/** The same, with its `version`, which is its `ETag`, and how it has ended: null for what has not. */
+export interface AssignmentOfUser {
+  id: number;
+  userId: number;
+  userName: string;
+  roleId: number;
+  roleCode: string;
+  from: string | null;
+  until: string | null;
+  reason: string | null;
+  source: AssignmentSource;
+  createTime: string | null;
+  createdBy: string | null;
+  version: number;
+  endTime: string | null;
+  endedBy: string | null;
+  how: AssignmentEnding | null;
+}
+
+/** One page of a list; `total` counts the items of all pages. */
+export interface AssignmentOfUserPage {
+  items: AssignmentOfUser[];
+  page: number;
+  size: number;
+  total: number;
+}
+
+/** One page of a list; `total` counts the items of all pages. */
+export interface AssignmentPage {
+  items: Assignment[];
+  page: number;
+  size: number;
+  total: number;
+}
+
+/** What changes of an assignment (RFC 7396). `null` removes an end, a reason, or a later beginning. */
+export interface AssignmentPatch {
+  from?: string | null;
+  until?: string | null;
+  reason?: string | null;
+}
+
+export type AssignmentSort = "id" | "-id" | "userName" | "-userName" | "roleCode" | "-roleCode" | "from" | "-from" | "until" | "-until" | "createTime" | "-createTime";
+
+export type AssignmentSource = "direct" | "directory" | "request";
+
 /** Whether the caller has authenticated strongly enough, by the demands on the resource and the endpoint. `satisfied` are the words that the caller satisfies. `endpoint` is null for a request to another service. */
 export interface Assurance {
   met: boolean;
@@ -2512,6 +2584,42 @@ export interface Operations {
     path: { id: number };
     query: { dryRun?: boolean };
     body: StatusOrder;
+    answer: Record<string, unknown> | null;
+  };
+  "GET /api/assignment/list": {
+    path: {};
+    query: { page?: number; size?: number; userId?: number; roleCode?: string; source?: AssignmentSource[]; endsBefore?: string; endless?: boolean; sort?: AssignmentSort };
+    body: undefined;
+    answer: AssignmentPage;
+  };
+  "GET /api/user/{id}/roles": {
+    path: { id: number };
+    query: { page?: number; size?: number; ended?: boolean };
+    body: undefined;
+    answer: AssignmentOfUserPage;
+  };
+  "POST /api/user/{id}/roles": {
+    path: { id: number };
+    query: { dryRun?: boolean };
+    body: AssignmentBody;
+    answer: AssignmentOfUser;
+  };
+  "GET /api/user/{id}/roles/{assignmentId}": {
+    path: { id: number; assignmentId: number };
+    query: {};
+    body: undefined;
+    answer: AssignmentOfUser;
+  };
+  "PATCH /api/user/{id}/roles/{assignmentId}": {
+    path: { id: number; assignmentId: number };
+    query: { dryRun?: boolean };
+    body: AssignmentPatch;
+    answer: AssignmentOfUser;
+  };
+  "DELETE /api/user/{id}/roles/{assignmentId}": {
+    path: { id: number; assignmentId: number };
+    query: { dryRun?: boolean };
+    body: undefined;
     answer: Record<string, unknown> | null;
   };
   "GET /api/user/{id}/factors": {

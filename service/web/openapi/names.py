@@ -54,6 +54,8 @@ _ENUMERATIONS: Final = {
         "JobOutcome": "running done failed stopped abandoned",
         "RoleAction": "give take",
         "UserStatus": "enabled disabled",
+        "AssignmentSource": "direct request directory",
+        "AssignmentEnding": "expired revoked",
     }.items()
 }
 """The names of enumerations that have no title, by their values."""

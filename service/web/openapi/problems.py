@@ -97,6 +97,7 @@ _MEMBERS: Final[dict[str, dict[str, Any]]] = {
         "resourceIds": {"type": "array", "items": _ID},
         "serviceId": _ID,
         "openingId": _ID,
+        "assignmentId": _ID,
         "users": _TEXTS,
         "userCount": _COUNT,
         "children": _TEXTS,

@@ -1,0 +1,267 @@
+"""Assigning a role to a user for a time, changing when it begins and ends, and ending it.
+
+A role is assigned under the rules of an edit of the user (``user_edits``): the caller may act on the user,
+and may grant every code of the role, also to let it end later or begin earlier.
+"""
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Final
+
+from service.administration import change_log
+from service.administration.role_demands import require_demands
+from service.administration.unit_of_work import RightsUnits, Saved, UnitOfWork
+from service.errors import Conflict, ValidationFailed
+from service.kernel.clock import from_seconds, rfc3339
+from service.kernel.identity import Target
+from service.kernel.origin import values_change
+from service.kernel.value_rules import REASON
+from service.kernel.write import Write
+from service.mail.notices import Notices, acted_by
+from service.records import (
+    accounts,
+    assignment_list,
+    assignments,
+    policy_workers,
+    roles,
+    schema_revision,
+    user_list,
+)
+from service.records.assignment_list import Assignment
+from service.records.assignments import Given
+from service.records.database.transactions import Connection
+from service.records.policy_workers import WINDOWS
+from service.records.roles import Role
+from service.records.user_list import User
+
+Match = Callable[[Assignment], None]
+"""Raises ``PreconditionFailed`` if the assignment has changed since the caller read it."""
+
+_TIMES: Final = (("valid_from", "from"), ("valid_until", "until"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Edited:
+    """An edit under way at ``now``, of the roles of a user."""
+
+    unit: UnitOfWork
+    target: Target
+    user: User
+    now: datetime
+
+
+class AssignmentEdits:
+    """Assigns roles, one assignment at a time.
+
+    ``now`` is the session store's time in seconds, by which assignments begin and end. All raise
+    ``NotFound``, ``PermissionDenied`` if the user holds a code that the caller lacks, or the role gives one,
+    ``ActOnOneself`` for the caller's own roles, ``Conflict`` as ``Accounts.update`` does, and
+    ``Unavailable``.
+    """
+
+    def __init__(self, units: RightsUnits, notices: Notices, now: Callable[[], float]) -> None:
+        self._units = units
+        self._notices = notices
+        self._now = now
+
+    def now(self) -> datetime:
+        """Return the instant by which assignments begin and end, in whole milliseconds, rounded down."""
+        return _whole(from_seconds(self._now()))
+
+    async def create(self, write: Write, user_id: int, given: Mapping[str, Any]) -> Saved[Assignment]:
+        """Assign the role ``role_id`` or ``role_code``, from ``valid_from`` until ``valid_until``.
+
+        Both times, and the ``reason``, may be absent. Raises ``ValidationFailed`` with the field, and
+        ``Conflict`` if there is the same assignment already, and for a window that a worker does not know.
+        """
+        async with self._changing(write, user_id) as edited:
+            role = await _role_of(edited.unit.connection, given)
+            await edited.unit.check.require_roles(edited.unit.connection, [role.id])
+            begins = _begin(given.get("valid_from"), edited.now)
+            _require_text(given.get("reason"))
+            new = Given(role.id, begins, _time(given.get("valid_until")), given.get("reason"))
+            _require_order(new, given, edited.now)
+            require_demands(role, new, edited.now)
+            edited.unit.authorized()
+            await _require_new(edited.unit.connection, edited.target, new)
+            await _require_known(edited.unit.connection, new)
+            (made_id,) = await assignments.give(edited.unit.connection, edited.target, [new])
+            made = await self._saved(edited, made_id)
+            await self._changed(edited, None, made)
+            await edited.unit.made(made)
+        return Saved(made)
+
+    async def update(
+        self, write: Write, user_id: int, assignment_id: int, given: Mapping[str, Any], match: Match
+    ) -> Saved[Assignment]:
+        """Store those of ``valid_from``, ``valid_until`` and ``reason`` that are given; None clears one.
+
+        An assignment that has begun keeps its beginning: ``ValidationFailed`` for a later one. Otherwise as
+        ``create``.
+        """
+        async with self._changing(write, user_id) as edited:
+            before, role = await self._stored(edited, assignment_id, match)
+            new = Given(role.id, before.valid_from, before.valid_until, before.reason, before.source)
+            if "valid_from" in given:
+                new = replace(new, valid_from=_moved(before, given["valid_from"], edited.now))
+            if "valid_until" in given:
+                new = replace(new, valid_until=_time(given["valid_until"]))
+            if "reason" in given:
+                _require_text(given["reason"])
+                new = replace(new, reason=given["reason"])
+            window = (new.valid_from, new.valid_until) != (before.valid_from, before.valid_until)
+            if window or "valid_until" in given:
+                _require_order(new, given, edited.now)
+            if window or new.reason != before.reason:
+                require_demands(role, new, edited.now, window=window)
+                await _require_new(edited.unit.connection, edited.target, new, but=before.id)
+                await _require_known(edited.unit.connection, new)
+                await assignments.change(edited.unit.connection, edited.target, before.id, new)
+            after = await self._saved(edited, before.id)
+            await self._changed(edited, before, after)
+        return Saved(after)
+
+    async def delete(self, write: Write, user_id: int, assignment_id: int, match: Match) -> Saved[None]:
+        """End an assignment now, or take it back before it begins; it is kept among the past ones."""
+        async with self._changing(write, user_id) as edited:
+            before, _role = await self._stored(edited, assignment_id, match)
+            await assignments.revoke(edited.unit.connection, edited.target, before.id, edited.now)
+            await self._changed(edited, before, None)
+        return Saved(None)
+
+    @asynccontextmanager
+    async def _changing(self, write: Write, user_id: int) -> AsyncIterator[_Edited]:
+        """Let the block change the roles of a user, if the caller may and an administrator remains."""
+        async with self._units.of_rights(write) as unit:
+            user = await user_list.read(unit.connection, user_id)
+            change_log.concerns(change_log.user_target(user.user_name))
+            target = await unit.check.target(unit.connection, user_id, "set-roles")
+            unit.check.require_act(target, "edit")
+            yield _Edited(unit, target, user, self.now())
+
+    async def _stored(self, edited: _Edited, assignment_id: int, match: Match) -> tuple[Assignment, Role]:
+        """Return the assignment that is to change, and its role; ``Conflict`` if it has ended."""
+        connection = edited.unit.connection
+        stored = await assignment_list.read(connection, edited.target.user_id, assignment_id, at=edited.now)
+        await edited.unit.check.require_roles(connection, [stored.role_id])
+        match(stored)
+        if stored.how is not None:
+            raise Conflict("The assignment has ended", rule="history")
+        return stored, await roles.read(connection, stored.role_id)
+
+    async def _saved(self, edited: _Edited, assignment_id: int) -> Assignment:
+        return await assignment_list.read(
+            edited.unit.connection, edited.target.user_id, assignment_id, at=edited.now
+        )
+
+    async def _changed(self, edited: _Edited, before: Assignment | None, after: Assignment | None) -> None:
+        """Raise the user's version, tell the log and the user, and have older tokens refreshed."""
+        unit = edited.unit
+        had, has = _shown(before), _shown(after)
+        if had == has:
+            return
+        unit.changes += values_change(
+            change_log.user_target(edited.user.user_name), "roles", had - has, has - had
+        )
+        await accounts.update(unit.connection, edited.target, {})
+        unit.refreshing.add(edited.target.user_id)
+        shown = after or before
+        assert shown is not None  # noqa: S101 - one of the two differs
+        kind = "changedRoles" if before and after else "givenRoles" if after else "takenRoles"
+        facts: dict[str, list[str] | datetime | str | None] = {kind: [shown.role_code]}
+        if after is not None:
+            facts |= {"from": after.valid_from, "until": after.valid_until, "reason": after.reason}
+        by = acted_by(edited.target)
+        await self._notices.tell(unit.connection, edited.target.user_id, "roles_changed", by, facts)
+
+
+def _whole(at: datetime) -> datetime:
+    """Return ``at`` in whole milliseconds, as answers show times, rounded down."""
+    return at.replace(microsecond=at.microsecond // 1000 * 1000)
+
+
+def _time(given: datetime | None) -> datetime | None:
+    return None if given is None else _whole(given)
+
+
+def _begin(given: datetime | None, now: datetime) -> datetime | None:
+    """Return when a new assignment begins; None for at once."""
+    return None if given is None or given <= now else _whole(given)
+
+
+def _moved(before: Assignment, given: datetime | None, now: datetime) -> datetime | None:
+    """Return when an assignment begins that is to begin at ``given``, None for at once.
+
+    What has begun stays as it was: ValidationFailed for a later beginning, which would rewrite what was.
+    """
+    later = _begin(given, now)
+    if before.valid_from is not None and before.valid_from > now:
+        return later or now
+    if later is not None:
+        raise ValidationFailed(("from", "The assignment has begun: end it, and assign the role anew"))
+    return before.valid_from
+
+
+def _require_order(new: Given, given: Mapping[str, Any], now: datetime) -> None:
+    """Return when the window of ``new`` ends after it begins, and after ``now``; ValidationFailed else."""
+    if new.valid_until is None:
+        return
+    if new.valid_until <= now:
+        raise ValidationFailed(("until", "must be in the future"))
+    if new.valid_from is not None and new.valid_from >= new.valid_until:
+        field = "from" if given.get("valid_from") is not None else "until"
+        raise ValidationFailed((field, "The assignment must begin before it ends"))
+
+
+async def _role_of(connection: Connection, given: Mapping[str, Any]) -> Role:
+    """Return the role that is given by its id or its code; ValidationFailed for none, and for both."""
+    role_id, role_code = given.get("role_id"), given.get("role_code")
+    if (role_id is None) == (role_code is None):
+        raise ValidationFailed(("roleId", "Give either roleId or roleCode"))
+    if role_code is not None:
+        role_id = (await user_list.role_ids(connection, [role_code])).get(role_code)
+    if role_id is None or await accounts.unknown_roles(connection, [role_id]):
+        raise ValidationFailed(("roleId" if role_code is None else "roleCode", "There is no such role"))
+    return await roles.read(connection, role_id)
+
+
+def _require_text(reason: str | None) -> None:
+    if reason is not None and (fault := REASON(reason)):
+        raise ValidationFailed(("reason", fault))
+
+
+async def _require_new(connection: Connection, target: Target, new: Given, but: int = 0) -> None:
+    """Return when there is no other assignment of the role with the same window; Conflict else."""
+    same = await assignments.identical(connection, target, new, but)
+    if same is not None:
+        raise Conflict("The user has the same assignment already", rule="unique", assignmentId=same)
+
+
+async def _require_known(connection: Connection, new: Given) -> None:
+    """Have every node know the window of ``new``, if it has one.
+
+    Conflict while a worker that reports does not: it would grant the role for ever. One of an older version
+    that starts later is refused by the least version of the schema.
+    """
+    if new.valid_from is None and new.valid_until is None:
+        return
+    for worker in await policy_workers.present(connection):
+        if WINDOWS not in worker.knows:
+            raise Conflict(
+                f"{worker.worker} is of a version that knows no assignments with a beginning or an end: "
+                "change all nodes to a later one first",
+                rule="older_nodes",
+            )
+    await schema_revision.require_this_version(connection)
+
+
+def _shown(stored: Assignment | None) -> frozenset[str]:
+    """Return an assignment as the operation log names it: ``auditor until 2026-12-01T00:00:00.000Z``."""
+    if stored is None:
+        return frozenset()
+    times = ((word, getattr(stored, name)) for name, word in _TIMES)
+    words = [f"{word} {rfc3339(time)}" for word, time in times if time is not None]
+    reason = f": {stored.reason}" if stored.reason else ""
+    return frozenset([" ".join([stored.role_code, *words]) + reason])

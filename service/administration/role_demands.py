@@ -1,0 +1,42 @@
+"""What roles demand of their assignments: to last no longer than ``max_duration``, and to have a reason."""
+
+from collections.abc import Collection, Sequence
+from datetime import datetime, timedelta
+
+from service.errors import ValidationFailed
+from service.records import roles
+from service.records.assignments import Given
+from service.records.database.transactions import Connection
+from service.records.roles import Role
+
+NOT_PLAIN = "The role is assigned by itself, with an end or a reason: it demands one"
+
+
+def require_demands(role: Role, given: Given, now: datetime, *, window: bool = True) -> None:
+    """Return when ``given`` is as ``role`` demands; ValidationFailed else.
+
+    An assignment lasts from its beginning, or from ``now`` if that is over. Without ``window`` only the
+    reason is asked for: the duration does not change.
+    """
+    faults = []
+    if window and (longest := role.max_duration) is not None:
+        begins = max(now, given.valid_from or now)
+        if given.valid_until is None or given.valid_until - begins > timedelta(seconds=longest):
+            faults.append(("until", f"must be at most {longest} seconds after the assignment begins"))
+    if role.reason_required and not (given.reason or "").strip():
+        faults.append(("reason", "The role is assigned with a reason only"))
+    if faults:
+        raise ValidationFailed(*faults)
+
+
+async def require_plain(
+    connection: Connection, role_ids: Sequence[int], had: Collection[int] = (), field: str = "roleIds"
+) -> None:
+    """Return when the ``role_ids`` beside those ``had`` may be given without an end and a reason.
+
+    ValidationFailed else, with the places in ``field``.
+    """
+    demanding = await roles.demanding(connection, set(role_ids).difference(had))
+    if demanding:
+        places = [place for place, role_id in enumerate(role_ids) if role_id in demanding]
+        raise ValidationFailed(*((f"{field}[{place}]", NOT_PLAIN) for place in places))

@@ -1,0 +1,209 @@
+"""Assignments of roles to users, with a beginning, an end and a reason: ``/api/user/{id}/roles``."""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Annotated, Any, TypeVar
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from service.administration.assignment_edits import AssignmentEdits
+from service.administration.unit_of_work import Saved
+from service.errors import Conflict, NotFound, PreconditionFailed
+from service.kernel.value_rules import REASON, bounds_of
+from service.records import assignment_list
+from service.records.assignment_list import AssignmentFilter
+from service.records.assignments import How, Source
+from service.records.database.transactions import Database
+from service.web.messages import operation_metadata as operation
+from service.web.messages.context import RequestContext
+from service.web.messages.preconditions import answer_tag, unchanged, version_tag
+from service.web.messages.record_schemas import MergePatch, filters_of
+from service.web.messages.schema import Id, Moment, Page, PageQuery, Schema, page_answer, sort_keys
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_From = Annotated[Moment | None, Meta(description="In force from here on; null: since it was made.")]
+_Until = Annotated[Moment | None, Meta(description="No longer in force from here on; null: without an end.")]
+
+
+class Assignment(Schema, kw_only=True):
+    """A role of a user, enabled or disabled. Several of one role may overlap: their union is in force."""
+
+    id: Id
+    user_id: Id
+    user_name: Annotated[str, Meta(examples=["heron"])]
+    role_id: Id
+    role_code: Annotated[str, Meta(examples=["auditor"])]
+    valid_from: _From = msgspec.field(name="from")
+    valid_until: _Until = msgspec.field(name="until")
+    reason: Annotated[str | None, Meta(examples=["Stands in for kestrel"])]
+    source: Annotated[Source, Meta(description="Who has assigned it: `direct`, an administrator.")]
+    create_time: Annotated[
+        Moment | None, Meta(description="Null for one that a version without windows has made.")
+    ]
+    created_by: Annotated[
+        str | None,
+        Meta(
+            examples=["admin"],
+            description="Who has assigned it: the user name at that time, or `@operator`; null if unknown.",
+        ),
+    ]
+
+
+class AssignmentOfUser(Assignment, kw_only=True):
+    """The same, with its `version`, which is its `ETag`, and how it has ended: null for what has not."""
+
+    version: Annotated[
+        int, Meta(ge=0, examples=[1], description="Rises with each edit; 0 once it has ended.")
+    ]
+    end_time: Moment | None
+    ended_by: Annotated[str | None, Meta(description="Who has ended it; null at its own end.")]
+    how: Annotated[
+        How | None, Meta(description="`expired` at its `until`; `revoked` by somebody before that.")
+    ]
+
+
+_GivenFrom = Annotated[datetime, Meta(tz=True, description="When it begins; null or past: at once.")]
+_GivenUntil = Annotated[datetime, Meta(tz=True, description="When it ends; null: never.")]
+_Reason = Annotated[str, bounds_of(REASON), Meta(examples=["Stands in for kestrel"])]
+
+
+class AssignmentBody(Schema, kw_only=True):
+    """A role to assign, by its id or its code, and from when until when."""
+
+    role_id: Id | None = None
+    role_code: Annotated[str, Meta(max_length=64, examples=["auditor"])] | None = None
+    valid_from: _GivenFrom | None = msgspec.field(default=None, name="from")
+    valid_until: _GivenUntil | None = msgspec.field(default=None, name="until")
+    reason: _Reason | None = None
+
+
+class AssignmentPatch(MergePatch, kw_only=True):
+    """What changes of an assignment (RFC 7396). `null` removes an end, a reason, or a later beginning."""
+
+    valid_from: _GivenFrom | UnsetType | None = msgspec.field(default=UNSET, name="from")
+    valid_until: _GivenUntil | UnsetType | None = msgspec.field(default=UNSET, name="until")
+    reason: _Reason | UnsetType | None = UNSET
+
+
+class AssignmentsOfUserQuery(PageQuery):
+    """Which assignments of the user."""
+
+    ended: Annotated[bool, Meta(description="Those that have ended too.")] = False
+
+
+@filters_of(AssignmentFilter)
+class AssignmentQuery(PageQuery):
+    """Filters and order of assignments that have not ended, those that begin later among them."""
+
+    sort: Annotated[str, sort_keys("AssignmentSort", assignment_list.SORTS)] = "id"
+
+
+def _answer(context: RequestContext, saved: Saved[assignment_list.Assignment]) -> AssignmentOfUser:
+    answer_tag(context, version_tag(saved.record.version))
+    return AssignmentOfUser.of(saved.record)
+
+
+class AssignmentEndpoint:
+    """The base of the endpoints of assignments."""
+
+    def __init__(self, database: Database, edits: AssignmentEdits) -> None:
+        self.database = database
+        self.edits = edits
+
+
+class AssignmentList(AssignmentEndpoint):
+    """``/api/assignment/list``."""
+
+    @operation.needs("system:user:list")
+    @operation.named("listAssignments")
+    async def on_get(self, context: RequestContext, query: AssignmentQuery) -> Page[Assignment]:
+        """List the roles of all users, those that begin later too."""
+        async with self.database.snapshot() as connection:
+            listed = await assignment_list.page(
+                connection,
+                query.filter(AssignmentFilter),
+                page=query.page,
+                size=query.size,
+                sort=query.sort,
+                at=self.edits.now(),
+            )
+        return page_answer(query, listed, Assignment)
+
+
+class UserRoles(AssignmentEndpoint):
+    """``/api/user/{id}/roles``."""
+
+    @operation.needs("system:user:detail")
+    @operation.refuses(NotFound)
+    @operation.named("listUserRoles")
+    async def on_get(
+        self, context: RequestContext, query: AssignmentsOfUserQuery, id: int
+    ) -> Page[AssignmentOfUser]:
+        """List the roles of a user, those that begin later too; on request with those that have ended."""
+        async with self.database.snapshot() as connection:
+            listed = await assignment_list.of_user(
+                connection, id, ended=query.ended, page=query.page, size=query.size, at=self.edits.now()
+            )
+        return page_answer(query, listed, AssignmentOfUser)
+
+    @operation.needs("system:user:update")
+    @operation.named("assignUserRole")
+    @operation.created("/api/user/{id}/roles/{assignment_id}")
+    @operation.idempotent(_answer)
+    @operation.dry_run
+    @operation.tagged
+    @operation.logged("user", "assign a role", "INSERT")
+    @operation.refuses(NotFound, Conflict)
+    @operation.example_body({"roleCode": "auditor", "until": "2099-12-31T00:00:00Z", "reason": "Year's end"})
+    async def on_post(self, context: RequestContext, body: AssignmentBody, id: int) -> AssignmentOfUser:
+        """Assign a role to a user, from when until when, with effect at these instants.
+
+        By the rules of an edit of the user: callers can't assign roles with permissions that they lack, or
+        assign roles to themselves. A role may demand an end or a reason.
+        """
+        return _answer(context, await self.edits.create(context.write, id, body.given()))
+
+
+class OneUserRole(AssignmentEndpoint):
+    """``/api/user/{id}/roles/{assignment_id}``."""
+
+    @operation.needs("system:user:detail")
+    @operation.refuses(NotFound)
+    @operation.named("getUserRole")
+    @operation.tagged
+    @operation.shows_more
+    async def on_get(self, context: RequestContext, id: int, assignment_id: int) -> AssignmentOfUser:
+        """Read an assignment of a role, which may have ended."""
+        async with self.database.snapshot() as connection:
+            record = await assignment_list.read(connection, id, assignment_id, at=self.edits.now())
+        return _answer(context, Saved(record))
+
+    @operation.needs("system:user:update")
+    @operation.named("patchUserRole")
+    @operation.dry_run
+    @operation.tagged
+    @operation.logged("user", "change an assignment of a role", "UPDATE")
+    @operation.refuses(NotFound, Conflict, PreconditionFailed)
+    @operation.example_body({"until": "2099-12-31T00:00:00Z"})
+    async def on_patch(
+        self, context: RequestContext, body: AssignmentPatch, id: int, assignment_id: int
+    ) -> AssignmentOfUser:
+        """Change when an assignment of a role begins or ends, or its reason, by the rules of a new one.
+
+        What has begun can't begin later.
+        """
+        match = unchanged(context)
+        return _answer(
+            context, await self.edits.update(context.write, id, assignment_id, body.given(), match)
+        )
+
+    @operation.needs("system:user:update")
+    @operation.named("endUserRole")
+    @operation.dry_run
+    @operation.logged("user", "end an assignment of a role", "DELETE")
+    @operation.refuses(NotFound, Conflict, PreconditionFailed)
+    async def on_delete(self, context: RequestContext, id: int, assignment_id: int) -> None:
+        """End an assignment of a role now, by the rules of a new one; it stays among the past ones."""
+        await self.edits.delete(context.write, id, assignment_id, unchanged(context))

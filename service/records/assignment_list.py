@@ -1,0 +1,174 @@
+"""Assignments of roles as administrators see them: one, those of a user, and pages of all."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any, Final
+
+import sqlalchemy as sa
+from msgspec import Meta
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.errors import NotFound
+from service.kernel.value_rules import ID
+from service.records.assignments import How, Source, instant, not_ended
+from service.records.database import filters
+from service.records.database.paging import Page, order_by, page_of
+from service.records.schema.rights import ended_assignment, role, user, user_role
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assignment:
+    """An assignment of a role to a user.
+
+    In force from ``valid_from`` on, None for from its making on, and no longer at ``valid_until``, None for
+    no end. One that has ended has ``end_time`` and ``how``, and ``ended_by`` who ended it; its ``version`` is
+    0. ``create_time`` and ``created_by`` are None for one that a version without windows has made.
+    """
+
+    id: int
+    user_id: int
+    user_name: str
+    role_id: int
+    role_code: str
+    valid_from: datetime | None
+    valid_until: datetime | None
+    reason: str | None
+    source: Source
+    version: int
+    create_time: datetime | None
+    created_by: str | None
+    end_time: datetime | None = None
+    ended_by: str | None = None
+    how: How | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AssignmentFilter:
+    """A filter of assignments that have not ended; ``endless``: without an end."""
+
+    user_id: Annotated[int | None, filters.equals(user_role.c.user_id), ID] = None
+    role_code: Annotated[str | None, filters.ELSEWHERE, Meta(max_length=64)] = None
+    source: Annotated[Collection[Source] | None, filters.one_of(user_role.c.source)] = None
+    ends_before: Annotated[
+        datetime | None,
+        filters.below(user_role.c.valid_until),
+        Meta(tz=True, description="Those with an end before this time."),
+    ] = None
+    endless: Annotated[
+        bool | None,
+        filters.whether(user_role.c.valid_until.is_(None)),
+        Meta(description="Whether it has no end."),
+    ] = None
+
+
+_BEGINNING: Final = sa.func.coalesce(user_role.c.valid_from, sa.text("'-infinity'::timestamptz"))
+_END: Final = sa.func.coalesce(user_role.c.valid_until, sa.text("'infinity'::timestamptz"))
+SORTS: Final[dict[str, sa.ColumnElement[Any]]] = {
+    "id": user_role.c.id,
+    "userName": user.c.user_name_key,
+    "roleCode": role.c.role_code,
+    "from": _BEGINNING,
+    "until": _END,
+    "createTime": user_role.c.create_time,
+}
+"""The columns by which a list of assignments can be sorted."""
+
+_OF_RECORD: Final = ("id", "user_id", "role_id", "valid_from", "valid_until", "reason", "source")
+
+
+def _live(moment: sa.ColumnElement[datetime]) -> sa.Select[*tuple[Any, ...]]:
+    """Select what ``sys.user_role`` holds; what has ended by itself says so."""
+    table = user_role.c
+    over = ~not_ended(moment)
+    return sa.select(
+        *(table[name] for name in _OF_RECORD),
+        sa.case((over, 0), else_=table.version).label("version"),
+        *(table.create_time, table.created_by, user.c.user_name, role.c.role_code),
+        sa.case((over, table.valid_until), else_=sa.null()).label("end_time"),
+        sa.null().cast(sa.Text).label("ended_by"),
+        sa.case((over, "expired"), else_=sa.null()).label("how"),
+    ).select_from(user_role.join(user, user.c.id == table.user_id).join(role, role.c.id == table.role_id))
+
+
+def _over() -> sa.Select[*tuple[Any, ...]]:
+    """Select what ``sys.ended_assignment`` holds."""
+    table = ended_assignment.c
+    return sa.select(
+        *(table[name] for name in _OF_RECORD),
+        sa.literal(0).label("version"),
+        *(table.create_time, table.created_by, user.c.user_name, table.role_code),
+        *(table.end_time, table.ended_by, table.how),
+    ).select_from(ended_assignment.join(user, user.c.id == table.user_id))
+
+
+async def page(
+    connection: AsyncConnection,
+    criteria: AssignmentFilter,
+    *,
+    page: int = 1,
+    size: int = 20,
+    sort: str = "id",
+    at: datetime | None = None,
+) -> Page[Assignment]:
+    """Return page ``page`` (from 1) of the matching assignments that have not ended at ``at``.
+
+    Those that begin later are among them. ValidationFailed for a ``sort`` that is not in ``SORTS``.
+    """
+    moment = instant(at)
+    conditions = [not_ended(moment), *filters.conditions_of(criteria)]
+    if criteria.role_code is not None:
+        # The id is read first: the planner estimates the number of assignments by it.
+        named = await connection.execute(sa.select(role.c.id).where(role.c.role_code == criteria.role_code))
+        conditions.append(user_role.c.role_id == (named.scalar_one_or_none() or 0))
+    order = order_by(sort, SORTS, user_role.c.id)
+    matching = _live(moment).where(*conditions)
+    # Each has its user and its role, so that they need no look to be counted.
+    counted = sa.select(user_role.c.id).where(*conditions)
+    listed = await page_of(connection, matching, page=page, size=size, order=order, counted=counted)
+    return Page(tuple(_read(row) for row in listed.items), listed.total)
+
+
+async def of_user(
+    connection: AsyncConnection,
+    user_id: int,
+    *,
+    ended: bool = False,
+    page: int = 1,
+    size: int = 20,
+    at: datetime | None = None,
+) -> Page[Assignment]:
+    """Return page ``page`` (from 1) of the assignments of a user, by id; with ``ended`` also the past ones.
+
+    NotFound if there is no such user.
+    """
+    if (await connection.execute(sa.select(user.c.id).where(user.c.id == user_id))).first() is None:
+        raise NotFound("There is no such user")
+    moment = instant(at)
+    live = _live(moment).where(user_role.c.user_id == user_id)
+    if not ended:
+        order = order_by("id", SORTS, user_role.c.id)
+        listed = await page_of(
+            connection, live.where(not_ended(moment)), page=page, size=size, order=order[:1]
+        )
+    else:
+        past = _over().where(ended_assignment.c.user_id == user_id)
+        both = sa.union_all(live, past).subquery()
+        listed = await page_of(connection, sa.select(both), page=page, size=size, order=(both.c.id,))
+    return Page(tuple(_read(row) for row in listed.items), listed.total)
+
+
+async def read(
+    connection: AsyncConnection, user_id: int, assignment_id: int, *, at: datetime | None = None
+) -> Assignment:
+    """Return an assignment of a user, which may have ended; NotFound if there is none with that id."""
+    live = _live(instant(at)).where(user_role.c.user_id == user_id, user_role.c.id == assignment_id)
+    over = _over().where(ended_assignment.c.user_id == user_id, ended_assignment.c.id == assignment_id)
+    for statement in (live, over):
+        if (row := (await connection.execute(statement)).one_or_none()) is not None:
+            return _read(row)
+    raise NotFound("The user has no such assignment of a role")
+
+
+def _read(row: sa.Row[*tuple[Any, ...]]) -> Assignment:
+    return Assignment(**row._mapping)  # noqa: SLF001 - the public name of it
