@@ -29,6 +29,11 @@ export const VIEWS = [
     operation: "PATCH /api/user/{id}",
   },
   {
+    pattern: "/users/{id}/roles",
+    load: () => import("./views/user.js"),
+    operation: "GET /api/user/{id}/roles",
+  },
+  {
     pattern: "/users/{id}/access",
     load: () => import("./views/user.js"),
     operation: "GET /api/policy/what",
@@ -84,6 +89,11 @@ export const VIEWS = [
     pattern: "/roles/{id}/history",
     load: () => import("./views/role.js"),
     operation: "GET /api/operation-log/list",
+  },
+  {
+    pattern: "/assignments",
+    load: () => import("./views/assignments.js"),
+    operation: "GET /api/assignment/list",
   },
   {
     pattern: "/menus",

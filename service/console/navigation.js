@@ -15,6 +15,7 @@ export const NAVIGATION = [
     [
       ["/users", T.users, "user"],
       ["/roles", T.roles, "shield"],
+      ["/assignments", T.assignments, "clock"],
       ["/menus", T.permissions, "key"],
     ],
   ],

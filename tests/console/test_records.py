@@ -64,7 +64,7 @@ def test_a_record_shows_what_it_allows_and_its_history_and_only_tabs_for_the_rea
     page = visit.page
     visit.sign_in("gadwall", f"/users/{number}")
     tabs = page.get_by_role("navigation", name=TABS).get_by_role("link")
-    expect(tabs).to_have_text(["Account", "Effective access"])  # the caller may not see sessions and logs
+    expect(tabs).to_have_text(["Account", "Roles", "Effective access"])  # neither sessions nor logs
     press(tabs.last)
     expect(page.get_by_role("table")).to_contain_text("GET /api/user/{id}")
 

@@ -9,6 +9,7 @@ const KEYED = new Set([
   "/api/resource",
   "/api/service",
   "/api/opening",
+  "/api/user/{id}/roles",
   "/api/user/bulk/status",
   "/api/user/bulk/role",
   "/api/user/bulk/end-sessions",

@@ -1,11 +1,11 @@
 // @ts-check
 /** What a role, a user or a holder of codes may do: the codes that they hold, and all that these pass. */
-import { badge, card, definition, empty, h } from "../core/dom.js";
+import { badge, badges, card, definition, empty, h, link } from "../core/dom.js";
 import { POLICY as T } from "../strings/policy.js";
 import { USERS } from "../strings/users.js";
 import { folding } from "./folding.js";
 import { pathButton, pathTo } from "./path-to.js";
-import { after, codes, demanded, objectOf, passedBy, why } from "./policy.js";
+import { after, codes, demanded, explaining, objectOf, passedBy, why } from "./policy.js";
 import { requestOf } from "./request-line.js";
 import { listing } from "./table.js";
 
@@ -36,7 +36,7 @@ export async function access(page, subject, asker = subject) {
             data.userStatus !== "enabled" &&
             badge(USERS.statuses[data.userStatus] ?? data.userStatus, "bad"),
         ],
-        [T.holds, data.permissions.length ? codes(data.permissions) : T.holdsNothing],
+        [T.holds, data.permissions.length ? held(page, asker, data.permissions) : T.holdsNothing],
       ]),
     ),
     choice,
@@ -74,4 +74,17 @@ export async function access(page, subject, asker = subject) {
       load: after(data, read),
     }),
   ];
+}
+
+/**
+ * Return the codes that a subject holds. Those of a user and of a role lead to where they come from.
+ * @param {import("../core/page.js").Page} page
+ * @param {Record<string, string>} asker
+ * @param {readonly string[]} permissions
+ */
+function held(page, asker, permissions) {
+  if (asker.permissions || !page.may("POST /api/policy/explain")) return codes(permissions);
+  return badges(
+    permissions.map((permission) => link(explaining({ ...asker, permission }), h("code", null, permission))),
+  );
 }

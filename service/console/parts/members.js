@@ -3,6 +3,7 @@
 import { button } from "../core/dom.js";
 import { ROLES as T } from "../strings/roles.js";
 import { USERS } from "../strings/users.js";
+import { assign, demands } from "./assignments.js";
 import { chosen } from "./chooser.js";
 import { tell } from "./dialog.js";
 import { attempt, previewed, undoing } from "./preview.js";
@@ -10,6 +11,7 @@ import { listing } from "./table.js";
 import { stateOf } from "./users.js";
 
 const ONE = "/api/user/{id}";
+const ALL = "/api/user/{id}/roles";
 
 /** @typedef {import("./users.js").User} User */
 
@@ -49,7 +51,9 @@ export function members(page, role) {
         fits: (candidate) => !has(candidate),
         words: ({ userName, nickName }) => [userName, nickName],
       });
-      if (user) await change(user, true);
+      if (!user) return;
+      if (demands(role) && page.may("POST /api/user/{id}/roles")) await assign(page, user, role);
+      else await change(user, true);
     });
   }
 
@@ -60,6 +64,7 @@ export function members(page, role) {
     const roleIds = on ? [...before, role.id] : before.filter((id) => id !== role.id);
     const path = { id: user.id };
     return attempt(title, async () => {
+      const windows = on ? [] : await assigned(page, user, role);
       const done = await previewed({
         title,
         confirm: on ? T.addMember : T.removeMember,
@@ -68,12 +73,36 @@ export function members(page, role) {
           page.call("PATCH", ONE, { path, body: { roleIds }, ifMatch: `"${user.version}"`, dryRun }),
       });
       if (!done) return;
-      tell((on ? T.addedMember : T.removedMember)(user.userName, role.roleName), {
-        undo: undoing(page, ["PATCH", ONE, { path, body: { roleIds: before }, ifMatch: done.etag }]),
-      });
+      /** @type {[string, string, import("../core/api.js").Options][]} */ const back = on
+        ? [["PATCH", ONE, { path, body: { roleIds: before }, ifMatch: done.etag }]]
+        : windows.map((body) => ["POST", ALL, { path, body }]);
+      tell(
+        (on ? T.addedMember : T.removedMember)(user.userName, role.roleName),
+        back.length ? { undo: undoing(page, ...back) } : {},
+      );
       await list.reload();
     });
   }
 
   return list;
+}
+
+/**
+ * Return what gives a role back to a user once it is taken: its assignments, each with its end and its reason. Nothing
+ * if the caller may not read or make them: then the role does not come back without its end.
+ * @param {import("../core/page.js").Page} page
+ * @param {User} user
+ * @param {import("../types/api").Role} role
+ */
+async function assigned(page, { id }, role) {
+  if (!page.may(`GET ${ALL}`) || !page.may(`POST ${ALL}`)) return [];
+  const { data } = await page.call("GET", ALL, { path: { id }, query: { size: 200 } });
+  return data.items
+    .filter(({ roleId }) => roleId === role.id)
+    .map(({ from, until, reason }) => ({
+      roleId: role.id,
+      from: from && Date.parse(from) > Date.now() ? from : null,
+      until,
+      reason,
+    }));
 }

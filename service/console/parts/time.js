@@ -11,7 +11,6 @@ const STEPS = /** @type {[number, Intl.RelativeTimeFormatUnit][]} */ ([
   [60, "second"],
   [60, "minute"],
   [24, "hour"],
-  [7, "day"],
 ]);
 
 /**
@@ -38,6 +37,15 @@ export function edited({ updateTime, updatedBy }) {
   return [time(updateTime), updatedBy && [" ", FORM.by(updatedBy)]];
 }
 
+/**
+ * Return a time, and how far it is from now, such as "in 3 days"; nothing for none.
+ * @param {string | null | undefined} iso RFC 3339.
+ */
+export function coming(iso) {
+  if (!iso) return null;
+  return [time(iso), " ", h("small", null, `(${since(new Date(iso), Infinity)})`)];
+}
+
 /** Return a time as text. @param {string} iso */
 export function timeText(iso) {
   return FULL.format(new Date(iso));
@@ -48,12 +56,12 @@ export function exact(iso) {
   return `${EXACT.format(new Date(iso))} · ${iso}`;
 }
 
-/** @param {Date} date */
-function since(date) {
+/** @param {Date} date @param {number} [days] From how many days on nothing is returned. */
+function since(date, days = 7) {
   let amount = (date.getTime() - Date.now()) / 1000;
   for (const [size, unit] of STEPS) {
     if (Math.abs(amount) < size) return AGO.format(Math.round(amount), unit);
     amount /= size;
   }
-  return null;
+  return Math.abs(amount) < days ? AGO.format(Math.round(amount), "day") : null;
 }

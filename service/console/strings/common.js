@@ -97,6 +97,10 @@ export const TROUBLE = {
     last_administrator: ["This is the last administrator", "Somebody who is enabled has to keep all rights."],
     limit: ["There are as many as there may be", ""],
     missing_setting: ["A setting of the service is missing", ""],
+    older_nodes: [
+      "Not all parts of the service know this yet",
+      "Try again once the upgrade of all nodes is done. Until then roles have no beginning and no end.",
+    ],
     passkey: [
       "This passkey was not accepted",
       "It may have been removed from your account, or it took too long.",

@@ -22,6 +22,18 @@ export const FORM = {
   empty: "(empty)",
 };
 
+/** A length of time; its units by their seconds. */
+export const LASTING = {
+  number: "Number",
+  unit: "Unit",
+  units: /** @type {Record<number, string>} */ ({
+    86400: "Days",
+    3600: "Hours",
+    60: "Minutes",
+    1: "Seconds",
+  }),
+};
+
 export const TREE = {
   open: "Open",
   close: "Close",

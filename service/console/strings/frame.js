@@ -50,6 +50,7 @@ export const GROUPS = {
 export const ENTRIES = {
   users: "Users",
   roles: "Roles",
+  assignments: "Assignments",
   permissions: "Permissions",
   explain: "Explain",
   who: "Who can",

@@ -124,6 +124,8 @@ export const USERS = {
   madeUser: (/** @type {string} */ name) => `User ${name} was created.`,
   editTitle: (/** @type {string} */ name) => `Edit ${name}`,
   saved: (/** @type {string} */ name) => `User ${name} was saved.`,
+  rolesHelp:
+    "A role that is chosen here has no end. For an end or a reason, assign it on the page of the user, under Roles.",
   rolesTitle: (/** @type {string} */ name) => `Change the roles of ${name}?`,
   rolesText: "These are the consequences of the new roles.",
   importTitle: "Import users",

@@ -3,11 +3,17 @@
 import { h } from "../core/dom.js";
 import { tell } from "../parts/dialog.js";
 import { form, merging } from "../parts/form.js";
+import { lasting } from "../parts/lasting.js";
 import { agreed } from "../parts/preview.js";
 import { ACTION } from "../strings/common.js";
 import { ROLES as T } from "../strings/roles.js";
 
 const ONE = "/api/role/{id}";
+
+/**
+ * @typedef {Pick<import("../types/api").Role,
+ *   "roleName" | "description" | "maxDuration" | "reasonRequired" | "enabled">} Values
+ */
 
 /** @param {import("../core/page.js").Page} page */
 export async function show(page) {
@@ -35,6 +41,8 @@ async function create(page) {
         {
           roleName: source ? T.copyOf(source.roleName) : "",
           description: source?.description ?? null,
+          maxDuration: source?.maxDuration ?? null,
+          reasonRequired: source?.reasonRequired ?? false,
           enabled: true,
         },
         true,
@@ -55,12 +63,20 @@ async function create(page) {
 /** @param {import("../core/page.js").Page} page */
 async function edit(page) {
   const path = { id: page.params.id };
-  const pick = (/** @type {any} */ { roleName, description, enabled }) => ({
+  const pick = (/** @type {Values} */ { roleName, description, maxDuration, reasonRequired, enabled }) => ({
     roleName,
     description,
+    maxDuration,
+    reasonRequired,
     enabled,
   });
-  let stored = { roleName: "", description: null, enabled: true };
+  /** @type {Values} */ let stored = {
+    roleName: "",
+    description: null,
+    maxDuration: null,
+    reasonRequired: false,
+    enabled: true,
+  };
   const made = await merging({
     read: async () => {
       const answer = await page.call("GET", ONE, { path });
@@ -97,7 +113,7 @@ async function edit(page) {
 }
 
 /**
- * @param {{roleName: string, description: string | null, enabled: boolean}} role
+ * @param {Values} role
  * @param {boolean} fresh
  * @returns {import("../parts/form.js").Field[]}
  */
@@ -122,6 +138,14 @@ function fields(role, fresh) {
       value: role.description,
       attributes: { maxlength: 1000 },
     },
+    {
+      name: "maxDuration",
+      label: T.maxDuration,
+      type: "custom",
+      help: T.maxDurationHelp,
+      control: lasting("maxDuration", role.maxDuration),
+    },
+    { name: "reasonRequired", label: T.reasonRequired, type: "check", value: role.reasonRequired },
     { name: "enabled", label: T.enabledState, type: "check", value: role.enabled, help: T.enabledHelp },
   ];
 }

@@ -10,6 +10,7 @@ import { record } from "../parts/record.js";
 import { edited, time } from "../parts/time.js";
 import { ACTION, RECORD } from "../strings/common.js";
 import { ROLES as T } from "../strings/roles.js";
+import { duration } from "../strings/words.js";
 import { stateOf } from "./roles.js";
 
 const ONE = "/api/role/{id}";
@@ -48,6 +49,8 @@ export async function show(page) {
       definition([
         [T.code, h("code", null, role.roleCode)],
         [T.description, role.description],
+        [T.maxDuration, role.maxDuration && duration(role.maxDuration)],
+        [T.reason, role.reasonRequired && T.reasonNeeded],
         [T.created, time(role.createTime)],
         [T.updated, edited(role)],
       ]),

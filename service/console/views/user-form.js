@@ -176,6 +176,7 @@ function fields(user, roles) {
       name: "roleIds",
       label: T.roles,
       type: "custom",
+      help: T.rolesHelp,
       options: roles.map(({ id, roleName }) => /** @type {[any, string]} */ ([id, roleName])),
       control: { ...chosen, get: () => chosen.get().sort((a, b) => a - b) },
     },

@@ -2,6 +2,7 @@
 /** One user: what is stored, whether they may log in, their sessions, and what can be done about them. */
 import { badge, badges, button, card, definition, empty, h, link, linkButton } from "../core/dom.js";
 import { access } from "../parts/access.js";
+import { assignments } from "../parts/assignments.js";
 import { ban, unban } from "../parts/bans.js";
 import { ask, tell } from "../parts/dialog.js";
 import { factors } from "../parts/factors-of.js";
@@ -14,6 +15,7 @@ import { related } from "../parts/related.js";
 import { table } from "../parts/rows.js";
 import { edited, time } from "../parts/time.js";
 import { lastLogin, stateOf } from "../parts/users.js";
+import { ASSIGNMENTS } from "../strings/assignments.js";
 import { ACTION, RECORD, RELATED } from "../strings/common.js";
 import { USERS as T } from "../strings/users.js";
 
@@ -63,6 +65,7 @@ export async function show(page) {
     note: self && h("p", { class: "note" }, T.self),
     tabs: [
       { path: "", text: T.facts, show: () => card("", facts(user)) },
+      { path: "roles", text: ASSIGNMENTS.tab, show: () => assignments(page, user) },
       { path: "access", text: RECORD.access, show: () => access(page, { userName: user.userName }) },
       { path: "sessions", text: T.sessions, show: () => sessions(page, user) },
       user.kind === "person" &&

@@ -1,0 +1,264 @@
+// @ts-check
+/** The roles of a user as assignments: from when until when, why, and who has decided. Given, changed and ended. */
+import { badge, button, empty, h } from "../core/dom.js";
+import { ACTION } from "../strings/common.js";
+import { ASSIGNMENTS as T } from "../strings/assignments.js";
+import { ask, dialog, tell } from "./dialog.js";
+import { merging } from "./form.js";
+import { agreed, attempt, previewed, undoing } from "./preview.js";
+import { roleCodes } from "./suggestions.js";
+import { listing } from "./table.js";
+import { coming, time } from "./time.js";
+import { allRoles } from "./users.js";
+
+const ALL = "/api/user/{id}/roles";
+const ONE = "/api/user/{id}/roles/{assignmentId}";
+/** Within how many milliseconds an end is soon: seven days. */
+const SOON = 7 * 86_400_000;
+
+/** @typedef {import("../core/page.js").Page} Page */
+/** @typedef {import("../types/api").Role} Role */
+/** @typedef {import("../types/api").AssignmentOfUser} Assignment */
+/** @typedef {import("../types/api").Assignment & Partial<Assignment>} Shown Where only what has not ended is listed. */
+/** @typedef {{id: number, userName: string}} Holder */
+
+/**
+ * Return the list of what is assigned to a user, with what the caller may do about it.
+ * @param {Page} page
+ * @param {Holder} user
+ */
+export function assignments(page, user) {
+  const others = user.id !== page.me.id;
+  const changes = others && page.may(`GET ${ONE}`) && page.may(`PATCH ${ONE}`);
+  const ends = others && page.may(`DELETE ${ONE}`);
+  return listing(page, {
+    caption: T.ofUser,
+    filters: [{ name: "ended", label: T.withEnded, type: "check" }],
+    actions: [
+      others &&
+        page.may(`POST ${ALL}`) &&
+        button(T.assign, () => assign(page, user), { icon: "plus", kind: "primary" }),
+    ],
+    columns: [
+      { title: T.role, cell: ({ roleCode: code }) => code },
+      { title: T.from, cell: (item) => [begun(item), " ", h("small", null, decided(item, !item.from))] },
+      { title: T.until, cell: ending },
+      { title: T.reason, cell: ({ reason }) => reason },
+    ],
+    row: ({ roleId, how }) => (!how && page.may("GET /api/role/{id}") ? `/roles/${roleId}` : null),
+    buttons:
+      changes || ends
+        ? (item) =>
+            !item.how &&
+            h(
+              "div",
+              { class: "actions" },
+              changes &&
+                button(T.change, () => change(page, user, item), {
+                  "aria-label": T.changeOne(item.roleCode),
+                }),
+              ends && button(T.end, () => end(page, user, item), { "aria-label": T.endOne(item.roleCode) }),
+            )
+        : undefined,
+    load: async (query) => (await page.call("GET", ALL, { path: { id: user.id }, query })).data,
+    empty: empty(T.none),
+  });
+}
+
+/** Return from when on a role is assigned. @param {Shown} assignment */
+export function begun({ from, createTime }) {
+  return time(from ?? createTime) ?? T.always;
+}
+
+/** Return until when, and what is unusual about it. @param {Shown} assignment */
+export function ending({ from, until, how, endTime, endedBy }) {
+  if (how) return [time(endTime), " ", badge(T.how[how]), endedBy && [" ", h("small", null, T.by(endedBy))]];
+  const now = Date.now();
+  return [
+    coming(until) ?? T.noEnd,
+    " ",
+    from && Date.parse(from) > now && badge(T.begins, "info"),
+    " ",
+    until && Date.parse(until) < now + SOON && badge(T.soon, "warn"),
+  ];
+}
+
+/**
+ * Return who has decided on an assignment, and when.
+ * @param {Shown} assignment
+ * @param {boolean} [known] Whether it is known already when that was.
+ */
+export function decided({ source, createTime, createdBy }, known = false) {
+  return [
+    source !== "direct" && `${T.sources[source]} `,
+    createdBy && T.by(createdBy),
+    " ",
+    !known && time(createTime),
+  ];
+}
+
+/**
+ * Ask which role a user is to have, from when until when and why, and assign it after the preview.
+ * @param {Page} page
+ * @param {Holder} user
+ * @param {Role} [role] The role, where it is known already.
+ */
+export function assign(page, user, role) {
+  return attempt(T.assignTitle(user.userName), async () => {
+    const path = { id: user.id };
+    const roles = role ? [role] : page.may("GET /api/role/list") ? await allRoles(page) : null;
+    /** @type {any} */ let done;
+    await ask({
+      title: T.assignTitle(user.userName),
+      confirm: T.preview,
+      extra: [roles ? roleChoice(roles, role) : roleCode(page), ...windowFields()],
+      act: async (body, { key }) => {
+        const code = body.roleCode ?? roles?.find(({ id }) => id === body.roleId)?.roleCode;
+        done = await agreed({
+          title: T.confirmTitle(code, user.userName),
+          text: body.from && T.later,
+          confirm: T.assign,
+          write: (dryRun) => page.call("POST", ALL, { path, body, key, dryRun }),
+        });
+      },
+    });
+    if (!done) return;
+    const { id: assignmentId, roleCode: given, version } = done.data;
+    const taken = { path: { ...path, assignmentId }, ifMatch: `"${version}"` };
+    tell(T.assigned(given, user.userName), { undo: undoing(page, ["DELETE", ONE, taken]) });
+    await page.reload();
+  });
+}
+
+/**
+ * Return the field that chooses a role, and says what that role demands of its assignments.
+ * @param {Role[]} roles
+ * @param {Role} [role]
+ */
+function roleChoice(roles, role) {
+  const options = /** @type {[number | null, string][]} */ (
+    roles.map(({ id, roleName, roleCode: code }) => [id, `${roleName} (${code})`])
+  );
+  return {
+    name: "roleId",
+    label: T.role,
+    type: "select",
+    required: true,
+    value: role?.id,
+    options: role ? options : [/** @type {[null, string]} */ ([null, T.choose]), ...options],
+    wrap: (/** @type {HTMLInputElement} */ select) => {
+      const note = h("p", { class: "help", "aria-live": "polite" });
+      const say = () => {
+        const [id] = (role ? options : [[null], ...options])[Number(select.value)];
+        note.textContent = demands(roles.find((each) => each.id === id));
+      };
+      select.addEventListener("change", say);
+      say();
+      return h("div", null, select, note);
+    },
+  };
+}
+
+/** Return the field for the code of a role, for callers who may not list roles. @param {Page} page */
+function roleCode(page) {
+  return {
+    name: "roleCode",
+    label: T.role,
+    required: true,
+    attributes: { spellcheck: "false", autocapitalize: "none" },
+    wrap: roleCodes(page),
+  };
+}
+
+/** Return what a role demands of its assignments, in words. @param {Role | undefined} role */
+export function demands(role) {
+  return [role?.maxDuration && T.maxDuration(role.maxDuration), role?.reasonRequired && T.reasonRequired]
+    .filter(Boolean)
+    .join(" ");
+}
+
+/** @param {{from?: string | null, until?: string | null, reason?: string | null}} [values] */
+function windowFields({ from, until, reason } = {}) {
+  return [
+    { name: "from", label: T.from, type: "datetime", value: from, help: T.fromHelp },
+    { name: "until", label: T.until, type: "datetime", value: until, help: T.untilHelp },
+    {
+      name: "reason",
+      label: T.reason,
+      type: "textarea",
+      value: reason,
+      help: T.reasonHelp,
+      attributes: { maxlength: 500, rows: "2" },
+    },
+  ];
+}
+
+/** @param {Page} page @param {Holder} user @param {Assignment} assignment */
+function change(page, user, { id: assignmentId, roleCode: code }) {
+  const path = { id: user.id, assignmentId };
+  const title = T.changeTitle(code, user.userName);
+  return attempt(title, async () => {
+    /** @type {Record<string, any>} */ let base = {};
+    /** @type {(saved?: boolean) => void} */ let close = () => {};
+    const made = await merging({
+      read: async () => {
+        const answer = await page.call("GET", ONE, { path });
+        base = picked(answer.data);
+        return answer;
+      },
+      pick: picked,
+      form: (assignment) => ({
+        subject: () => T.subject(code),
+        fields: windowFields(assignment),
+        submit: T.preview,
+        cancel: () => close(),
+        quiet: true,
+        trailing: true,
+      }),
+      write: async (values, { etag }) => {
+        const body = Object.fromEntries(
+          Object.entries(values).filter(([name, value]) => value !== base[name]),
+        );
+        if (!Object.keys(body).length) return;
+        await agreed({
+          title: T.saveTitle(code, user.userName),
+          confirm: ACTION.save,
+          write: (dryRun) => page.call("PATCH", ONE, { path, body, ifMatch: etag, dryRun }),
+        });
+        tell(T.changed(code, user.userName));
+      },
+      saved: () => close(true),
+    });
+    const shown = dialog(title, made);
+    close = shown.close;
+    if (await shown.closed) await page.reload();
+  });
+}
+
+/** Return the values of an assignment as its form has them: times to the minute. @param {Assignment} assignment */
+function picked({ from, until, reason }) {
+  return { from: minute(from), until: minute(until), reason };
+}
+
+/** @param {string | null} iso */
+function minute(iso) {
+  return iso && new Date(Math.floor(Date.parse(iso) / 60_000) * 60_000).toISOString();
+}
+
+/** @param {Page} page @param {Holder} user @param {Assignment} assignment */
+function end(page, user, { id: assignmentId, roleCode: code, version }) {
+  const title = T.endTitle(code, user.userName);
+  const path = { id: user.id, assignmentId };
+  return attempt(title, async () => {
+    const done = await previewed({
+      title,
+      text: T.endText,
+      confirm: T.end,
+      danger: true,
+      write: (dryRun) => page.call("DELETE", ONE, { path, ifMatch: `"${version}"`, dryRun }),
+    });
+    if (!done) return;
+    tell(T.ended(code, user.userName));
+    await page.reload();
+  });
+}

@@ -1,0 +1,62 @@
+// @ts-check
+/** The texts of the roles of users as assignments, in English. Functions take what varies. */
+import { duration } from "./words.js";
+
+export const ASSIGNMENTS = {
+  title: "Assignments",
+  text: "Which user has which role, from when until when, and why. What has ended is on the page of its user.",
+  caption: "Assignments of roles to users",
+  ofUser: "Roles of this user",
+  tab: "Roles",
+  user: "User",
+  role: "Role",
+  choose: "Choose a role",
+  from: "From",
+  fromHelp: "Empty: from now on.",
+  until: "Until",
+  untilHelp: "The role ends at this instant by itself. Empty: without an end.",
+  reason: "Reason",
+  reasonHelp: "Who reviews the roles reads it.",
+  source: "Source",
+  sources: /** @type {Record<string, string>} */ ({
+    direct: "Administrator",
+    request: "Request",
+    directory: "Directory",
+  }),
+  decided: "Assigned",
+  always: "Not known",
+  noEnd: "No end",
+  begins: "Begins later",
+  soon: "Ends soon",
+  how: /** @type {Record<string, string>} */ ({ expired: "Expired", revoked: "Ended early" }),
+  withEnded: "Ended ones too",
+  endsBefore: "Ends before",
+  endless: "End",
+  some: "With an end",
+  none: "This user has no roles.",
+  nobody: "No user has a role.",
+  maxDuration: (/** @type {number} */ seconds) => `At most ${duration(seconds)}, so it needs an end.`,
+  reasonRequired: "It needs a reason.",
+  preview: "Preview",
+  assign: "Assign a role",
+  assignTitle: (/** @type {string} */ user) => `Assign a role to ${user}`,
+  confirmTitle: (/** @type {string} */ role, /** @type {string} */ user) =>
+    `Assign the role ${role} to ${user}?`,
+  later: "This is what the role will change once it begins.",
+  assigned: (/** @type {string} */ role, /** @type {string} */ user) => `User ${user} got the role ${role}.`,
+  change: "Change",
+  changeOne: (/** @type {string} */ role) => `Change: ${role}`,
+  changeTitle: (/** @type {string} */ role, /** @type {string} */ user) => `The role ${role} of ${user}`,
+  saveTitle: (/** @type {string} */ role, /** @type {string} */ user) =>
+    `Change the assignment of ${role} to ${user}?`,
+  subject: (/** @type {string} */ role) => `The assignment of ${role}`,
+  changed: (/** @type {string} */ role, /** @type {string} */ user) =>
+    `The assignment of ${role} to ${user} was changed.`,
+  end: "End now",
+  endOne: (/** @type {string} */ role) => `End now: ${role}`,
+  endTitle: (/** @type {string} */ role, /** @type {string} */ user) =>
+    `End the role ${role} of ${user} now?`,
+  endText: "It is kept as one that has ended, with who ended it and when. To give it back, assign it again.",
+  ended: (/** @type {string} */ role, /** @type {string} */ user) => `The role ${role} of ${user} has ended.`,
+  by: (/** @type {string} */ name) => `by ${name}`,
+};

@@ -1,0 +1,198 @@
+"""Roles that are assigned for a time and with a reason, as administrators and reviewers see them."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from playwright.sync_api import Locator, Page, expect
+
+from tests.console.house import House
+from tests.console.test_roles import stored
+from tests.console.test_users import button, headed
+from tests.console.visits import Visit
+
+BERLIN = ZoneInfo("Europe/Berlin")
+DEMANDS = "UPDATE sys.role SET max_duration = %s, reason_required = true WHERE role_code = %s"
+EXPIRED = """INSERT INTO sys.ended_assignment (id, user_id, role_id, role_code, valid_until, reason, source,
+    create_time, created_by, end_time, how)
+    SELECT nextval('sys.user_role_id_seq'), %s, id, role_code, now() - interval '1 day', 'Handover',
+        'direct', now() - interval '2 days', 'admin', now() - interval '1 day', 'expired'
+    FROM sys.role WHERE role_code = %s"""
+
+
+def typed(**ahead: float) -> str:
+    """Return the instant so far ahead, as the reader types it."""
+    return (datetime.now(BERLIN) + timedelta(**ahead)).strftime("%Y-%m-%dT%H:%M")
+
+
+def assigned(house: House, user: int, role: str) -> list[dict[str, Any]]:
+    items = house.api.get(f"/api/user/{user}/roles").json()["data"]["items"]
+    return [item for item in items if item["roleCode"] == role]
+
+
+def give(house: House, user: int, **body: Any) -> dict[str, Any]:
+    answer = house.api.post(f"/api/user/{user}/roles", json=body)
+    assert answer.status_code == 201, answer.text
+    made: dict[str, Any] = answer.json()["data"]
+    return made
+
+
+def row(page: Page, role: str) -> Locator:
+    return page.get_by_role("row").filter(has=page.get_by_role("rowheader", name=role, exact=True))
+
+
+def test_a_role_is_assigned_for_a_time_and_with_a_reason_changed_and_ended(
+    visit: Visit, house: House
+) -> None:
+    user = house.member("hoopoe")
+    house.member("roller", "system:role:list")
+    house.execute(DEMANDS, 30 * 86_400, "roller")
+    page, dialogs = visit.page, visit.page.get_by_role("dialog")
+    visit.sign_in(address=f"/users/{user}/roles")
+    expect(row(page, "hoopoe")).to_contain_text("No end")
+    button(page, "Assign a role").click()
+    dialogs.get_by_label("Role").select_option("roller (roller)")
+    expect(dialogs).to_contain_text("At most 30 days, so it needs an end. It needs a reason.")
+    button(dialogs, "Preview").click()
+    expect(dialogs.get_by_label("Until")).to_be_focused()
+    expect(dialogs.get_by_label("Until")).to_have_attribute("aria-invalid", "true")
+    visit.axe()
+    dialogs.get_by_label("Until").fill(typed(days=3, minutes=1))
+    dialogs.get_by_label("Reason").fill("On call")
+    button(dialogs, "Preview").click()
+    expect(dialogs.last.get_by_role("heading", name="Gain access")).to_be_visible()
+    button(dialogs.last, "Assign a role").click()
+    expect(page.get_by_text("User hoopoe got the role roller.")).to_be_visible()
+    expect(row(page, "roller")).to_contain_text("(in 3 days)")
+    for text in ("Ends soon", "On call", "by admin"):
+        expect(row(page, "roller")).to_contain_text(text)
+    visit.axe()
+    visit.picture("assignments")
+
+    button(row(page, "roller"), "Change: roller").click()
+    dialogs.get_by_label("Until").fill(typed(days=10, minutes=1))
+    button(dialogs, "Preview").click()
+    button(dialogs.last, "Save").click()
+    expect(row(page, "roller")).to_contain_text("(in 10 days)")
+    [saved] = assigned(house, user, "roller")
+    assert (saved["from"], saved["reason"]) == (None, "On call")
+
+    button(row(page, "roller"), "End now: roller").click()
+    expect(dialogs.get_by_role("heading", name="Lose access")).to_be_visible()
+    button(dialogs, "End now").click()
+    expect(row(page, "roller")).to_have_count(0)
+    assert assigned(house, user, "roller") == []
+    page.get_by_label("Ended ones too").check()
+    expect(row(page, "roller")).to_contain_text("Ended early")
+    expect(row(page, "roller").get_by_role("button")).to_have_count(0)
+
+
+def test_an_assignment_that_others_have_changed_meanwhile_is_merged(visit: Visit, house: House) -> None:
+    user = house.member("wryneck")
+    made = give(house, user, roleCode="auditor", until=(datetime.now(UTC) + timedelta(days=4)).isoformat())
+    page, dialogs = visit.page, visit.page.get_by_role("dialog")
+    visit.sign_in(address=f"/users/{user}/roles")
+    button(row(page, "auditor"), "Change: auditor").click()
+    dialogs.get_by_label("Until").fill("")
+    theirs = house.api.patch(f"/api/user/{user}/roles/{made['id']}", json={"reason": "Audit of 2031"})
+    assert theirs.status_code == 200, theirs.text
+    button(dialogs, "Preview").click()
+    expect(dialogs.get_by_role("alert")).to_contain_text("Changed")
+    expect(dialogs.get_by_label("Reason")).to_have_value("Audit of 2031")
+    button(dialogs, "Preview").click()
+    button(dialogs.last, "Save").click()
+    expect(row(page, "auditor")).to_contain_text("No end")
+    [saved] = assigned(house, user, "auditor")
+    assert (saved["until"], saved["reason"]) == (None, "Audit of 2031")
+
+
+def test_what_begins_later_and_what_has_expired_is_shown_as_such(visit: Visit, house: House) -> None:
+    user = house.member("oriole")
+    house.member("serin-role")
+    house.execute(EXPIRED, user, "serin-role")
+    begins = (datetime.now(UTC) + timedelta(days=20, minutes=1)).isoformat()
+    give(house, user, roleCode="auditor", **{"from": begins})
+    page = visit.page
+    visit.sign_in(address=f"/users/{user}/roles?ended=true")
+    expect(row(page, "auditor")).to_contain_text("Begins later")
+    expect(row(page, "serin-role")).to_contain_text("Expired")
+    expect(row(page, "serin-role")).to_contain_text("Handover")
+    page.set_viewport_size({"width": 320, "height": 640})
+    page.wait_for_function("document.documentElement.scrollWidth <= 320")
+
+
+def test_nobody_is_offered_to_change_their_own_roles(visit: Visit, house: House) -> None:
+    number = house.api.get("/api/user/profile").json()["data"]["id"]
+    visit.sign_in(address=f"/users/{number}/roles")
+    headed(visit.page, "admin")
+    expect(visit.page.get_by_role("table")).to_contain_text("No end")
+    expect(
+        visit.page.get_by_role("table").get_by_role("button", name=re.compile("Change|End"))
+    ).to_have_count(0)
+    expect(button(visit.page, "Assign a role")).to_have_count(0)
+
+
+def test_the_assignments_of_all_users_are_found_by_what_they_have(visit: Visit, house: House) -> None:
+    user = house.member("wagtail")
+    house.member("treecreeper")
+    soon = (datetime.now(UTC) + timedelta(days=2)).isoformat()
+    give(house, user, roleCode="auditor", until=soon, reason="Inventory")
+    page = visit.page
+    visit.sign_in()
+    page.get_by_role("link", name="Assignments", exact=True).click()
+    headed(page, "Assignments")
+    page.get_by_role("searchbox", name="User").fill("wagtail")
+    rows = page.get_by_role("table").get_by_role("row")
+    expect(rows).to_have_count(3)
+    page.get_by_role("combobox", name="End", exact=True).select_option("With an end")
+    expect(rows).to_have_count(2)
+    expect(rows.last).to_contain_text("Inventory")
+    page.get_by_label("Ends before").fill(typed(days=3))
+    page.get_by_label("Ends before").press("Enter")
+    page.get_by_role("combobox", name="Role").select_option("auditor")
+    expect(rows).to_have_count(2)
+    assert "endsBefore=" in page.url
+    visit.axe()
+    visit.picture("all-assignments")
+    rows.last.get_by_role("link").click()
+    headed(page, "wagtail")
+    expect(row(page, "auditor")).to_contain_text("Inventory")
+
+
+def test_a_role_limits_how_long_it_is_assigned_and_asks_for_a_reason(visit: Visit, house: House) -> None:
+    house.member("wallcreeper")
+    role = stored(house, "wallcreeper")["id"]
+    page = visit.page
+    visit.sign_in(address=f"/roles/{role}/edit")
+    headed(page, "Edit the role wallcreeper")
+    length = page.get_by_role("group", name="Longest assignment")
+    length.get_by_label("Number").fill("12")
+    length.get_by_label("Unit").select_option("Hours")
+    page.get_by_label("Assigning it needs a reason").check()
+    visit.axe()
+    button(page, "Save").click()
+    headed(page, "wallcreeper")
+    expect(page.get_by_role("main")).to_contain_text("12 hours")
+    saved = stored(house, "wallcreeper")
+    assert (saved["maxDuration"], saved["reasonRequired"]) == (43_200, True)
+
+
+def test_what_is_taken_from_a_member_comes_back_with_its_end_and_its_reason(
+    visit: Visit, house: House
+) -> None:
+    user = house.member("bulbul")
+    house.member("drongo")
+    until = (datetime.now(UTC) + timedelta(days=5)).replace(microsecond=0)
+    give(house, user, roleCode="drongo", until=until.isoformat(), reason="Leave of another")
+    page = visit.page
+    visit.sign_in(address=f"/roles/{stored(house, 'drongo')['id']}/members")
+    button(page, "Remove bulbul").click()
+    button(page.get_by_role("dialog"), "Remove").click()
+    expect(row(page, "bulbul")).to_have_count(0)
+    button(page, "Undo").click()
+    expect(row(page, "bulbul")).to_be_visible()
+    [back] = assigned(house, user, "drongo")
+    assert (datetime.fromisoformat(back["until"]), back["reason"]) == (until, "Leave of another")
