@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import re
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -16,6 +17,8 @@ from urllib.parse import urlencode
 import pytest
 
 from tests.access.conftest import Access
+from tests.docs.pages import ROOT
+from tests.docs.shown_by import missing_files, missing_tests
 from tests.forward.test_whole_service import key_of, set_up
 from tests.support.members import member, query
 from tests.support.seeded import ADMINISTRATOR_PASSWORD
@@ -24,9 +27,10 @@ from tests.web.driver import Answer, ask
 
 pytestmark = pytest.mark.anyio
 
+PAGE = ROOT / "docs" / "explanation" / "rights-over-time.md"
 LIST, READ, ORDER = "system:role:list", "record:record-1:read", "orders:order:read"
 FORM = ("Content-Type", "application/x-www-form-urlencoded")
-BEFORE, LASTS = 2.3, 3.4
+BEFORE, LASTS = 3.3, 3.4
 """Seconds until the role begins, and for which it is in force: no whole ones."""
 
 Question = Callable[[], Awaitable[bool]]
@@ -232,9 +236,16 @@ async def records(access: Access) -> dict[str, Record]:
     now = time.time()
     window = ways.window = Window(now + BEFORE, now + BEFORE + LASTS)
     await set_windows(service.database_url, service.redis_url, [(heron.user_id, window), (robot, window)])
-    kept = {way: Record(window) for way in WAYS}
+    await asyncio.gather(*(each.refresh() for each in persons))
+    kept = {way: Record([window]) for way in WAYS}
     await asyncio.gather(*(repeat(kept[way], getattr(ways, way), every=0.1) for way in WAYS))
     return kept
+
+
+def test_the_page_names_the_test_of_each_way() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert set(re.findall(r"`\[(\w+)\]`", page)) == set(WAYS)
+    assert missing_files(page) + missing_tests(page) == []
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -15,6 +15,10 @@ from service.settings import Auth, Redis
 SLACK = 0.05
 """Seconds by which clocks of the service and of the test may differ: all are of one machine."""
 
+_GIVE = """
+INSERT INTO sys.user_role (user_id, role_id, valid_from, valid_until)
+VALUES (%s, %s, to_timestamp(%s), to_timestamp(%s))
+"""
 _SET = """
 UPDATE sys.user_role SET valid_from = to_timestamp(%s), valid_until = to_timestamp(%s) WHERE user_id = %s
 """
@@ -47,9 +51,9 @@ class Answered:
 
 @dataclass
 class Record:
-    """The answers about one window; ``fault`` says what was wrong with an answer."""
+    """The answers about the windows of a right, which do not overlap."""
 
-    window: Window
+    windows: Sequence[Window]
     answers: list[Answered] = field(default_factory=list)
 
     async def ask(self, question: Callable[[], Awaitable[bool]]) -> bool:
@@ -65,12 +69,15 @@ class Record:
 
     def _fault(self, answer: Answered) -> str:
         times = answer.sent, answer.received
-        from_begin = f"sent {answer.sent - self.window.begin:+.3f} s from the beginning"
-        from_end = f"{answer.sent - self.window.end:+.3f} s from the end"
-        where = f"{from_begin}, {from_end}, answered after {answer.received - answer.sent:.3f} s"
-        if answer.allowed and not self.window.might_hold(*times):
+        near = min((window.begin for window in self.windows), key=lambda begin: abs(begin - answer.sent))
+        end = min((window.end for window in self.windows), key=lambda end: abs(end - answer.sent))
+        distance = (
+            f"sent {answer.sent - near:+.3f} s from a beginning, {answer.sent - end:+.3f} s from an end"
+        )
+        where = f"{distance}, answered after {answer.received - answer.sent:.3f} s"
+        if answer.allowed and not any(window.might_hold(*times) for window in self.windows):
             return f"allowed, {where}"
-        if not answer.allowed and self.window.holds_throughout(*times):
+        if not answer.allowed and any(window.holds_throughout(*times) for window in self.windows):
             return f"denied, {where}"
         return ""
 
@@ -93,6 +100,13 @@ async def set_windows(database_url: str, redis_url: str, windows: Iterable[tuple
     await mark(redis_url, [user_id for user_id, _ in chosen])
 
 
+async def give_windows(database_url: str, role_id: int, windows: Iterable[tuple[int, Window]]) -> None:
+    """Assign a role to users, past the service, before any of them has logged in."""
+    async with await psycopg.AsyncConnection.connect(database_url) as connection:
+        for user_id, window in windows:
+            await connection.execute(_GIVE, (user_id, role_id, window.begin, window.end))
+
+
 async def mark(redis_url: str, user_ids: Sequence[int]) -> None:
     """Mark users, as every change of their rights does."""
     store = SessionStore(Redis(url=redis_url), Auth())
@@ -104,6 +118,6 @@ async def mark(redis_url: str, user_ids: Sequence[int]) -> None:
 
 async def repeat(record: Record, question: Callable[[], Awaitable[bool]], *, every: float) -> None:
     """Ask until a little after the end of the window."""
-    while time.time() < record.window.end + 10 * every:
+    while time.time() < record.windows[-1].end + 10 * every:
         await record.ask(question)
         await asyncio.sleep(every)
