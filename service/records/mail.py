@@ -9,20 +9,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
-from sqlalchemy import (
-    ColumnElement,
-    Integer,
-    and_,
-    cast,
-    delete,
-    exists,
-    func,
-    insert,
-    null,
-    or_,
-    select,
-    update,
-)
+import sqlalchemy as sa
 
 from service.records.database.filters import equals, one_of
 from service.records.database.paging import RecordList
@@ -115,79 +102,83 @@ _WAITING: Final = RowMapper(WaitingMail, mail)
 _LISTED: Final = RowMapper(ListedMail, mail)
 SORTS: Final = {"id": mail.c.id}
 """The columns by which a list of mails can be sorted."""
-page: Final = RecordList[ListedMail, MailFilter]("mail", _LISTED, select(*_LISTED.columns), SORTS, "-id").page
+page: Final = RecordList[ListedMail, MailFilter](
+    "mail", _LISTED, sa.select(*_LISTED.columns), SORTS, "-id"
+).page
 _GIVEN_UP: Final = RowMapper(GivenUp, mail)
 _IS_WAITING: Final = mail.c.state == "waiting"
-_IS_DUE: Final = and_(_IS_WAITING, mail.c.next_time <= func.now())
+_IS_DUE: Final = sa.and_(_IS_WAITING, mail.c.next_time <= sa.func.now())
 _DOUBLINGS: Final = 10  # more would not fit into an interval
 
 
 async def add(connection: Connection, new: NewMail) -> None:
     """Write a mail that waits."""
-    await connection.execute(insert(mail).values(asdict(new)))
+    await connection.execute(sa.insert(mail).values(asdict(new)))
 
 
 async def pending(connection: Connection, *, sends: bool) -> bool:
     """Return whether a mail is due, or has to go; without ``sends`` only those that are too old count."""
-    is_work = _IS_DUE if sends else and_(_IS_DUE, _is_old())
-    asked = select(or_(exists().where(is_work), exists().where(_is_over())))  # each by an index of its own
+    is_work = _IS_DUE if sends else sa.and_(_IS_DUE, _is_old())
+    asked = sa.select(
+        sa.or_(sa.exists().where(is_work), sa.exists().where(_is_over()))
+    )  # each by an index of its own
     return bool(await connection.scalar(asked))
 
 
 async def claim(connection: Connection, lease: timedelta) -> WaitingMail | None:
     """Claim the mail that is due for longest, for the time of ``lease``; None if none is due."""
-    due = select(mail.c.id).where(_IS_DUE).order_by(mail.c.next_time, mail.c.id).limit(1)
-    claimed = update(mail).where(mail.c.id == due.with_for_update(skip_locked=True).scalar_subquery())
-    values = {"attempts": mail.c.attempts + 1, "next_time": func.now() + lease}
+    due = sa.select(mail.c.id).where(_IS_DUE).order_by(mail.c.next_time, mail.c.id).limit(1)
+    claimed = sa.update(mail).where(mail.c.id == due.with_for_update(skip_locked=True).scalar_subquery())
+    values = {"attempts": mail.c.attempts + 1, "next_time": sa.func.now() + lease}
     return await _WAITING.one_or_none(connection, claimed.values(values).returning(*_WAITING.columns))
 
 
 async def hold(connection: Connection, claimed: WaitingMail, lease: timedelta) -> bool:
     """Begin the time of ``lease`` anew; False if the mail has ended, or somebody else has claimed it."""
-    held = update(mail).where(_is(claimed)).values(next_time=func.now() + lease)
+    held = sa.update(mail).where(_is(claimed)).values(next_time=sa.func.now() + lease)
     return (await connection.execute(held)).rowcount == 1
 
 
 async def end(connection: Connection, claimed: WaitingMail, fault: str | None) -> None:
     """End a mail, and remove its link: it is sent, or given up for a ``fault``."""
     state: MailState = "sent" if fault is None else "given_up"
-    which = and_(mail.c.id == claimed.id, _IS_WAITING)
-    await connection.execute(update(mail).where(which).values(_ended(state, fault)))
+    which = sa.and_(mail.c.id == claimed.id, _IS_WAITING)
+    await connection.execute(sa.update(mail).where(which).values(_ended(state, fault)))
 
 
 async def defer(connection: Connection, claimed: WaitingMail, fault: str, *, others: bool) -> None:
     """Let a mail wait for its next attempt; with ``others`` all that are due too, as if they had failed."""
-    own = update(mail).where(_is(claimed)).values(fault=fault, next_time=_next_time(mail.c.attempts - 1))
+    own = sa.update(mail).where(_is(claimed)).values(fault=fault, next_time=_next_time(mail.c.attempts - 1))
     await connection.execute(own)
     if others:
         values = {"attempts": mail.c.attempts + 1, "next_time": _next_time(mail.c.attempts), "fault": fault}
-        await connection.execute(update(mail).where(_IS_DUE).values(values))
+        await connection.execute(sa.update(mail).where(_IS_DUE).values(values))
 
 
 async def give_up_old(connection: Connection) -> list[GivenUp]:
     """Give up the mails that nobody has claimed, and that are older than ``TRIED_FOR``; return them."""
-    old = update(mail).where(_IS_DUE, _is_old()).values(_ended("given_up", mail.c.fault))
+    old = sa.update(mail).where(_IS_DUE, _is_old()).values(_ended("given_up", mail.c.fault))
     return await _GIVEN_UP.all(connection, old.returning(*_GIVEN_UP.columns))
 
 
 async def give_up_all(connection: Connection, fault: str) -> int:
     """Give up all mails that wait, and return how many that were."""
     return (
-        await connection.execute(update(mail).where(_IS_WAITING).values(_ended("given_up", fault)))
+        await connection.execute(sa.update(mail).where(_IS_WAITING).values(_ended("given_up", fault)))
     ).rowcount
 
 
 async def forget_ended(connection: Connection) -> None:
     """Delete the mails that have ended ``KEPT`` ago."""
-    await connection.execute(delete(mail).where(_is_over()))
+    await connection.execute(sa.delete(mail).where(_is_over()))
 
 
 async def standing(connection: Connection) -> MailStanding:
     """Return how the outbox stands."""
-    age = func.coalesce(func.extract("epoch", func.now() - func.min(mail.c.create_time)), 0.0)
-    lately = and_(mail.c.state == "given_up", mail.c.end_time > func.now() - TOLD_FOR)
-    given_up = select(func.count()).where(lately).scalar_subquery()
-    row = (await connection.execute(select(func.count(), given_up, age).where(_IS_WAITING))).one()
+    age = sa.func.coalesce(sa.func.extract("epoch", sa.func.now() - sa.func.min(mail.c.create_time)), 0.0)
+    lately = sa.and_(mail.c.state == "given_up", mail.c.end_time > sa.func.now() - TOLD_FOR)
+    given_up = sa.select(sa.func.count()).where(lately).scalar_subquery()
+    row = (await connection.execute(sa.select(sa.func.count(), given_up, age).where(_IS_WAITING))).one()
     return MailStanding(row[0], row[1], float(row[2]))
 
 
@@ -198,40 +189,40 @@ async def sealed_with_others(
 
     By id, and only those with a greater id than ``after``.
     """
-    other = func.substr(mail.c.sealed_link, 1, len(key_id)) != key_id
-    statement = select(*_WAITING.columns).where(mail.c.id > after, other).order_by(mail.c.id).limit(most)
+    other = sa.func.substr(mail.c.sealed_link, 1, len(key_id)) != key_id
+    statement = sa.select(*_WAITING.columns).where(mail.c.id > after, other).order_by(mail.c.id).limit(most)
     return await _WAITING.all(connection, statement.with_for_update(skip_locked=True))
 
 
 async def seal_anew(connection: Connection, mail_id: int, sealed_link: bytes) -> None:
     """Store the link of a mail sealed with another key."""
-    await connection.execute(update(mail).where(mail.c.id == mail_id).values(sealed_link=sealed_link))
+    await connection.execute(sa.update(mail).where(mail.c.id == mail_id).values(sealed_link=sealed_link))
 
 
 async def count_by_key(connection: Connection, id_bytes: int) -> dict[bytes, int]:
     """Return how many links each key has sealed, by its id, the first ``id_bytes`` of what is sealed."""
-    key_id = func.substr(mail.c.sealed_link, 1, id_bytes)
-    counted = select(key_id, func.count()).where(mail.c.sealed_link.is_not(None)).group_by(key_id)
+    key_id = sa.func.substr(mail.c.sealed_link, 1, id_bytes)
+    counted = sa.select(key_id, sa.func.count()).where(mail.c.sealed_link.is_not(None)).group_by(key_id)
     return {bytes(sealed_by): count for sealed_by, count in await connection.execute(counted)}
 
 
-def _is(claimed: WaitingMail) -> ColumnElement[bool]:
-    return and_(mail.c.id == claimed.id, mail.c.attempts == claimed.attempts, _IS_WAITING)
+def _is(claimed: WaitingMail) -> sa.ColumnElement[bool]:
+    return sa.and_(mail.c.id == claimed.id, mail.c.attempts == claimed.attempts, _IS_WAITING)
 
 
-def _is_old() -> ColumnElement[bool]:
+def _is_old() -> sa.ColumnElement[bool]:
     return mail.c.create_time < past() - TRIED_FOR
 
 
-def _is_over() -> ColumnElement[bool]:
-    return and_(~_IS_WAITING, mail.c.end_time < past() - KEPT)
+def _is_over() -> sa.ColumnElement[bool]:
+    return sa.and_(~_IS_WAITING, mail.c.end_time < past() - KEPT)
 
 
-def _next_time(failed: ColumnElement[int]) -> ColumnElement[datetime]:
+def _next_time(failed: sa.ColumnElement[int]) -> sa.ColumnElement[datetime]:
     """Return the SQL of when a mail is tried again that had ``failed`` attempts before this one."""
-    doubled = cast(func.power(2, func.least(failed, _DOUBLINGS)), Integer)
-    return func.now() + func.least(FIRST_RETRY * doubled, LONGEST_RETRY)
+    doubled = sa.cast(sa.func.power(2, sa.func.least(failed, _DOUBLINGS)), sa.Integer)
+    return sa.func.now() + sa.func.least(FIRST_RETRY * doubled, LONGEST_RETRY)
 
 
 def _ended(state: MailState, fault: Any) -> dict[str, Any]:
-    return {"state": state, "fault": fault, "end_time": func.now(), "sealed_link": null()}
+    return {"state": state, "fault": fault, "end_time": sa.func.now(), "sealed_link": sa.null()}

@@ -5,20 +5,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final, Literal, TypeAlias
 
-from sqlalchemy import (
-    BigInteger,
-    Interval,
-    LargeBinary,
-    bindparam,
-    delete,
-    func,
-    insert,
-    literal,
-    literal_column,
-    select,
-    text,
-    update,
-)
+import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -89,10 +76,10 @@ class Told:
 _NOTICE: Final = RowMapper(Notice, notice)
 _COLUMNS: Final = ("kind", "acted_by", "facts", "client_ip", "browser", "os", "request_id")
 _LAST_SEEN: Final = PreparedSelect(
-    select(known_device.c.user_id).where(
-        known_device.c.user_id == bindparam("user_id", type_=BigInteger()),
-        known_device.c.digest == bindparam("digest", type_=LargeBinary()),
-        known_device.c.last_time > func.now() - text("interval '1 day'"),
+    sa.select(known_device.c.user_id).where(
+        known_device.c.user_id == sa.bindparam("user_id", type_=sa.BigInteger()),
+        known_device.c.digest == sa.bindparam("digest", type_=sa.LargeBinary()),
+        known_device.c.last_time > sa.func.now() - sa.text("interval '1 day'"),
     ),
     bool,
 )
@@ -101,9 +88,9 @@ _LAST_SEEN: Final = PreparedSelect(
 async def add(connection: AsyncConnection, new: NewNotice) -> Told | None:
     """Write a notice, and return whom it is for; None, and nothing is written, if there is no such user."""
     values = asdict(new)
-    chosen = select(user.c.id, *(literal(values[name], notice.c[name].type) for name in _COLUMNS))
-    rows = insert(notice).from_select(["user_id", *_COLUMNS], chosen.where(user.c.id == new.user_id))
-    of_user = select(user.c.user_name, user.c.recovery_email).where(user.c.id == new.user_id)
+    chosen = sa.select(user.c.id, *(sa.literal(values[name], notice.c[name].type) for name in _COLUMNS))
+    rows = sa.insert(notice).from_select(["user_id", *_COLUMNS], chosen.where(user.c.id == new.user_id))
+    of_user = sa.select(user.c.user_name, user.c.recovery_email).where(user.c.id == new.user_id)
     statement = rows.returning(
         of_user.with_only_columns(user.c.user_name).scalar_subquery(),
         of_user.with_only_columns(user.c.recovery_email).scalar_subquery(),
@@ -115,8 +102,8 @@ async def add(connection: AsyncConnection, new: NewNotice) -> Told | None:
 
 async def told_within(connection: AsyncConnection, user_id: int, kind: NoticeKind, ago: timedelta) -> bool:
     """Return whether a user was told something of ``kind`` less than so long ago."""
-    since = func.now() - bindparam("ago", ago, Interval())
-    earlier = select(notice.c.id).where(notice.c.user_id == user_id, notice.c.kind == kind)
+    since = sa.func.now() - sa.bindparam("ago", ago, sa.Interval())
+    earlier = sa.select(notice.c.id).where(notice.c.user_id == user_id, notice.c.kind == kind)
     return (
         await connection.execute(earlier.where(notice.c.create_time > since).limit(1))
     ).first() is not None
@@ -124,28 +111,28 @@ async def told_within(connection: AsyncConnection, user_id: int, kind: NoticeKin
 
 async def page(connection: AsyncConnection, user_id: int, *, page: int, size: int) -> Page[Notice]:
     """Return page ``page`` (from 1) of the notices of a user, the latest first."""
-    own = select(*_NOTICE.columns).where(notice.c.user_id == user_id)
+    own = sa.select(*_NOTICE.columns).where(notice.c.user_id == user_id)
     return (await page_of(connection, own, page=page, size=size, order=(notice.c.id.desc(),))).of(_NOTICE)
 
 
 async def unread(connection: AsyncConnection, user_id: int) -> int:
     """Return how many notices of a user are not marked as read."""
-    counted = select(func.count()).where(notice.c.user_id == user_id, notice.c.read_time.is_(None))
+    counted = sa.select(sa.func.count()).where(notice.c.user_id == user_id, notice.c.read_time.is_(None))
     return int((await connection.execute(counted)).scalar_one())
 
 
 async def mark_read(connection: AsyncConnection, user_id: int, ids: Collection[int] | None) -> None:
     """Mark notices of a user as read: those of ``ids``, or all (None). Ids of others change nothing."""
-    marked = update(notice).where(notice.c.user_id == user_id, notice.c.read_time.is_(None))
+    marked = sa.update(notice).where(notice.c.user_id == user_id, notice.c.read_time.is_(None))
     if ids is not None:
         marked = marked.where(notice.c.id.in_(ids))
-    await connection.execute(marked.values(read_time=func.now()))
+    await connection.execute(marked.values(read_time=sa.func.now()))
 
 
 async def forget_old(connection: AsyncConnection, most: int) -> int:
     """Delete at most ``most`` notices that are older than ``KEPT``; return how many."""
-    old = select(notice.c.id).where(notice.c.create_time < past() - KEPT).limit(most)
-    gone = delete(notice).where(notice.c.id.in_(old.with_for_update(skip_locked=True)))
+    old = sa.select(notice.c.id).where(notice.c.create_time < past() - KEPT).limit(most)
+    gone = sa.delete(notice).where(notice.c.id.in_(old.with_for_update(skip_locked=True)))
     return (await connection.execute(gone)).rowcount
 
 
@@ -158,19 +145,19 @@ async def know(connection: AsyncConnection, user_id: int, digest: bytes) -> bool
     """Remember that a user has logged in from a device; True if it was unknown, for one of several logins."""
     row: Any = upsert(known_device).from_select(
         ["user_id", "digest"],
-        select(user.c.id, literal(digest, LargeBinary())).where(user.c.id == user_id),
+        sa.select(user.c.id, sa.literal(digest, sa.LargeBinary())).where(user.c.id == user_id),
     )
     seen = row.on_conflict_do_update(
-        index_elements=[known_device.c.user_id, known_device.c.digest], set_={"last_time": func.now()}
+        index_elements=[known_device.c.user_id, known_device.c.digest], set_={"last_time": sa.func.now()}
     )
-    new = seen.returning(literal_column("xmax = 0"))  # a row that was there before has an older version
+    new = seen.returning(sa.literal_column("xmax = 0"))  # a row that was there before has an older version
     return bool((await connection.execute(new)).scalar_one_or_none())
 
 
 async def forget_devices(connection: AsyncConnection, most: int) -> int:
     """Delete at most ``most`` devices that were last seen ``KNOWN`` ago; return how many."""
     table = known_device
-    old = select(table.c.user_id, table.c.digest).where(table.c.last_time < past() - KNOWN).limit(most)
+    old = sa.select(table.c.user_id, table.c.digest).where(table.c.last_time < past() - KNOWN).limit(most)
     chosen = old.with_for_update(skip_locked=True).subquery()
     same = (table.c.user_id == chosen.c.user_id) & (table.c.digest == chosen.c.digest)
-    return (await connection.execute(delete(table).where(same))).rowcount
+    return (await connection.execute(sa.delete(table).where(same))).rowcount
