@@ -6,20 +6,8 @@ from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any, Final
 
+from service.administration import state as states
 from service.administration import state_edits, stored_state
-from service.administration.state import (
-    ButtonState,
-    Item,
-    Kind,
-    MenuState,
-    ResourceState,
-    RoleState,
-    ServiceState,
-    State,
-    above,
-    identity,
-    values_of,
-)
 from service.administration.steps import Ids, Noun, Record, Step
 from service.administration.stored_state import Stored
 from service.administration.unit_of_work import UnitOfWork, UnitsOfWork
@@ -34,7 +22,7 @@ from service.records.openings import OpenTo
 WITHIN: Final = 600.0
 """Seconds that the transaction may take: a thousand new resources take up to a minute on a busy machine."""
 
-_NAMED: Final[tuple[Kind, ...]] = ("resource", "role")  # with a unique field beside the key
+_NAMED: Final[tuple[states.Kind, ...]] = ("resource", "role")  # with a unique field beside the key
 _PARTS: Final = {"opened", "buttons", "menus"}  # fields that have steps of their own
 
 
@@ -56,7 +44,7 @@ class StateChanges:
     def __init__(self, units: UnitsOfWork) -> None:
         self._units = units
 
-    async def apply(self, write: Write, requested: State, *, prune: bool, cause: str) -> Applied:
+    async def apply(self, write: Write, requested: states.State, *, prune: bool, cause: str) -> Applied:
         """Make what is stored equal to ``requested``; delete what it does not have only with ``prune``.
 
         The edits are those between ``requested`` and what is stored when the locks are held. Each is refused
@@ -97,7 +85,7 @@ def _deleted_last(edits: Sequence[state_edits.Edit]) -> Iterator[state_edits.Edi
     yield from reversed([edit for edit in edits if edit.action == "delete"])
 
 
-def _making_way(state: State, edits: Sequence[state_edits.Edit]) -> Iterator[state_edits.Edit]:
+def _making_way(state: states.State, edits: Sequence[state_edits.Edit]) -> Iterator[state_edits.Edit]:
     """Yield edits that give another name to what has a name that another object is to get.
 
     So that two roles can swap their names, which are unique, and two resources their codes.
@@ -118,7 +106,7 @@ def _making_way(state: State, edits: Sequence[state_edits.Edit]) -> Iterator[sta
 
 def _steps(stored: Stored, edit: state_edits.Edit) -> Iterator[Step]:
     """Yield the steps of one edit: of the record itself, and of those of its parts that differ."""
-    record = (edit.kind, identity(edit.kind, edit.key))
+    record = (edit.kind, states.identity(edit.kind, edit.key))
     record_id = stored.ids.get(record)
     noun: Noun = "menu" if edit.kind == "button" else edit.kind
     item = edit.after
@@ -130,18 +118,18 @@ def _steps(stored: Stored, edit: state_edits.Edit) -> Iterator[Step]:
         yield Step(noun, "create", record, None, partial(_created, edit.kind, edit.key, item))
     elif edit.key != edit.old_key or differing - _PARTS:
         yield Step(noun, "update", record, record_id, partial(_given, edit.kind, edit.key, item))
-    if isinstance(item, RoleState) and differing & _PARTS:
+    if isinstance(item, states.RoleState) and differing & _PARTS:
         yield Step("role", "give", record, record_id, partial(_menu_ids, item))
-    if isinstance(item, ResourceState) and "buttons" in differing:
+    if isinstance(item, states.ResourceState) and "buttons" in differing:
         yield Step("resource", "bind", record, record_id, item.buttons)
-    if isinstance(item, ResourceState) and "opened" in differing:
+    if isinstance(item, states.ResourceState) and "opened" in differing:
         yield from _opening(stored, edit.old_key, record, split_object(edit.key)[0], item.opened)
-    if isinstance(item, ServiceState) and "opened" in differing:
+    if isinstance(item, states.ServiceState) and "opened" in differing:
         rest = object_of(edit.key, UNREGISTERED)
         yield from _opening(stored, rest, ("resource", rest), edit.key, item.opened)
 
 
-def _differs(before: Item | None, item: Item, name: str) -> bool:
+def _differs(before: states.Item | None, item: states.Item, name: str) -> bool:
     """Return whether a field differs; of what is created, whether it is there."""
     return bool(getattr(item, name)) if before is None else getattr(before, name) != getattr(item, name)
 
@@ -155,20 +143,20 @@ def _opening(stored: Stored, name: str, record: Record, service: str, code: Open
         yield Step("opening", "create", record, stored.ids.get(record), given)
 
 
-def _given(kind: Kind, key: str, item: Item, ids: Ids) -> dict[str, Any]:
+def _given(kind: states.Kind, key: str, item: states.Item, ids: Ids) -> dict[str, Any]:
     """Return the fields of ``item`` that edits can change."""
-    values = values_of(kind, item)
-    if isinstance(item, MenuState | ButtonState):
-        place = above(key) if isinstance(item, MenuState) else item.menu
+    values = states.values_of(kind, item)
+    if isinstance(item, states.MenuState | states.ButtonState):
+        place = states.above(key) if isinstance(item, states.MenuState) else item.menu
         values["parent_id"] = None if place is None else ids["menu", place]
-    if isinstance(item, ResourceState):
+    if isinstance(item, states.ResourceState):
         values["method"], _, values["path"] = split_object(key)[1].partition(" ")
     return values
 
 
-def _created(kind: Kind, key: str, item: Item, ids: Ids) -> dict[str, Any]:
+def _created(kind: states.Kind, key: str, item: states.Item, ids: Ids) -> dict[str, Any]:
     """Return all fields of ``item``, with those that it has for good."""
-    fixed: Mapping[Kind, dict[str, str]] = {
+    fixed: Mapping[states.Kind, dict[str, str]] = {
         "menu": {"menu_type": "Menu"},
         "button": {"menu_type": "Button", "auth_mark": key},
         "service": {"name": key},
@@ -178,23 +166,23 @@ def _created(kind: Kind, key: str, item: Item, ids: Ids) -> dict[str, Any]:
     return _given(kind, key, item, ids) | fixed[kind]
 
 
-def _menu_ids(role: RoleState, ids: Ids) -> list[int]:
+def _menu_ids(role: states.RoleState, ids: Ids) -> list[int]:
     return [ids["menu", key] for key in role.menus] + [ids["button", code] for code in role.buttons]
 
 
-def _unique(item: Item) -> str:
+def _unique(item: states.Item) -> str:
     """Return what no two objects of the kind may have in common, beside their key."""
     match item:
-        case ResourceState():
+        case states.ResourceState():
             return item.resource_code
-        case RoleState():
+        case states.RoleState():
             return name_key(item.role_name)
     return ""
 
 
-def _with_other_name(item: Item) -> Item:
+def _with_other_name(item: states.Item) -> states.Item:
     other = secrets.token_hex(16)
-    if isinstance(item, RoleState):
+    if isinstance(item, states.RoleState):
         return replace(item, role_name=other)
-    assert isinstance(item, ResourceState)  # noqa: S101 - those of _NAMED
+    assert isinstance(item, states.ResourceState)  # noqa: S101 - those of _NAMED
     return replace(item, resource_code=other)

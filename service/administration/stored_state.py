@@ -4,20 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from service.administration.state import (
-    ButtonState,
-    Kind,
-    MenuState,
-    ResourceState,
-    RoleState,
-    ServiceState,
-    State,
-    identity,
-    ordered,
-    segment_of,
-    state_of,
-    values_of,
-)
+from service.administration import state as states
 from service.authz.engine.rules import UNREGISTERED
 from service.errors import Conflict
 from service.kernel.services import object_of
@@ -35,7 +22,7 @@ Pairs = Iterable[tuple[int, int]]
 class Stored:
     """What is stored; ``ids`` has the id of each object by kind and ``identity``, also of openings."""
 
-    state: State
+    state: states.State
     ids: dict[tuple[str, str], int]
 
 
@@ -50,13 +37,14 @@ async def read(connection: Connection) -> Stored:
     known = await roles.every(connection)
     given = await roles.every_menu(connection)
     keys = _keys(tree)
-    state = state_of(
+    state = states.state_of(
         {
             "menu": _menus(tree, keys),
             "button": _buttons(tree, keys),
             "service": {
-                other.name: ServiceState(
-                    **values_of("service", other), opened=opened.get(object_of(other.name, UNREGISTERED))
+                other.name: states.ServiceState(
+                    **states.values_of("service", other),
+                    opened=opened.get(object_of(other.name, UNREGISTERED)),
                 )
                 for other in others
             },
@@ -65,22 +53,24 @@ async def read(connection: Connection) -> Stored:
         }
     )
     ids: dict[tuple[str, str], int] = {(kind, key): menu_id for menu_id, (kind, key) in keys.items()}
-    ids |= {("resource", identity("resource", resource.object)): resource.id for resource in registered}
+    ids |= {
+        ("resource", states.identity("resource", resource.object)): resource.id for resource in registered
+    }
     ids |= {("service", service.name): service.id for service in others}
     ids |= {("role", role.role_code): role.id for role in known}
     ids |= {("opening", item.object): item.id for item in open_now}
     return Stored(state, ids)
 
 
-Keys = Mapping[int, tuple[Kind, str]]
+Keys = Mapping[int, tuple[states.Kind, str]]
 
 
-def _keys(tree: Sequence[Menu]) -> dict[int, tuple[Kind, str]]:
+def _keys(tree: Sequence[Menu]) -> dict[int, tuple[states.Kind, str]]:
     """Return the kind and the key of each menu by id.
 
     Menus of one name below the same Menu are numbered by id, which no edit changes.
     """
-    keys: dict[int, tuple[Kind, str]] = {
+    keys: dict[int, tuple[states.Kind, str]] = {
         menu.id: ("button", menu.auth_mark) for menu in tree if menu.menu_type == "Button" and menu.auth_mark
     }
     waiting = sorted((menu for menu in tree if menu.id not in keys), key=lambda menu: menu.id)
@@ -94,7 +84,7 @@ def _keys(tree: Sequence[Menu]) -> dict[int, tuple[Kind, str]]:
                 continue
             name = menu.title if menu.name is None else menu.name
             numbers[menu.parent_id, name] += 1
-            segment = segment_of(name, numbers[menu.parent_id, name])
+            segment = states.segment_of(name, numbers[menu.parent_id, name])
             keys[menu.id] = ("menu", segment if place is None else f"{place[1]}/{segment}")
         if len(later) == len(waiting):
             raise Conflict(
@@ -104,13 +94,15 @@ def _keys(tree: Sequence[Menu]) -> dict[int, tuple[Kind, str]]:
     return keys
 
 
-def _menus(tree: Sequence[Menu], keys: Keys) -> dict[str, MenuState]:
+def _menus(tree: Sequence[Menu], keys: Keys) -> dict[str, states.MenuState]:
     return {
-        keys[item.id][1]: MenuState(**values_of("menu", item)) for item in tree if keys[item.id][0] == "menu"
+        keys[item.id][1]: states.MenuState(**states.values_of("menu", item))
+        for item in tree
+        if keys[item.id][0] == "menu"
     }
 
 
-def _buttons(tree: Sequence[Menu], keys: Keys) -> dict[str, ButtonState]:
+def _buttons(tree: Sequence[Menu], keys: Keys) -> dict[str, states.ButtonState]:
     buttons = {}
     for menu in tree:
         kind, code = keys[menu.id]
@@ -118,19 +110,21 @@ def _buttons(tree: Sequence[Menu], keys: Keys) -> dict[str, ButtonState]:
             place = None if menu.parent_id is None else keys[menu.parent_id]
             if place is not None and place[0] == "button":
                 raise Conflict(f"Button {code} is below a Button: correct that first", rule="consistent")
-            buttons[code] = ButtonState(**values_of("button", menu), menu=None if place is None else place[1])
+            buttons[code] = states.ButtonState(
+                **states.values_of("button", menu), menu=None if place is None else place[1]
+            )
     return buttons
 
 
 def _resources(
     registered: Sequence[Resource], bound: Pairs, keys: Keys, opened: Mapping[str, OpenTo]
-) -> dict[str, ResourceState]:
+) -> dict[str, states.ResourceState]:
     codes: dict[int, list[str]] = {resource.id: [] for resource in registered}
     for resource_id, menu_id in bound:
         codes[resource_id].append(keys[menu_id][1])
     return {
-        resource.object: ResourceState(
-            **values_of("resource", resource),
+        resource.object: states.ResourceState(
+            **states.values_of("resource", resource),
             opened=opened.get(resource.object),
             buttons=tuple(sorted(codes[resource.id])),
         )
@@ -138,14 +132,14 @@ def _resources(
     }
 
 
-def _roles(known: Sequence[Role], given: Pairs, keys: Keys) -> dict[str, RoleState]:
-    gives: dict[int, list[tuple[Kind, str]]] = {role.id: [] for role in known}
+def _roles(known: Sequence[Role], given: Pairs, keys: Keys) -> dict[str, states.RoleState]:
+    gives: dict[int, list[tuple[states.Kind, str]]] = {role.id: [] for role in known}
     for role_id, menu_id in given:
         gives[role_id].append(keys[menu_id])
     return {
-        role.role_code: RoleState(
-            **values_of("role", role),
-            menus=tuple(ordered("menu", (key for kind, key in gives[role.id] if kind == "menu"))),
+        role.role_code: states.RoleState(
+            **states.values_of("role", role),
+            menus=tuple(states.ordered("menu", (key for kind, key in gives[role.id] if kind == "menu"))),
             buttons=tuple(sorted(key for kind, key in gives[role.id] if kind == "button")),
         )
         for role in known

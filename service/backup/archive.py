@@ -20,17 +20,7 @@ from typing import IO, Final, NamedTuple, Self
 import msgspec
 
 from service.audit.chain.form import Chain
-from service.backup.manifest import (
-    FORMAT,
-    MANIFEST,
-    SEAL,
-    Manifest,
-    Member,
-    decoder,
-    encoder,
-    format_decoder,
-    is_member_name,
-)
+from service.backup import manifest as manifests
 from service.operator.errors import LaunchError
 
 _BLOCK: Final = 512
@@ -52,7 +42,7 @@ class ArchiveWriter:
     def __init__(self, path: Path) -> None:
         """Begin the archive; ArchiveError if there is a file at ``path``, or none can be made."""
         self._path = path
-        self._members: list[Member] = []
+        self._members: list[manifests.Member] = []
         if os.path.lexists(path):
             raise ArchiveError(f"{path} exists already: choose another name, or remove it")
         self._partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
@@ -91,23 +81,23 @@ class ArchiveWriter:
         self._file.seek(start)
         self._file.write(_header(name, writer.size))
         self._file.seek(end)
-        self._members.append(Member(name, writer.size, writer.sha256))
+        self._members.append(manifests.Member(name, writer.size, writer.sha256))
 
     @property
-    def members(self) -> tuple[Member, ...]:
+    def members(self) -> tuple[manifests.Member, ...]:
         """The members so far."""
         return tuple(self._members)
 
-    def finish(self, manifest: Manifest, chain_key: str) -> None:
+    def finish(self, manifest: manifests.Manifest, chain_key: str) -> None:
         """Add the manifest, sealed with ``chain_key`` unless that is empty, and put the archive in its place.
 
         Raises ``ArchiveError``.
         """
-        text = msgspec.json.format(encoder.encode(manifest), indent=1)
-        with self.member(MANIFEST) as member:
+        text = msgspec.json.format(manifests.encoder.encode(manifest), indent=1)
+        with self.member(manifests.MANIFEST) as member:
             member.write(text)
         if chain_key:
-            with self.member(SEAL) as member:
+            with self.member(manifests.SEAL) as member:
                 member.write(seal_of(chain_key, text))
         self._file.write(bytes(2 * _BLOCK))
         self._file.flush()
@@ -168,7 +158,7 @@ class ArchiveReader:
             raise ArchiveError(f"{path} can't be read: {error.strerror}") from error
         try:
             places = list(_places(self._file))
-            self._seal = self._read(places.pop(), _LARGEST_SEAL) if places[-1].name == SEAL else b""
+            self._seal = self._read(places.pop(), _LARGEST_SEAL) if places[-1].name == manifests.SEAL else b""
             self._text = self._read(places.pop(), _LARGEST_MANIFEST)
             self._places = {place.name: place for place in places}
             self.manifest = self._decoded()
@@ -225,17 +215,17 @@ class ArchiveReader:
             raise tarfile.ReadError
         return b"".join(self._chunks(place))
 
-    def _decoded(self) -> Manifest:
-        if format_decoder.decode(self._text).format > FORMAT:
+    def _decoded(self) -> manifests.Manifest:
+        if manifests.format_decoder.decode(self._text).format > manifests.FORMAT:
             raise ArchiveError(f"{self.path} was made by a later version, whose format this one can't read")
-        return decoder.decode(self._text)
+        return manifests.decoder.decode(self._text)
 
     def _require_members(self, places: Sequence[_Place]) -> None:
         members = [(place.name, place.size) for place in places]
         if members != [(member.name, member.size) for member in self.manifest.members]:
             raise ArchiveError(f"{self.path} is damaged: its members are not those of its manifest")
         for name, _ in members:
-            if not is_member_name(name):
+            if not manifests.is_member_name(name):
                 raise ArchiveError(f"{self.path} is no backup of this program: it has a member {name!r}")
         if len(self._places) < len(members):
             raise ArchiveError(f"{self.path} is damaged: it has a member twice")

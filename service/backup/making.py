@@ -8,17 +8,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from service import __version__
+from service.backup import manifest as manifests
 from service.backup.archive import ArchiveWriter, MemberWriter
-from service.backup.manifest import (
-    DATABASE,
-    FILES,
-    FORMAT,
-    KEYS,
-    ChainHead,
-    Files,
-    Manifest,
-    is_member_name,
-)
 from service.backup.programs import output_of, program_for
 from service.backup.sealed_keys import ENCRYPTION, keys_of, seal
 from service.errors import NotFound, Unavailable
@@ -53,7 +44,9 @@ class BackupError(LaunchError):
     """The backup can't be made."""
 
 
-async def make(settings: Settings, path: Path, *, with_files: bool, passphrase: str | None) -> Manifest:
+async def make(
+    settings: Settings, path: Path, *, with_files: bool, passphrase: str | None
+) -> manifests.Manifest:
     """Write a backup to ``path``, and return its manifest.
 
     With a ``passphrase`` the keys are in it, encrypted; without ``with_files`` the contents of files are not.
@@ -73,10 +66,10 @@ async def make(settings: Settings, path: Path, *, with_files: bool, passphrase: 
                 facts = await _facts(connection)
                 damaged = await _copy(objects, archive, stored) if with_files else ()
             if passphrase is not None:
-                with archive.member(KEYS) as member:
+                with archive.member(manifests.KEYS) as member:
                     member.write(seal(keys, passphrase))
-            manifest = Manifest(
-                format=FORMAT,
+            manifest = manifests.Manifest(
+                format=manifests.FORMAT,
                 id=secrets.token_hex(8),
                 version=__version__,
                 schema=snapshot.schema,
@@ -87,7 +80,7 @@ async def make(settings: Settings, path: Path, *, with_files: bool, passphrase: 
                 revision_digest=facts.revision_digest,
                 heads=facts.heads,
                 entries_under_way=await _entries_under_way(settings),
-                files=Files(
+                files=manifests.Files(
                     with_files, len(stored), sum(file.size for file in stored), snapshot.prefix, damaged
                 ),
                 keys=None if passphrase is None else ENCRYPTION,
@@ -113,7 +106,7 @@ async def _objects_kept(database: Database) -> AsyncIterator[None]:
 async def _dump(settings: Settings, archive: ArchiveWriter, snapshot: Snapshot) -> None:
     program = program_for(settings, "pg_dump", snapshot.server)
     options = (*_DUMP, f"--snapshot={snapshot.name}")
-    with archive.member(DATABASE) as member:
+    with archive.member(manifests.DATABASE) as member:
         async for chunk in output_of(program, settings.database.url, *options):
             member.write(chunk)
 
@@ -122,7 +115,7 @@ class _Facts(NamedTuple):
     restore_epochs: tuple[RestoreEpoch, ...]
     revision: int
     revision_digest: str
-    heads: tuple[ChainHead, ...]
+    heads: tuple[manifests.ChainHead, ...]
 
 
 async def _facts(connection: Connection) -> _Facts:
@@ -131,7 +124,7 @@ async def _facts(connection: Connection) -> _Facts:
     if latest is None:
         raise BackupError("There is nothing to back up: the service was never started on this database")
     heads = [
-        ChainHead(head.log, head.day, head.key_id, head.number, head.hash.hex())
+        manifests.ChainHead(head.log, head.day, head.key_id, head.number, head.hash.hex())
         for log in TABLES
         for head in await chain.heads(connection, log)
     ]
@@ -149,10 +142,10 @@ class _DamagedError(Exception):
 
 
 async def _is_copied(objects: ObjectStore, archive: ArchiveWriter, file: StoredObject) -> bool:
-    if not is_member_name(FILES + file.key):  # a restore would refuse it
+    if not manifests.is_member_name(manifests.FILES + file.key):  # a restore would refuse it
         return False
     try:
-        with archive.member(FILES + file.key) as member:
+        with archive.member(manifests.FILES + file.key) as member:
             await _copy_content(objects, member, file)
     except (NotFound, _DamagedError):
         return False

@@ -5,13 +5,12 @@ from typing import Final
 
 from service.administration import stored_state
 from service.administration.state_edits import edits_between
-from service.diagnosis.findings import Finding, Installation, fault, ok, warning
+from service.diagnosis.findings import Finding, Installation, fault, few, ok, warning
 from service.errors import Conflict
 from service.kernel.strict_yaml import YamlError
 from service.kernel.text import counted, printable
 from service.state_files.reading import read_state
 
-_NAMED: Final = 3  # of many, in one line
 _DONE: Final = {"create": "missing", "update": "changed", "delete": "not in the file"}
 
 
@@ -29,9 +28,8 @@ async def state_file(path: Path, installation: Installation) -> Finding:
     edits = edits_between(result, desired, prune=True).edits
     if not edits:
         return ok(f"roles, menus, resources and bindings are those of {path.name}")
-    named = [f"{edit.kind} {printable(edit.key)} ({_DONE[edit.action]})" for edit in edits[:_NAMED]]
-    more = ", …" if len(edits) > _NAMED else ""
+    named = [f"{edit.kind} {printable(edit.key)} ({_DONE[edit.action]})" for edit in edits]
     return warning(
-        f"{counted(len(edits), 'object')} not as in {path.name}: {', '.join(named)}{more}",
+        f"{counted(len(edits), 'object')} not as in {path.name}: {few(named)}",
         "portcullis state plan --prune shows all; apply the file, or review what was changed and export it",
     )

@@ -55,6 +55,8 @@ async def _made(check: Check, installation: findings.Installation) -> findings.F
             return await finding if inspect.isawaitable(finding) else finding
     except findings.Unanswered as reason:
         return findings.unknown(str(reason))
+    except PolicyError as wrong:  # in what is stored: those in the files are told by a check of their own
+        return findings.fault("; ".join(wrong.faults), "correct the resource or Button that is named")
     except Exception as error:  # noqa: BLE001 - a failing check must not hide the findings of the others
         # Its message may hold a secret, such as a URL with a password.
         return findings.fault(f"the check itself failed: {type(error).__name__}", "please report it")

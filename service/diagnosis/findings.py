@@ -9,6 +9,7 @@ from service.authz.engine.policy import Policy
 from service.authz.publishing.shipped import Shipped
 from service.authz.publishing.sync import KnownRoute
 from service.errors import Unavailable
+from service.kernel.text import printable
 from service.keyspace.inspection import StoreFacts
 from service.records.database.server_facts import ServerFacts
 from service.records.database.transactions import Connection, Database
@@ -62,6 +63,16 @@ def fault(message: str, remedy: str) -> Finding:
 def unknown(message: str) -> Finding:
     """Return the finding of a check that could not be made."""
     return Finding("unknown", message)
+
+
+NAMED: Final = 3
+"""How many of many are named in one line."""
+
+
+def few(names: Sequence[str]) -> str:
+    """Return the first of ``names`` for a message, each once, in a form that is safe to print."""
+    listed = [printable(name) for name in dict.fromkeys(names)]
+    return f"{', '.join(listed[:NAMED])}{', …' if len(listed) > NAMED else ''}"
 
 
 Routes: TypeAlias = Callable[[Shipped], Sequence[KnownRoute]]

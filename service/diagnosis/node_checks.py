@@ -6,14 +6,13 @@ from typing import Final
 
 from service import __version__
 from service.diagnosis.file_checks import kept_secret
-from service.diagnosis.findings import Finding, Installation, Unanswered, fault, ok, warning
-from service.kernel.text import counted, printable
+from service.diagnosis.findings import Finding, Installation, Unanswered, fault, few, ok, warning
+from service.kernel.text import counted
 from service.records import policy_workers
 from service.records.policy_workers import NodeFacts, PolicyWorker
 from service.settings import SettingsError
 from service.settings.sections import shared_digests
 
-_NAMED: Final = 3  # of many, in one line
 _FAULTY: Final = ("down", "read_only")
 
 
@@ -57,7 +56,7 @@ async def settings(installation: Installation) -> Finding:
             differing.setdefault(", ".join(names), []).append(worker.worker)
     if not differing:
         return ok("those that all nodes must have alike are alike")
-    named = [f"{names}: {_few(those)}" for names, those in sorted(differing.items())]
+    named = [f"{names}: {few(those)}" for names, those in sorted(differing.items())]
     message = f"workers with other settings than here, by section: {'; '.join(named)}"
     return warning(message, "give all nodes the same settings and secrets, and start them again")
 
@@ -71,7 +70,7 @@ async def parts(installation: Installation) -> Finding:
     by_part: dict[str, list[str]] = {}
     for part, state, worker in problems:
         by_part.setdefault(f"{part} {state.replace('_', '-')}", []).append(worker)
-    message = "; ".join(f"{what}: {_few(those)}" for what, those in sorted(by_part.items()))
+    message = "; ".join(f"{what}: {few(those)}" for what, those in sorted(by_part.items()))
     remedy = "see the part in docs/guides/operating.md, Whether it is ready"
     return fault(message, remedy) if states & set(_FAULTY) else warning(message, remedy)
 
@@ -84,12 +83,12 @@ async def proxy_headers(installation: Installation) -> Finding:
             kinds.setdefault(str(proxy.get("kind")), []).append(str(proxy.get("peer")))
     if peers := kinds.get("unnamed"):
         return fault(
-            f"X-Forwarded-For comes from {_few(peers)}, which server.trusted_proxies does not name",
+            f"X-Forwarded-For comes from {few(peers)}, which server.trusted_proxies does not name",
             "name the proxy there if it is yours; else it is a client that reaches the service directly",
         )
     if peers := kinds.get("silent"):
         return fault(
-            f"no X-Forwarded-For comes from {_few(peers)}, which server.trusted_proxies names",
+            f"no X-Forwarded-For comes from {few(peers)}, which server.trusted_proxies names",
             "have the proxy set the header; see docs/guides/deploy.md",
         )
     return ok("requests arrive as server.trusted_proxies says")
@@ -100,8 +99,3 @@ def _troubles(reports: Sequence[tuple[PolicyWorker, NodeFacts]]) -> Iterator[tup
         for part, health in facts["parts"].items():
             if part != "proxy":  # it has a check of its own
                 yield part, str(health.get("state")), worker.worker
-
-
-def _few(names: Sequence[str]) -> str:
-    listed = [printable(name) for name in dict.fromkeys(names)]
-    return f"{', '.join(listed[:_NAMED])}{', …' if len(listed) > _NAMED else ''}"

@@ -4,7 +4,6 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 
 from service.audit.chain.seals import seals_of
-from service.authz.engine.rules import PolicyError
 from service.authz.publishing.derive import covered_by
 from service.authz.publishing.invariant_guard import broken_invariants
 from service.authz.publishing.publisher import derived_policy, drift
@@ -12,7 +11,7 @@ from service.authz.publishing.shipped import configured
 from service.authz.publishing.sync import differences
 from service.authz.review.sources import standing_of
 from service.authz.review.stored_findings import unmet_demands
-from service.diagnosis.findings import Finding, Installation, fault, ok, warning
+from service.diagnosis.findings import NAMED, Finding, Installation, fault, few, ok, warning
 from service.installation import changed_files
 from service.kernel.about import DISTRIBUTION
 from service.kernel.operator_error import FaultsError
@@ -21,7 +20,6 @@ from service.records import bit_positions, policy_revisions, policy_workers, rol
 from service.records.migrate import unmigrated
 from service.records.seed_catalogue import describe_additions
 
-_NAMED = 3  # of many, in one line
 _SHIPPED = "service/shipped/"
 _LATELY = timedelta(days=30)
 _HIGH = 8_192  # bits: 1.4 kB of a token, of which a cookie holds 4 kB
@@ -45,21 +43,17 @@ def shipped_files(_installation: Installation) -> Finding:
         return ok("it runs from a checkout, which has no list of its files")
     if not changed:
         return ok("model and lines are as they were installed")
-    more = ", …" if len(changed) > _NAMED else ""
     return fault(
-        f"not as installed: {', '.join(changed[:_NAMED])}{more}",
+        f"not as installed: {few(changed)}",
         "install the package again; name files of your own in policy.model and policy.folder",
     )
 
 
 async def published_policy(installation: Installation) -> Finding:
     """The policy that decides requests must be the one that a reviewer would derive."""
-    try:
-        async with installation.records() as connection:
-            difference = await drift(connection, installation.in_force)
-            latest = await policy_revisions.latest(connection)
-    except PolicyError as wrong:
-        return fault("; ".join(wrong.faults), "correct the resource or Button that is named")
+    async with installation.records() as connection:
+        difference = await drift(connection, installation.in_force)
+        latest = await policy_revisions.latest(connection)
     if difference or latest is None:
         return fault(
             difference or "no policy has been published",
@@ -71,12 +65,9 @@ async def published_policy(installation: Installation) -> Finding:
 async def invariants(installation: Installation) -> Finding:
     """A statement that is broken is no protection until somebody mends what breaks it."""
     stated = installation.policy.invariants
-    try:
-        async with installation.records() as connection:
-            policy = await derived_policy(connection, installation.policy, installation.in_force)
-            broken = await broken_invariants(connection, stated, policy)
-    except PolicyError as wrong:
-        return fault("; ".join(wrong.faults), "correct the resource or Button that is named")
+    async with installation.records() as connection:
+        policy = await derived_policy(connection, installation.policy, installation.in_force)
+        broken = await broken_invariants(connection, stated, policy)
     if not broken and (missing := stated.unlisted):
         return warning(
             f"{len(stated.statements)} statements hold, and no exact list says what the files open: "
@@ -85,9 +76,9 @@ async def invariants(installation: Installation) -> Finding:
         )
     if not broken:
         return ok(f"{len(stated.statements)} statements hold")
-    more = f", and {len(broken) - _NAMED} more" if len(broken) > _NAMED else ""
+    more = f", and {len(broken) - NAMED} more" if len(broken) > NAMED else ""
     return fault(
-        f"{'; '.join(map(str, broken[:_NAMED]))}{more}",
+        f"{'; '.join(map(str, broken[:NAMED]))}{more}",
         "change what is named, or the statement; changes that break it further are refused",
     )
 
@@ -103,7 +94,7 @@ async def policy_workers_agree(installation: Installation) -> Finding:
         return ok(f"{len(present)} run, and decide by revision {newest}" if present else "none runs")
     late = [
         f"{worker.worker} by {worker.revision}{f' ({worker.fault})' if worker.fault else ''}"
-        for worker in behind[:_NAMED]
+        for worker in behind[:NAMED]
     ]
     return warning(
         f"{len(behind)} of {len(present)} don't decide by revision {newest}: {', '.join(late)}",
@@ -121,7 +112,7 @@ async def static_policies_agree(installation: Installation) -> Finding:
         return ok(
             f"{len(present)} run with the static policy {own[:8]}" if present else f"static policy {own[:8]}"
         )
-    named = [f"{worker.worker} by {(worker.own_digest or 'none')[:8]}" for worker in others[:_NAMED]]
+    named = [f"{worker.worker} by {(worker.own_digest or 'none')[:8]}" for worker in others[:NAMED]]
     message = (
         f"{len(others)} of {len(present)} don't decide by the static policy {own[:8]}: {', '.join(named)}"
     )
@@ -136,18 +127,15 @@ async def static_policies_agree(installation: Installation) -> Finding:
 
 async def demands_met(installation: Installation) -> Finding:
     """Who holds a code is refused all the same, until they have a factor as strong as is demanded."""
-    try:
-        async with installation.records() as connection:
-            policy = await derived_policy(connection, installation.policy, installation.in_force)
-            standing = await standing_of(policy, connection)
-            strengths = await role_holdings.persons_by_strength(connection)
-    except PolicyError as wrong:
-        return fault("; ".join(wrong.faults), "correct the resource or Button that is named")
+    async with installation.records() as connection:
+        policy = await derived_policy(connection, installation.policy, installation.in_force)
+        standing = await standing_of(policy, connection)
+        strengths = await role_holdings.persons_by_strength(connection)
     unmet = await asyncio.to_thread(lambda: [*unmet_demands(standing, strengths)])
     if not unmet:
         return ok("all persons can meet what is demanded of them beside their codes")
-    named = "; ".join(f"roles {finding.place}: {finding.reason}" for finding in unmet[:_NAMED])
-    more = f", and {len(unmet) - _NAMED} more" if len(unmet) > _NAMED else ""
+    named = "; ".join(f"roles {finding.place}: {finding.reason}" for finding in unmet[:NAMED])
+    more = f", and {len(unmet) - NAMED} more" if len(unmet) > NAMED else ""
     return warning(f"{named}{more}", "have them enrol a factor: docs/guides/second-factors.md")
 
 
@@ -184,7 +172,7 @@ async def seals(installation: Installation) -> Finding:
     if made.sealed_from is not None:
         return ok(f"revision {latest.revision} has one, and so must each since {made.sealed_from}")
     without = [worker.worker for worker in present if made.key_ids and not made.can_all_seal([worker])]
-    named = f": {', '.join(without[:_NAMED])} can't make one" if without else ""
+    named = f": {', '.join(without[:NAMED])} can't make one" if without else ""
     return warning(
         f"a revision without a seal would be trusted{named}",
         "give all nodes this version and the same oplog.chain_key, and start them",

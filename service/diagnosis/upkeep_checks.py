@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from service.administration.jobs import all_jobs
-from service.diagnosis.findings import Finding, Installation, Unanswered, fault, ok, warning
+from service.diagnosis.findings import NAMED, Finding, Installation, Unanswered, fault, few, ok, warning
 from service.diagnosis.settings_checks import is_local
 from service.errors import Unavailable
 from service.jobs.housekeeping import REMIND
@@ -82,9 +82,6 @@ def metrics(installation: Installation) -> Finding:
     )
 
 
-_NAMED: Final = 3  # of many, in one line
-
-
 async def jobs_in_time(installation: Installation) -> Finding:
     """What a job would have deleted, verified or reported is left as it is."""
     settings = installation.settings
@@ -122,14 +119,13 @@ async def expiring_keys(installation: Installation) -> Finding:
         return ok(f"none expires within {REMIND.days} days")
     named = [
         f"{printable(key.key_name)} of {printable(key.user_name)} ({rfc3339(key.expire_time)})"
-        for key in keys[:_NAMED]
+        for key in keys
     ]
-    more = ", …" if len(keys) > _NAMED else ""
     verb = "expires" if len(keys) == 1 else "expire"
     return warning(
-        f"{counted(len(keys), 'key')} {verb} within {REMIND.days} days: {', '.join(named)}{more}",
+        f"{counted(len(keys), 'key')} {verb} within {REMIND.days} days: {few(named)}",
         "make new keys for these accounts, and give them to their programs",
-        users=dict.fromkeys((key.user_id, key.user_name) for key in keys[:_NAMED]),
+        users=dict.fromkeys((key.user_id, key.user_name) for key in keys[:NAMED]),
     )
 
 

@@ -20,19 +20,9 @@ from service.kernel.account_acts import BY_PERSON, refusal_of, where
 from service.kernel.identity import Caller
 from service.kernel.services import NAME
 from service.kernel.value_rules import whole
+from service.web.messages import original as originals
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import named, needs, subrequest
-from service.web.messages.original import (
-    CADDY,
-    ENVOY,
-    IDENTITY,
-    NGINX,
-    PREFLIGHT,
-    TRAEFIK,
-    HeaderProfile,
-    Original,
-    original_of,
-)
 from service.web.requests.guard import AuthorizationGuard
 
 ServiceName = Annotated[str, Meta(pattern=whole(NAME.pattern), examples=["orders"])]
@@ -50,7 +40,7 @@ class _Forward:
     ``note`` is None if there is no decision log.
     """
 
-    profile: ClassVar[HeaderProfile]
+    profile: ClassVar[originals.HeaderProfile]
 
     guard: AuthorizationGuard
     answers: Answers
@@ -60,7 +50,7 @@ class _Forward:
     async def _decide(self, context: RequestContext, service: str) -> None:
         policy = context.policy
         assert policy is not None  # noqa: S101 - the guard has taken it
-        original = original_of(context.scope, self.profile)
+        original = originals.original_of(context.scope, self.profile)
         self._require_proxy(context, service, original)
         known = policy.service(service)
         if known is not None and known.allow_preflight and _is_preflight(context, original):
@@ -75,7 +65,7 @@ class _Forward:
         self._tell(context, service, original, caller, answer)
         self._let_pass(context, service, identified, _allowed(answer, caller))
 
-    def _require_proxy(self, context: RequestContext, service: str, original: Original) -> None:
+    def _require_proxy(self, context: RequestContext, service: str, original: originals.Original) -> None:
         """Return when the account may ask about requests to ``service``, as a proxy; ProxyRefused else."""
         asking = context.user
         by_person = asking.kind == "person"
@@ -89,7 +79,12 @@ class _Forward:
         raise ProxyRefused(f"The account of the proxy may not ask about the service {service}", decision)
 
     def _tell(
-        self, context: RequestContext, service: str, original: Original, caller: Caller | None, answer: Answer
+        self,
+        context: RequestContext,
+        service: str,
+        original: originals.Original,
+        caller: Caller | None,
+        answer: Answer,
     ) -> None:
         if self.note is not None:
             subject = Subject("" if caller is None else TOKEN, "")
@@ -102,7 +97,7 @@ class _Forward:
         caller, ends = (None, None) if identified is None else (identified.caller, identified.expires)
         user = _NOBODY if caller is None else _identity(caller.user_name, caller.login_id, caller.roles)
         assertion = self.assertions.issue(service, caller, decision.id, ends)
-        for header, value in zip(IDENTITY, (*user, decision.id, assertion), strict=True):
+        for header, value in zip(originals.IDENTITY, (*user, decision.id, assertion), strict=True):
             context.respond_header(header, value)
 
 
@@ -132,16 +127,16 @@ def _identity(user_name: str, login_id: str, roles: tuple[str, ...]) -> tuple[st
     return quote(user_name, safe=""), login_id, ",".join(quote(role, safe="") for role in roles)
 
 
-def _is_preflight(context: RequestContext, original: Original) -> bool:
+def _is_preflight(context: RequestContext, original: originals.Original) -> bool:
     """True for a preflight request (Fetch Standard §3.2.2), which carries no credentials."""
     headers = (_ORIGIN, _ASKED_METHOD)
-    return original.method == PREFLIGHT and all(map(context.request.raw_header, headers))
+    return original.method == originals.PREFLIGHT and all(map(context.request.raw_header, headers))
 
 
 class ForwardCaddy(_Forward):
     """``/access/v1/forward/caddy/{service}``."""
 
-    profile = CADDY
+    profile = originals.CADDY
 
     @subrequest()
     @needs("system:policy:evaluate")
@@ -158,7 +153,7 @@ class ForwardCaddy(_Forward):
 class ForwardTraefik(_Forward):
     """``/access/v1/forward/traefik/{service}``."""
 
-    profile = TRAEFIK
+    profile = originals.TRAEFIK
 
     @subrequest()
     @needs("system:policy:evaluate")
@@ -175,7 +170,7 @@ class ForwardTraefik(_Forward):
 class ForwardNginx(_Forward):
     """``/access/v1/forward/nginx/{service}``."""
 
-    profile = NGINX
+    profile = originals.NGINX
 
     @subrequest()
     @needs("system:policy:evaluate")
@@ -192,7 +187,7 @@ class ForwardNginx(_Forward):
 class ForwardEnvoy(_Forward):
     """``/access/v1/forward/envoy/{service}``, followed by the original path."""
 
-    profile = ENVOY
+    profile = originals.ENVOY
 
     @subrequest(takes_path=True)
     @needs("system:policy:evaluate")

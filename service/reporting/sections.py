@@ -3,16 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from service import __version__
-from service.authz.engine.rules import (
-    ACCOUNT,
-    ASSURANCE,
-    ENDPOINT,
-    GRANT,
-    LAYERS,
-    PERMISSION,
-    RESOURCE,
-    SERVICE,
-)
+from service.authz.engine import rules as policy_rules
 from service.authz.proof.demands import demanded
 from service.authz.review.matrix import Matrix, MatrixRow, PassingCell
 from service.kernel.text import counted
@@ -88,13 +79,13 @@ def _word(row: MatrixRow, cell: PassingCell) -> str:
 
 
 _LAYERS = {
-    RESOURCE: "Layer resource: what administrators registered and bound, and public access",
-    ENDPOINT: "Layer endpoint: what the code of the service requires",
-    GRANT: "Layer grant: codes that their holders may hand out, take away and bind",
-    PERMISSION: "Layer permission: codes that other services may ask about",
-    SERVICE: "Layer service: the other services, and how their routers read requests",
-    ACCOUNT: "Layer account: what callers may do with whose account",
-    ASSURANCE: "Layer assurance: how strongly callers must have authenticated",
+    policy_rules.RESOURCE: "Layer resource: what administrators registered and bound, and public access",
+    policy_rules.ENDPOINT: "Layer endpoint: what the code of the service requires",
+    policy_rules.GRANT: "Layer grant: codes that their holders may hand out, take away and bind",
+    policy_rules.PERMISSION: "Layer permission: codes that other services may ask about",
+    policy_rules.SERVICE: "Layer service: the other services, and how their routers read requests",
+    policy_rules.ACCOUNT: "Layer account: what callers may do with whose account",
+    policy_rules.ASSURANCE: "Layer assurance: how strongly callers must have authenticated",
 }
 
 
@@ -245,7 +236,7 @@ def _lines(reported: Reported) -> Iterator[Block]:
         "@login opens to everybody logged in, @anyone to everybody, @nobody to nobody."
     )
     rules = reported.policy.rules
-    for layer in LAYERS:
+    for layer in policy_rules.LAYERS:
         rows = [
             (Cell(name, code=True), Cell(rules.codes(layer, name), code=True))
             for name in rules.objects(layer)
@@ -310,10 +301,13 @@ def _tests(reported: Reported) -> Iterator[Block]:
         for row in tested.coverage.rows:
             by_row.setdefault(row.row, {})[row.layer] = row.state
         rows = [
-            (Cell(name, code=True), *(Cell(words[of[layer]], tone=tones[of[layer]]) for layer in LAYERS))
+            (
+                Cell(name, code=True),
+                *(Cell(words[of[layer]], tone=tones[of[layer]]) for layer in policy_rules.LAYERS),
+            )
             for name, of in by_row.items()
         ]
-        yield Table("Matcher rows, by layer", ("Row", *LAYERS), rows)
+        yield Table("Matcher rows, by layer", ("Row", *policy_rules.LAYERS), rows)
         if tested.coverage.uncovered_lines:
             lines = [(Cell(line, code=True, tone="attention"),) for line in tested.coverage.uncovered_lines]
             yield Table("Lines that no case depends on", ("Line",), lines)

@@ -9,21 +9,8 @@ from typing import Any, Final, get_origin, get_type_hints
 import msgspec
 from msgspec import UNSET
 
+from service.administration import state as states
 from service.administration.menu_edits import MAX_DEPTH
-from service.administration.state import (
-    SECTIONS,
-    TYPES,
-    Item,
-    Kind,
-    State,
-    above,
-    last,
-    ordered,
-    parsed_segment,
-    segment_of,
-    short_name,
-    state_of,
-)
 from service.administration.state_edits import clashes
 from service.authz.engine.paths import registered_fault
 from service.kernel.codes import is_code
@@ -66,14 +53,14 @@ class Member:
 
 
 @cache
-def members_of(kind: Kind) -> tuple[Member, ...]:
+def members_of(kind: states.Kind) -> tuple[Member, ...]:
     """Return what objects of a kind may say, in the order in which it is written."""
-    state, record = TYPES[kind]
+    state, record = states.TYPES[kind]
     declared, hints = fields_of(record), get_type_hints(state)
     members = []
     for field in fields(state):
         name, default = field.name, _DEFAULTS.get((kind, field.name), field.default)
-        key, value = camel(short_name(kind, name)), hints[name]
+        key, value = camel(states.short_name(kind, name)), hints[name]
         rule: Rule = ITS_TYPE
         if name in declared:
             value, rule = kind_of(record, name), declared[name].rule
@@ -82,12 +69,12 @@ def members_of(kind: Kind) -> tuple[Member, ...]:
     return tuple(members)
 
 
-def read_state(path: Path) -> State:
+def read_state(path: Path) -> states.State:
     """Return the state that the file at ``path`` describes; YamlError with all its faults."""
     return read_state_file(path)[0]
 
 
-def read_state_file(path: Path) -> tuple[State, str]:
+def read_state_file(path: Path) -> tuple[states.State, str]:
     """Return what ``read_state`` does, and the SHA-256 of what was read, in hexadecimal."""
     document = read_yaml(path, Any)
     return _Reader(document).state(), document.digest
@@ -99,20 +86,20 @@ class _Reader:
     def __init__(self, document: Document[Any]) -> None:
         self._document = document
         self._faults: list[tuple[int, str]] = []
-        self._items: dict[Kind, dict[str, Item]] = {kind: {} for kind in TYPES}
-        self._keys: dict[Kind, set[str]] = {kind: set() for kind in TYPES}
+        self._items: dict[states.Kind, dict[str, states.Item]] = {kind: {} for kind in states.TYPES}
+        self._keys: dict[states.Kind, set[str]] = {kind: set() for kind in states.TYPES}
 
-    def state(self) -> State:
+    def state(self) -> states.State:
         content = self._top()
-        for kind in TYPES:
+        for kind in states.TYPES:
             self._keys[kind] = {key for key in self._section(content, kind) if isinstance(key, str)}
-        for kind in TYPES:
+        for kind in states.TYPES:
             for key, entry in self._section(content, kind).items():
                 self._object(kind, key, entry)
         self._check_clashes()
         if self._faults:
             raise YamlError(*(text for _, text in sorted(self._faults)))
-        return state_of(self._items)
+        return states.state_of(self._items)
 
     def _top(self) -> Mapping[Any, Any]:
         content = self._document.value
@@ -121,23 +108,23 @@ class _Reader:
             raise YamlError(
                 f"{self._document.place(*line)}: format must be {FORMAT}: the only one that is known"
             )
-        sections = set(SECTIONS.values())
+        sections = set(states.SECTIONS.values())
         for key in content:
             if key not in sections | {"format"}:
                 self._fault((str(key),), "there is no such section")
-        for name in SECTIONS.values():
+        for name in states.SECTIONS.values():
             if name in OPTIONAL and name not in content:
                 continue
             if not isinstance(content.get(name), dict):
                 self._fault((name,), "must be there, as a mapping; {} if there is nothing in it")
         return content
 
-    def _section(self, content: Mapping[Any, Any], kind: Kind) -> Mapping[Any, Any]:
-        section = content.get(SECTIONS[kind])
+    def _section(self, content: Mapping[Any, Any], kind: states.Kind) -> Mapping[Any, Any]:
+        section = content.get(states.SECTIONS[kind])
         return section if isinstance(section, dict) else {}
 
-    def _object(self, kind: Kind, key: Any, entry: Any) -> None:
-        place = (SECTIONS[kind], str(key))
+    def _object(self, kind: states.Kind, key: Any, entry: Any) -> None:
+        place = (states.SECTIONS[kind], str(key))
         if not isinstance(key, str):
             self._fault(place, "is no text here: put the key in quotes")
             return
@@ -145,12 +132,12 @@ class _Reader:
         self._check_key(kind, key, place)
         values = self._values(kind, entry, place)
         self._check_values(kind, values, place)
-        if kind == "menu" and (parsed := parsed_segment(last(key))) is not None:
+        if kind == "menu" and (parsed := states.parsed_segment(states.last(key))) is not None:
             self._name(parsed[0], values, place)
         if len(self._faults) == before:
-            self._items[kind][key] = TYPES[kind][0](**values)
+            self._items[kind][key] = states.TYPES[kind][0](**values)
 
-    def _check_key(self, kind: Kind, key: str, place: Keys) -> None:
+    def _check_key(self, kind: states.Kind, key: str, place: Keys) -> None:
         match kind:
             case "menu":
                 self._check_menu_key(key, place)
@@ -177,12 +164,12 @@ class _Reader:
             self._fault(place, fault)
 
     def _check_menu_key(self, key: str, place: Keys) -> None:
-        parsed = parsed_segment(last(key))
-        parent = above(key)
+        parsed = states.parsed_segment(states.last(key))
+        parent = states.above(key)
         if parsed is None:
             self._fault(place, "each part must be a name, with % / # written as %25 %2F %23, and maybe #2")
         elif parsed[1] > 1:
-            previous = segment_of(parsed[0], parsed[1] - 1)
+            previous = states.segment_of(parsed[0], parsed[1] - 1)
             before = previous if parent is None else f"{parent}/{previous}"
             if before not in self._keys["menu"]:
                 self._fault(place, f"there is no {printable(before)} before it")
@@ -191,7 +178,7 @@ class _Reader:
         if key.count("/") >= MAX_DEPTH:
             self._fault(place, f"the tree has at most {MAX_DEPTH} levels")
 
-    def _values(self, kind: Kind, entry: Any, place: Keys) -> dict[str, Any]:
+    def _values(self, kind: states.Kind, entry: Any, place: Keys) -> dict[str, Any]:
         """Return the valid fields of ``entry``, by the names of the state's fields."""
         if not isinstance(entry, dict):
             self._fault(place, "must be a mapping")
@@ -217,7 +204,7 @@ class _Reader:
         if not isinstance(given, list):
             self._fault(place, "must be a list; [] if there is nothing in it")
             return ()
-        target: Kind = "menu" if name == "menus" else "button"
+        target: states.Kind = "menu" if name == "menus" else "button"
         seen: set[str] = set()
         for number, entry in enumerate(given):
             here = (*place, number)
@@ -229,9 +216,9 @@ class _Reader:
             elif entry not in self._keys[target]:
                 self._fault(here, f"there is no {target.capitalize()} {printable(entry)} in this file")
             seen.add(entry)
-        return tuple(ordered(target, seen))
+        return tuple(states.ordered(target, seen))
 
-    def _check_values(self, kind: Kind, values: Mapping[str, Any], place: Keys) -> None:
+    def _check_values(self, kind: states.Kind, values: Mapping[str, Any], place: Keys) -> None:
         if kind == "button" and isinstance(menu := values.get("menu"), str):
             if menu not in self._keys["menu"]:
                 self._fault((*place, "menu"), f"there is no Menu {printable(menu)} in this file")
@@ -254,8 +241,8 @@ class _Reader:
 
     def _check_clashes(self) -> None:
         """Look for objects that can't be stored together."""
-        for kind, key, reason in clashes(state_of(self._items), self._keys["resource"]):
-            self._fault((SECTIONS[kind], key), reason)
+        for kind, key, reason in clashes(states.state_of(self._items), self._keys["resource"]):
+            self._fault((states.SECTIONS[kind], key), reason)
 
     def _converted(self, value: Any, type_: Any, place: Keys, rule: Rule) -> Any:
         try:

@@ -20,7 +20,7 @@ from service.web.messages.schema import Document
 from service.web.openapi.document import BEARER, NO_TAGS, openapi
 from service.web.requests.problems import ERRORS_PAGE, refusals, type_of
 from service.web.requests.routes import Routes
-from service.web.sites.sites import CSS, HTML, SCRIPT, Content
+from service.web.sites.sites import CSS, HTML, SCRIPT, Content, plain_page
 
 # Swagger UI uses inline styles and icons in data: URLs. Scripts come from this service only.
 CONTENT_SECURITY_POLICY: Final = (
@@ -98,23 +98,12 @@ def add_docs(
 def errors_page(shown: Sequence[type[Refusal]]) -> bytes:
     """Return the HTML page that the ``type`` of problem documents refers to."""
     sections = "\n".join(_section(refusal) for refusal in shown)
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Problem codes</title>
-<link rel="icon" href="data:,">
-<link rel="stylesheet" href="/docs/assets/errors.css">
-</head>
-<body>
-<h1>Problem codes</h1>
-<p>Every refusal is an <code>application/problem+json</code> document (RFC 9457).
+    return plain_page(
+        "Problem codes",
+        f"""<p>Every refusal is an <code>application/problem+json</code> document (RFC 9457).
 Clients switch on its <code>code</code>.</p>
-{sections}
-</body>
-</html>
-""".encode()
+{sections}""",
+    )
 
 
 def _section(refusal: type[Refusal]) -> str:

@@ -17,7 +17,7 @@ from service.web.requests.credentials import OperatorToken
 from service.web.requests.problems import ERRORS_PAGE
 from service.web.requests.routes import Routes
 from service.web.sites.console import CONSOLE
-from service.web.sites.sites import HTML, TEXT, Folder, add_site
+from service.web.sites.sites import HTML, TEXT, Folder, add_site, plain_page
 
 GUIDE: Final = "/docs/guide"
 SITE: Final = Path(service.__file__).parent / "shipped" / "guide"
@@ -126,25 +126,14 @@ def _page(shown: Mapping[str, str]) -> bytes:
         for path, text in shown.items()
     )
     limits = "\n".join(f"<li>{html.escape(text)}</li>" for text in LIMITS)
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{NAME}</title>
-<link rel="icon" href="data:,">
-<link rel="stylesheet" href="/docs/assets/errors.css">
-</head>
-<body>
-<h1>{NAME}</h1>
-<p>{html.escape(ROLE)} {html.escape(AUDIENCE)}</p>
+    return plain_page(
+        NAME,
+        f"""<p>{html.escape(ROLE)} {html.escape(AUDIENCE)}</p>
 <ul>
 {links}
 </ul>
 <h2>What it is not</h2>
 <ul>
 {limits}
-</ul>
-</body>
-</html>
-""".encode()
+</ul>""",
+    )
