@@ -162,11 +162,11 @@ def _add_online(routes: Routes, container: Container) -> None:
 
 def _add_policy(routes: Routes, container: Container) -> None:
     database, parts = container.stores.database, container.policy
-    asked = database, parts.live, parts.concurrency
+    asked = database, parts.live, parts.concurrency, parts.past
     routes.add("/api/policy", policy.InForce(parts.live, parts.watch))
     routes.add("/api/policy/coverage", policy_matrix.PolicyCoverage(parts.live, routes, parts.concurrency))
     decision_log = container.settings.policy.decision_log
-    routes.add("/api/policy/explain", policy_explain.Explain(*asked, parts.past, decision_log))
+    routes.add("/api/policy/explain", policy_explain.Explain(*asked, decision_log))
     routes.add("/api/policy/reload", policy.Reload(parts.changes))
     routes.add("/api/policy/revisions", policy_revisions.RevisionList(database, parts.past.seals))
     routes.add("/api/policy/revisions/{revision}", policy_revisions.OneRevision(database, parts.past.seals))

@@ -79,9 +79,12 @@ def _explain(options: Namespace, environ: Mapping[str, str]) -> None:
             return await policy_explained.explained_answer(None, policy, asking, explanation, place)
         async with review.database.snapshot(within=READ_WITHIN) as connection:
             named = (question.user_name, question.permissions, question.role_code)
-            asking = await subject_of(connection, *named)
+            instant = await review.instant(connection)
+            asking = await subject_of(connection, *named, instant)
             explanation = explains(policy, asking.held, supposed(question, asking))
-            return await policy_explained.explained_answer(connection, policy, asking, explanation, place)
+            return await policy_explained.explained_answer(
+                connection, policy, asking, explanation, place, instant=instant
+            )
 
     answer = review_one(options, environ, ask)
     show(options, answer, lambda: lines_of(answer))
@@ -124,9 +127,22 @@ def _layer(layer: policy_explained.Layer) -> Iterator[str]:
             f"role {origin.role_code}, Button {origin.button_id} ({origin.button_title})"
             for origin in code.origins
         ]
-        yield f"  {code.code} held" + (f" from {'; '.join(given)}" if given else "")
+        yield f"  {code.code} held" + (f" from {'; '.join(dict.fromkeys(given))}" if given else "")
+        yield from (_decided(origin) for origin in code.origins if origin.assignment_id is not None)
     if layer.would_open is not None:
         yield from _opening(layer.would_open)
+
+
+def _decided(origin: policy_explained.Origin) -> str:
+    """Return by which assignment a user holds a role, since when, until when, and who decided."""
+    facts = [
+        f"{origin.role_code}, assignment {origin.assignment_id}",
+        f"since {origin.since or 'the beginning'}",
+    ]
+    facts += [f"until {origin.until}"] if origin.until else []
+    facts += [f"assigned by {origin.created_by}"] if origin.created_by else []
+    facts += [f"reason: {origin.reason}"] if origin.reason else []
+    return f"    {', '.join(facts)}"
 
 
 def _opening(opens: policy_explained.Opening) -> Iterator[str]:

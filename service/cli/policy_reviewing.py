@@ -2,12 +2,15 @@
 
 import asyncio
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import IO, Any, TypeVar
+
+import msgspec
 
 from service import settings as table
 from service.audit.chain.seals import seals_of
@@ -19,23 +22,45 @@ from service.authz.review.sources import (
     LIVE,
     NAMES,
     READ_WITHIN,
+    Instant,
     PastPolicies,
     Source,
+    instant_of,
     read_folder,
     read_policy,
     source_named,
     standing_of,
 )
 from service.cli.lazy_commands import add_data, add_json
+from service.endpoints.policy_layers import At
 from service.errors import ValidationFailed
 from service.operator.stores import reachable, with_database
-from service.records.database.transactions import Database
+from service.records.database.transactions import Connection, Database
 
 T = TypeVar("T")
 
 
+def instant(text: str) -> datetime:
+    """Return the instant that an option ``--at`` names; ArgumentTypeError without a zone, and for no time."""
+    try:
+        return msgspec.convert(text, At)
+    except msgspec.ValidationError:
+        raise ArgumentTypeError(f"{text!r} is no time with a zone, such as 2026-12-31T00:00:00Z") from None
+
+
+def add_at(parser: ArgumentParser) -> None:
+    """Add ``--at``, the instant that a question is about."""
+    parser.add_argument(
+        "--at",
+        metavar="TIME",
+        type=instant,
+        help="ask about this instant, past or future, such as 2026-12-31T00:00:00Z, instead of now",
+    )
+
+
 def add_review(parser: ArgumentParser) -> None:
-    """Add ``--policy``, ``--data`` and ``--json``, for a question about one policy."""
+    """Add ``--policy``, ``--at``, ``--data`` and ``--json``, for a question about one policy."""
+    add_at(parser)
     parser.add_argument("--policy", metavar="SOURCE", default=LIVE, help=f"{NAMES}; {LIVE} by default")
     add_data(parser)
     add_json(parser)
@@ -43,14 +68,28 @@ def add_review(parser: ArgumentParser) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """What a command may ask: policies with this node's static policy, and the database; None without."""
+    """What a command may ask: policies with this node's static policy, and the database; None without.
+
+    All is asked as of ``at``; None is now. A source that is not the live policy has its own lines.
+    """
 
     past: PastPolicies
     database: Database | None
+    at: datetime | None = None
 
     async def policy(self, source: Source) -> Policy:
-        """Return the policy of ``source``; PolicyError and Unavailable."""
-        return await read_policy(source, self.past, self.database)
+        """Return the policy of ``source``; PolicyError, Unavailable, ValidationFailed for the instant."""
+        policy = await read_policy(source, self.past, self.database)
+        if self.at is None:
+            return policy
+        if self.database is None or source.name != LIVE:
+            return policy.at(self.at.timestamp())
+        async with self.database.snapshot(within=READ_WITHIN) as connection:
+            return await self.past.at(connection, policy, await self.instant(connection))
+
+    async def instant(self, connection: Connection) -> Instant:
+        """Return the instant that is asked about; ValidationFailed if it is not known who held what then."""
+        return await instant_of(connection, self.at)
 
     async def proposed(self, source: Source) -> Policy:
         """Return the policy of ``source``; a folder's model may lack rows, since nobody decides by it."""
@@ -64,7 +103,7 @@ class Review:
         if self.database is None:
             return await standing_of(policy, None)
         async with self.database.snapshot(within=READ_WITHIN) as connection:
-            return await standing_of(policy, connection)
+            return await standing_of(policy, connection, await self.instant(connection))
 
 
 def review_one(
@@ -88,11 +127,12 @@ def review(
     """
     settings = table.load(environ)
     sources = tuple(map(source_named, names))
+    at = getattr(options, "at", None)
     past = PastPolicies(configured(settings.policy), seals_of(settings.oplog))
     if not (settings.database.url or options.data or any(source.stored for source in sources)):
-        return asyncio.run(do(Review(past, None), sources))
+        return asyncio.run(do(Review(past, None, at), sources))
     with reachable(settings) as reached:
-        return with_database(reached, lambda database: do(Review(past, database), sources))
+        return with_database(reached, lambda database: do(Review(past, database, at), sources))
 
 
 def opened_log(name: str) -> AbstractContextManager[IO[bytes]]:

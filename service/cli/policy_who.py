@@ -52,11 +52,12 @@ def _who(options: Namespace, environ: Mapping[str, str]) -> None:
         if review.database is None:
             raise PolicyError("Users are in the database: name one by --data or the settings")
         async with review.database.snapshot(within=READ_WITHIN) as connection:
-            held = await role_holdings.read(
-                connection
-            )  # roles may have been given since the sets were judged
+            instant = await review.instant(connection)
+            at, then = instant.at, instant.then
+            # Roles may have been given since the sets were judged.
+            held = await role_holdings.read(connection, at, then)
             users = await role_holdings.holders(
-                connection, passing.role_sets, held.users, page=1, size=WHOLE_LIST
+                connection, passing.role_sets, held.users, page=1, size=WHOLE_LIST, at=at, then=then
             )
         page = page_answer(query, users, policy_who_may.PassingUser)
         return page, _users(page) if _is_served(passing.asked) else [_UNSERVED]
@@ -130,7 +131,7 @@ def _what(options: Namespace, environ: Mapping[str, str]) -> None:
                 raise PolicyError("Roles and users are in the database: name one by --data or the settings")
             return policy_who_may.what_answer(policy, holder_of(query.held_codes or []), query)
         async with review.database.snapshot(within=READ_WITHIN) as connection:
-            asking = await query.subject(connection)
+            asking = await query.subject(connection, await review.instant(connection))
         return policy_who_may.what_answer(policy, asking, query)
 
     answer = review_one(options, environ, ask)

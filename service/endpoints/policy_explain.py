@@ -24,6 +24,7 @@ from service.authz.review.explain import (
 )
 from service.authz.review.sources import PastPolicies, Subject
 from service.endpoints.policy_explained import Explained, explained_answer, refusal_answer
+from service.endpoints.policy_layers import At
 from service.endpoints.policy_revisions import require_kept
 from service.endpoints.policy_who_may import Method, place_of
 from service.errors import Conflict, NotFound, PermissionDenied, RevisionUntrusted, ValidationFailed, too_weak
@@ -53,6 +54,7 @@ class Question(Schema):
     code to hand out or to act on; for a `permission`: the code that another service asks about; or for an
     `object` of any `layer`. The subject is supposed to be logged in with a password, at a time that is not
     known, or to be a service account; `assurance` is another word that it satisfies, with all weaker ones.
+    With `at` all is asked as of that instant, past or future; a `revision` and a `decisionId` have their own.
     A past `decisionId` names its revision, and the answer says whether it decided
     the same question. Alone, it is looked up in the logs: what it has refused is explained, and `refusal`
     says whose request that was.
@@ -71,6 +73,11 @@ class Question(Schema):
     assurance: Word | None = None
     revision: Annotated[Revision, Meta(description="Ask this past revision.")] | None = None
     decision_id: DecisionId | None = None
+    at: At | None = None
+
+    def __post_init__(self) -> None:
+        if self.at is not None and (self.revision is not None or self.decision_id is not None):
+            raise ValidationFailed(("at", "Name an instant, a revision or a decision"))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -92,7 +99,9 @@ class Explain:
         """Explain how the policy decides a request, or a question about a permission code.
 
         The policy in force, or a past revision with the model and endpoint lines of this node. A user's
-        current permissions and the current roles are used; tokens issued earlier may have others. A
+        current permissions and the current roles are used, those `at` an instant where one is named; tokens
+        issued earlier may have others. `origins` say by which roles a user holds a code, since when, until
+        when, why and by whose decision. A
         `decisionId` alone explains a refusal of the operation log, or of the decision log in a file of this
         node; that takes the right to `GET /api/operation-log/{id}` too, and 404 says that neither has it.
         """
@@ -109,15 +118,26 @@ class Explain:
                 if asking is None:
                     return await refusal_answer(connection, body.decision_id or "", event, policy, past.at)
                 place, explained = asking
-                policy = await past.at(place)
+                instant = await sources.instant_of(connection, body.at)
+                policy = (
+                    await past.at(place)
+                    if body.at is None
+                    else await self.past.at(connection, policy, instant, place)
+                )
                 subject = await sources.subject_of(
-                    connection, body.user_name, body.permissions, body.role_code
+                    connection, body.user_name, body.permissions, body.role_code, instant
                 )
                 explanation = explain_decided(
                     body.decision_id, partial(explained, policy, subject.held), supposed(body, subject)
                 )
                 return await explained_answer(
-                    connection, policy, subject, explanation, place, decision_id=body.decision_id
+                    connection,
+                    policy,
+                    subject,
+                    explanation,
+                    place,
+                    decision_id=body.decision_id,
+                    instant=instant,
                 )
 
     async def _event(self, decision_id: str | None) -> Event | None:

@@ -13,7 +13,7 @@ from service.authz.review.access import shape_of
 from service.authz.review.explain import Explanation, LayerExplained, ObjectExplanation, Reason
 from service.authz.review.openings import Origins, WouldOpen, origins_of, would_open
 from service.authz.review.refusals import PolicyAt
-from service.authz.review.sources import Subject
+from service.authz.review.sources import NOW, Instant, Subject
 from service.endpoints.policy_layers import Code, FiredCode, Line, RoleCode, Rows
 from service.records.database.transactions import Connection
 from service.records.policy_history import Place
@@ -21,11 +21,23 @@ from service.web.messages.schema import Id, Moment, Schema
 
 
 class Origin(Schema):
-    """A role, and its Button, from which a held code comes."""
+    """A role, and its Button, from which a held code comes.
+
+    Of a user, it also says by which assignment the role is held: since when, until when, for which `reason`,
+    by which `source`, and who decided (`createdBy`). Each assignment in force has an entry. These are null
+    for a question about a role or about `permissions`, where no end or reason was set, and where it is not
+    known, since an older version has assigned the role.
+    """
 
     role_code: RoleCode
     button_id: Id
     button_title: Annotated[str, Meta(examples=["List and read roles"])]
+    assignment_id: Id | None
+    since: Moment | None
+    until: Moment | None
+    reason: Annotated[str, Meta(examples=["Stands in for the auditor"])] | None
+    source: Literal["direct", "request", "directory"] | None
+    created_by: Annotated[str, Meta(examples=["admin"])] | None
 
 
 class ExplainedCode(FiredCode):
@@ -161,16 +173,17 @@ async def explained_answer(
     place: Place | None,
     *,
     decision_id: str | None = None,
+    instant: Instant = NOW,
 ) -> Explained:
     """Return ``explanation``, the answer of ``policy`` about ``place``, with what is stored about its codes.
 
-    With ``decision_id`` it says whether that decision was about the same. Without a connection no roles and
-    Buttons are known.
+    That is asked as of ``instant``. With ``decision_id`` it says whether that decision was about the same.
+    Without a connection no roles and Buttons are known.
     """
-    origins = await origins_of(connection, asking, explanation.layers)
+    origins = await origins_of(connection, asking, explanation.layers, instant)
     layers = {
         layer.layer: _layer(
-            layer, origins, None if layer.allowed else await would_open(connection, policy, layer)
+            layer, origins, None if layer.allowed else await would_open(connection, policy, layer, instant)
         )
         for layer in explanation.layers
     }

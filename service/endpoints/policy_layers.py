@@ -1,5 +1,6 @@
 """What answers about the policy say of one layer, and of who gains and loses what between two policies."""
 
+from datetime import datetime
 from typing import Annotated, Final, Literal, TypeAlias
 
 from msgspec import Meta
@@ -20,6 +21,15 @@ Rows = Annotated[
 ]
 Words = Annotated[list[str], Meta(examples=[["@two-factors", "@service"]])]
 Name = Annotated[str, Meta(examples=["GET /api/role/list"])]
+At = Annotated[
+    datetime,
+    Meta(tz=True, examples=["2026-12-31T00:00:00Z"]),
+    Meta(
+        description="Ask about this instant, past or future, instead of now: by the revision, the "
+        "assignments and what roles gave at that time. Users are disabled and banned as now."
+    ),
+]
+"""The parameter ``at`` of questions to the policy."""
 
 
 class FiredCode(Schema):

@@ -11,11 +11,11 @@ from service.authz.publishing.sync import guard_of, unrouted
 from service.authz.review.concurrency import ConcurrencyLimit
 from service.authz.review.impact import Standing
 from service.authz.review.matrix import Matrix
-from service.authz.review.sources import standing_of
-from service.endpoints.policy_layers import Name, RoleCode, Words
-from service.endpoints.policy_who_may import WITHIN, PolicyQuestion
+from service.endpoints.policy_layers import At, Name, RoleCode, Words
+from service.endpoints.policy_questions import WITHIN, PolicyQuestion
+from service.errors import RevisionUntrusted
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import named, needs
+from service.web.messages.operation_metadata import named, needs, refuses
 from service.web.messages.schema import Page, PageQuery, PartQuery, Revision, Schema
 from service.web.requests.routes import Routes
 
@@ -60,6 +60,7 @@ class MatrixQuery(PageQuery):
         ]
         | None
     ) = None
+    at: At | None = None
 
 
 def matrix_answer(standing: Standing, query: MatrixQuery) -> Page[MatrixRequest]:
@@ -75,13 +76,14 @@ class RoleMatrix(PolicyQuestion):
     """``/api/policy/matrix``."""
 
     @needs("system:policy:read")
+    @refuses(RevisionUntrusted)
     @named("getRoleMatrix")
     async def on_get(self, context: RequestContext, query: MatrixQuery) -> Page[MatrixRequest]:
         """List requests by path and method, each with the roles that pass it."""
-        context.policy = policy = self._live.current
+        context.policy = self._live.current
         async with self._concurrency.turn():
             async with self._database.snapshot(within=WITHIN) as connection:
-                standing = await standing_of(policy, connection)
+                standing = await self._standing(context, connection, query.at)
             return await self._concurrency.computed(matrix_answer, standing, query)
 
 

@@ -14,7 +14,7 @@ from service.authz.review.what_if import (
     with_resource,
 )
 from service.endpoints.policy_layers import Name, Words
-from service.endpoints.policy_who_may import WITHIN, PolicyQuestion
+from service.endpoints.policy_questions import WITHIN, PolicyQuestion
 from service.errors import ValidationFailed
 from service.kernel.assurance import Demand, words_of
 from service.records import role_rights

@@ -22,15 +22,16 @@ from service.authz.review.access import (
     who,
 )
 from service.authz.review.concurrency import ConcurrencyLimit
-from service.authz.review.sources import Subject, standing_of, subject_of
-from service.endpoints.policy_layers import AskedLayer, Code, Name, PassedLayer, RoleCode, Words, passed
-from service.errors import BadRequest, ValidationFailed
+from service.authz.review.sources import NOW, Instant, Subject, standing_of, subject_of
+from service.endpoints.policy_layers import AskedLayer, At, Code, Name, PassedLayer, RoleCode, Words, passed
+from service.endpoints.policy_questions import WITHIN, PolicyQuestion
+from service.errors import BadRequest, RevisionUntrusted, ValidationFailed
 from service.kernel.services import PORTCULLIS
 from service.kernel.value_rules import ServiceName
 from service.records import role_holdings
-from service.records.database.transactions import Connection, Database
+from service.records.database.transactions import Connection
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import example_parameters, named, needs
+from service.web.messages.operation_metadata import example_parameters, named, needs, refuses
 from service.web.messages.schema import SEVERAL, Id, Page, PageQuery, Schema, page_answer
 
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
@@ -43,8 +44,6 @@ Users = Annotated[int, Meta(ge=0, examples=[3], description="Users who are neith
 
 _FIRST: Final = ("code", "login", "nothing")
 """What the subject owes to its own codes comes first."""
-WITHIN: Final = 30.0
-"""Seconds that reading roles and users may take."""
 
 
 class WhoQuery(PageQuery, kw_only=True):
@@ -53,6 +52,7 @@ class WhoQuery(PageQuery, kw_only=True):
     method: Method
     path: Path
     service: ServiceName = PORTCULLIS
+    at: At | None = None
 
     @property
     def place(self) -> str:
@@ -142,29 +142,21 @@ def _passing(role: access.PassingRole) -> PassingRole:
     return PassingRole(role.role_code, role.users, resource, endpoint)
 
 
-class PolicyQuestion:
-    """The base of what asks about the policy in force and the stored roles, a few questions at a time."""
-
-    def __init__(self, database: Database, live: LivePolicy, concurrency: ConcurrencyLimit) -> None:
-        self._database = database
-        self._live = live
-        self._concurrency = concurrency
-
-
 class WhoMay(PolicyQuestion):
     """``/api/policy/who``."""
 
     @needs("system:policy:read")
     @example_parameters(method="GET")
+    @refuses(RevisionUntrusted)
     @named("findRolesWithAccess")
     async def on_get(self, context: RequestContext, query: WhoQuery) -> Who:
         """List the roles that pass a request, with the lines and the held codes by which they pass."""
         context.policy, place = self._live.current, query.place
         async with self._concurrency.turn():
             async with self._database.snapshot(within=WITHIN) as connection:
-                standing = await standing_of(context.policy, connection)
+                standing = await self._standing(context, connection, query.at)
             passing = await self._concurrency.computed(who, standing, query.method, place, query.service)
-            return await self._concurrency.computed(who_answer, passing, context.policy.revision, query)
+            return await self._concurrency.computed(who_answer, passing, standing.policy.revision, query)
 
 
 class PassingUser(Schema):
@@ -180,12 +172,14 @@ class WhoUsers(PolicyQuestion):
 
     @needs("system:policy:read")
     @example_parameters(method="GET")
+    @refuses(RevisionUntrusted)
     @named("findUsersWithAccess")
     async def on_get(self, context: RequestContext, query: WhoQuery) -> Page[PassingUser]:
         """List the users who pass a request, by name."""
         context.policy, place = self._live.current, query.place
         async with self._concurrency.turn(), self._database.snapshot(within=WITHIN) as connection:
-            standing = await standing_of(context.policy, connection)
+            policy, instant = await self._asked(context, connection, query.at)
+            standing = await standing_of(policy, connection, instant)
             passing = await self._concurrency.computed(who, standing, query.method, place, query.service)
             users = await role_holdings.holders(
                 connection,
@@ -194,6 +188,8 @@ class WhoUsers(PolicyQuestion):
                 page=query.page,
                 size=query.size,
                 total=passing.users,
+                at=instant.at,
+                then=instant.then,
             )
         return page_answer(query, users, PassingUser)
 
@@ -213,14 +209,15 @@ class WhatQuery(PageQuery):
     ) = None
     kind: Annotated[list[Kind], SEVERAL] | None = None
     needs: Annotated[list[Needed], SEVERAL] | None = None
+    at: At | None = None
 
     def __post_init__(self) -> None:
         if sum(choice is not None for choice in (self.role_code, self.user_name, self.codes)) != 1:
             raise ValidationFailed(("roleCode", "Name one of roleCode, userName and codes"))
 
-    async def subject(self, connection: Connection) -> Subject:
-        """Return the subject; ValidationFailed if there is none such."""
-        return await subject_of(connection, self.user_name, self.held_codes, self.role_code)
+    async def subject(self, connection: Connection, instant: Instant = NOW) -> Subject:
+        """Return the subject as of ``instant``; ValidationFailed if there is none such."""
+        return await subject_of(connection, self.user_name, self.held_codes, self.role_code, instant)
 
     @property
     def held_codes(self) -> list[str] | None:
@@ -302,13 +299,15 @@ class WhatMay(PolicyQuestion):
 
     @needs("system:policy:read")
     @example_parameters(role_code="auditor")
+    @refuses(RevisionUntrusted)
     @named("listAccess")
     async def on_get(self, context: RequestContext, query: WhatQuery) -> What:
         """List the requests that a role, a user or a set of codes passes, and the codes that it may grant."""
-        context.policy = policy = self._live.current
+        context.policy = self._live.current
         async with self._concurrency.turn():
             async with self._database.snapshot(within=WITHIN) as connection:
-                asking = await query.subject(connection)
+                policy, instant = await self._asked(context, connection, query.at)
+                asking = await query.subject(connection, instant)
             return await self._concurrency.computed(what_answer, policy, asking, query)
 
 

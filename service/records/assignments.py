@@ -74,6 +74,29 @@ def assigned(at: datetime | Present | None) -> sa.Subquery:
     return sa.union_all(live, over).subquery("assigned")
 
 
+def of_user(user_id: int, at: datetime | None) -> sa.Subquery:
+    """Return the assignments of a user in force at that instant, past or future: who decided what, and why.
+
+    Its columns are ``id``, ``role_id``, ``since``, ``until``, ``reason``, ``source`` and ``created_by``.
+    ``since`` is null for what an older version has assigned; ``until`` is when an ended one did end.
+    """
+    live, ended = user_role.c, ended_assignment.c
+    moment = instant(at)
+
+    def shown(column: Any, until: sa.ColumnElement[datetime | None]) -> list[sa.ColumnElement[Any]]:
+        since = sa.func.greatest(column.valid_from, column.create_time)
+        decided = column.reason, column.source, column.created_by
+        return [column.id, column.role_id, since.label("since"), until.label("until"), *decided]
+
+    now = sa.select(*shown(live, live.valid_until)).where(live.user_id == user_id, in_force(moment))
+    if at is None:
+        return now.subquery("held")
+    begun = _begun(ended.create_time, moment) & _begun(ended.valid_from, moment)
+    over = sa.select(*shown(ended, ended.end_time)).where(ended.user_id == user_id, begun)
+    lasting = now.where(_begun(live.create_time, moment))
+    return sa.union_all(lasting, over.where(ended.end_time > moment)).subquery("held")
+
+
 def _begun(
     column: sa.ColumnElement[datetime | None], moment: sa.ColumnElement[datetime]
 ) -> sa.ColumnElement[bool]:

@@ -165,6 +165,15 @@ async def page(
     return listed.of(_REVISION)
 
 
+async def newest_at(connection: AsyncConnection, then: datetime) -> int | None:
+    """Return the number of the revision that was the newest at that instant; None before the first one."""
+    published = sa.select(sa.func.max(policy_revision.c.revision)).where(
+        policy_revision.c.create_time <= then
+    )
+    revision: int | None = (await connection.execute(published)).scalar_one()
+    return revision
+
+
 async def read(connection: AsyncConnection, revision: int) -> PolicyRevision | None:
     """Return the revision of that number; None when there is none."""
     statement = sa.select(*_REVISION.columns).where(policy_revision.c.revision == revision)

@@ -1,6 +1,8 @@
 """What each role gives, and how many users have which roles: all that decides who may do what.
 
-Who has a role is asked of an instant, past or future (``at``); of the database's now for None.
+Who has a role is asked of an instant, past or future (``at``); of the database's now for None. ``then`` is
+the same instant where it is past: then roles give what they gave at that time, instead of what they give now.
+Whether a user may log in is always that of now.
 """
 
 import asyncio
@@ -17,10 +19,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.kernel.assurance import Acr
 from service.kernel.identity import Kind
-from service.records import bans, factors, roles
-from service.records.assignments import Present, assigned
+from service.records import bans, factors, role_lives, roles
+from service.records.assignments import Present, Source, assigned, of_user
 from service.records.database.paging import Page
-from service.records.schema.rights import menu, role, role_menu, user, user_ban
+from service.records.schema.rights import menu, role, role_code_life, role_menu, user, user_ban
 
 Roles: TypeAlias = tuple[str, ...]
 """The codes of all roles of a user, sorted."""
@@ -56,12 +58,22 @@ class RoleHolder:
 
 @dataclass(frozen=True, slots=True)
 class CodeOrigin:
-    """Where a held code comes from: a role, and the Button with the code that the role gives."""
+    """Where a held code comes from: a role, and the Button with the code that the role gives.
+
+    Of a user it also says by which assignment the role is held, since when, until when, why and by whose
+    decision. Without a user, and where it is not known, these are None.
+    """
 
     code: str
     role_code: str
     button_id: int
     button_title: str
+    assignment_id: int | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    reason: str | None = None
+    source: Source | None = None
+    created_by: str | None = None
 
 
 ACTIVE: Final[sa.ColumnElement[bool]] = sa.and_(
@@ -86,15 +98,22 @@ def each_with_roles(condition: sa.ColumnElement[bool], at: datetime | Present | 
         sa.select(user.c.id, user.c.kind, sa.func.array_remove(_sorted_roles(having), None).label("role_ids"))
         .select_from(user)
         .outerjoin(having, having.c.user_id == user.c.id)
-        .where(condition)
+        .where(condition, *_made(at))
         .group_by(user.c.id)
         .subquery()
     )
 
 
-async def read(connection: AsyncConnection, at: datetime | Present | None = None) -> Holdings:
+def _made(at: datetime | Present | None) -> list[sa.ColumnElement[bool]]:
+    """Return the conditions of users that there were; those who are deleted since are in no answer."""
+    return [user.c.create_time <= at] if isinstance(at, datetime) else []
+
+
+async def read(
+    connection: AsyncConnection, at: datetime | Present | None = None, then: datetime | None = None
+) -> Holdings:
     """Return what is stored; a hundred thousand users take some tenths of a second, in the database."""
-    codes, role_codes = await read_codes(connection), await codes_by_id(connection)
+    codes, role_codes = await read_codes(connection, then), await codes_by_id(connection, then)
     each = each_with_roles(ACTIVE, at)
     persons = sa.func.count().filter(each.c.kind == "person")
     counted = sa.select(each.c.role_ids, sa.func.count(), persons).group_by(each.c.role_ids)
@@ -130,8 +149,10 @@ async def persons_by_strength(connection: AsyncConnection) -> Counter[tuple[Role
     return Counter({(named(role_ids, role_codes), acr): number for role_ids, acr, number in rows})
 
 
-async def read_codes(connection: AsyncConnection) -> dict[str, tuple[str, ...]]:
+async def read_codes(connection: AsyncConnection, then: datetime | None = None) -> dict[str, tuple[str, ...]]:
     """Return the codes that each role gives, none for a disabled role."""
+    if then is not None:
+        return await role_lives.held_codes(connection, then)
     given = await roles.held_codes(connection)
     known = (await connection.execute(sa.select(role.c.role_code))).scalars()
     return {role_code: given.get(role_code, ()) for role_code in known}
@@ -147,6 +168,7 @@ async def holders(
     total: int | None = None,
     kind: Kind | None = None,
     at: datetime | Present | None = None,
+    then: datetime | None = None,
 ) -> Page[RoleHolder]:
     """Return page ``page`` (from 1) of the users whose roles are one of ``role_sets``, by name.
 
@@ -155,11 +177,11 @@ async def holders(
     ``among`` are the sets of roles that users have. ``total`` is how many users have one of ``role_sets``, if
     it is known for this snapshot.
     """
-    role_codes = await codes_by_id(connection)
+    role_codes = await codes_by_id(connection, then)
     # There may be a set for each user.
     given = assigned(at)
     having = await asyncio.to_thread(_having, role_sets, among, role_codes, given)
-    statement = sa.select(user.c.id, user.c.user_name).where(ACTIVE, having)
+    statement = sa.select(user.c.id, user.c.user_name).where(ACTIVE, having, *_made(at))
     if kind is not None:
         statement = statement.where(user.c.kind == kind)
     if total is None:
@@ -212,8 +234,10 @@ def _having(
     return user.c.id.in_(sa.union_all(*compress(queries, needed))) if any(needed) else sa.false()
 
 
-async def codes_by_id(connection: AsyncConnection) -> dict[int, str]:
+async def codes_by_id(connection: AsyncConnection, then: datetime | None = None) -> dict[int, str]:
     """Return the codes of all roles by their ids."""
+    if then is not None:
+        return await role_lives.codes_by_id(connection, then)
     rows = await connection.execute(sa.select(role.c.id, role.c.role_code))
     return {row.id: row.role_code for row in rows}
 
@@ -229,28 +253,48 @@ async def origins(
     *,
     user_id: int | None = None,
     at: datetime | None = None,
+    then: datetime | None = None,
 ) -> list[CodeOrigin]:
     """Return each enabled role, and its enabled Button, that gives one of ``codes``, by code and role.
 
-    All such roles, or those of a user.
+    All such roles, or those of a user: one entry for each assignment in force. The title of a past Button is
+    that of now, its code where it is deleted.
     """
-    statement = (
-        sa.select(menu.c.auth_mark, role.c.role_code, menu.c.id, menu.c.title)
+    given = _given(codes) if then is None else _gave(codes, then)
+    order = given.c.code, given.c.role_code, given.c.button_id
+    shown = [given.c[name] for name in ("code", "role_code", "button_id", "button_title")]
+    if user_id is None:
+        return [CodeOrigin(*row) for row in await connection.execute(sa.select(*shown).order_by(*order))]
+    having = of_user(user_id, at)
+    decided = [having.c[name] for name in ("id", "since", "until", "reason", "source", "created_by")]
+    statement = sa.select(*shown, *decided).join(having, having.c.role_id == given.c.role_id)
+    return [CodeOrigin(*row) for row in await connection.execute(statement.order_by(*order, having.c.id))]
+
+
+def _given(codes: Collection[str]) -> sa.Subquery:
+    shown = role.c.id.label("role_id"), role.c.role_code, menu.c.id.label("button_id")
+    return (
+        sa.select(*shown, menu.c.auth_mark.label("code"), menu.c.title.label("button_title"))
         .join(role_menu, role_menu.c.menu_id == menu.c.id)
         .join(role, role.c.id == role_menu.c.role_id)
-        .where(menu.c.menu_type == "Button", menu.c.enabled, role.c.enabled, _one_of(codes))
-        .order_by(menu.c.auth_mark, role.c.role_code, menu.c.id)
+        .where(menu.c.menu_type == "Button", menu.c.enabled, role.c.enabled, _one_of(menu.c.auth_mark, codes))
+        .subquery("given")
     )
-    if user_id is not None:
-        given = assigned(at)
-        statement = statement.where(
-            role.c.id.in_(sa.select(given.c.role_id).where(given.c.user_id == user_id))
-        )
-    return [CodeOrigin(*row) for row in await connection.execute(statement)]
 
 
-def _one_of(codes: Collection[str]) -> sa.ColumnElement[bool]:
-    return menu.c.auth_mark == sa.any_(sa.literal(list(codes), sa.ARRAY(sa.Text)))
+def _gave(codes: Collection[str], then: datetime) -> sa.Subquery:
+    life = role_code_life.c
+    shown = life.role_id, life.role_code, life.menu_id.label("button_id"), life.code
+    return (
+        sa.select(*shown, sa.func.coalesce(menu.c.title, life.code).label("button_title"))
+        .outerjoin(menu, menu.c.id == life.menu_id)
+        .where(role_lives.alive(then), _one_of(life.code, codes))
+        .subquery("given")
+    )
+
+
+def _one_of(column: sa.ColumnElement[Any], codes: Collection[str]) -> sa.ColumnElement[bool]:
+    return column == sa.any_(sa.literal(list(codes), sa.ARRAY(sa.Text)))
 
 
 async def kept_out_by_roles(connection: AsyncConnection) -> dict[Roles, tuple[int, ...]]:

@@ -104,7 +104,11 @@ async def test_an_auditor_asks_by_request_what_the_operator_asks_by_command(
     without = answers["what-if --role auditor --without system:user:list"]
     assert without["gains"] == []
     assert without["loses"] == [
-        {"roleCode": "auditor", "users": 1, "access": ["GET /api/user/7", "GET /api/user/list"]}
+        {
+            "roleCode": "auditor",
+            "users": 1,
+            "access": ["GET /api/assignment/list", "GET /api/user/7", "GET /api/user/list"],
+        }
     ]
     given = answers["what-if --user plain --with auditor"]
     assert [(change["roleCode"], change["users"]) for change in given["gains"]] == [("auditor", 1)]
@@ -293,6 +297,7 @@ async def test_the_text_of_a_command_is_for_people(command: Ask, tmp_path: Path)
     )
     lost = await command("what-if", "--role", "auditor", "--without", "system:user:list")
     assert lost.splitlines() == [
+        "- auditor (1 user)  GET /api/assignment/list",
         "- auditor (1 user)  GET /api/user/7",
         "- auditor (1 user)  GET /api/user/list",
     ]

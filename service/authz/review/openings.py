@@ -9,11 +9,11 @@ from service.authz.engine.policy import Policy
 from service.authz.engine.rules import ASSURANCE, RESOURCE
 from service.authz.proof.batch_decider import BatchDecider
 from service.authz.review.explain import LayerExplained
-from service.authz.review.sources import Subject
+from service.authz.review.sources import NOW, Instant, Subject
 from service.kernel.codes import HeldCodes
 from service.kernel.cooperative_yield import cooperatively
 from service.kernel.services import split_object
-from service.records import bindings, menus, role_holdings, roles
+from service.records import bindings, menus, role_holdings, role_lives, roles
 from service.records.database.transactions import Connection
 from service.records.menus import Button
 from service.records.role_holdings import CodeOrigin
@@ -32,14 +32,20 @@ class WouldOpen:
     disabled_buttons: tuple[str, ...]
 
 
-async def would_open(connection: Connection | None, policy: Policy, denied: LayerExplained) -> WouldOpen:
+async def would_open(
+    connection: Connection | None, policy: Policy, denied: LayerExplained, instant: Instant = NOW
+) -> WouldOpen:
     """Return what would allow ``denied``, the answer of a layer of ``policy``; with the stored roles.
+
+    Those of ``instant``, with the Buttons and bindings of now.
 
     Without a connection no roles and Buttons are known. No code meets a demand of the layer ``assurance``.
     """
     if connection is None or denied.layer == ASSURANCE:
         return WouldOpen(denied.required, (), (), ())
     given, enabled = await roles.held_codes(connection), await menus.enabled_buttons(connection)
+    if instant.then is not None:
+        given = await role_lives.held_codes(connection, instant.then)
     # Thousands of roles and Buttons would hold up the event loop.
     opening, buttons = await asyncio.to_thread(_opening, policy, denied, given, enabled)
     service, route = split_object(denied.object)
@@ -62,7 +68,7 @@ def _opening(
     def opens(*codes: str) -> bool:
         return decider.opens(denied.layer, denied.object, HeldCodes(codes))
 
-    passing = tuple(role for role, codes in cooperatively(given.items()) if opens(*codes))
+    passing = tuple(role for role, codes in cooperatively(given.items()) if codes and opens(*codes))
     if opens():  # a login is enough: no Button is needed
         return passing, ()
     return passing, tuple(button for button in cooperatively(enabled) if opens(button.auth_mark))
@@ -73,7 +79,7 @@ Origins = Mapping[str, Sequence[CodeOrigin]]
 
 
 async def origins_of(
-    connection: Connection | None, asking: Subject, layers: Iterable[LayerExplained]
+    connection: Connection | None, asking: Subject, layers: Iterable[LayerExplained], instant: Instant = NOW
 ) -> Origins:
     """Return the origins of all codes that fired in ``layers``.
 
@@ -83,7 +89,10 @@ async def origins_of(
     origins: dict[str, list[CodeOrigin]] = defaultdict(list)
     if connection is None or not codes:
         return origins
-    for origin in await role_holdings.origins(connection, codes, user_id=asking.user_id):
+    given = await role_holdings.origins(
+        connection, codes, user_id=asking.user_id, at=instant.at, then=instant.then
+    )
+    for origin in given:
         if asking.role_code in (None, origin.role_code):
             origins[origin.code].append(origin)
     return origins

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Final
 
@@ -30,11 +31,41 @@ from service.authz.review.explain import BY_NAME
 from service.authz.review.impact import Standing
 from service.errors import ValidationFailed
 from service.kernel.assurance import BY_STRONGEST, SERVICE, Satisfied
+from service.kernel.clock import rfc3339
 from service.kernel.codes import HeldCodes, is_code
 from service.kernel.services import PORTCULLIS
-from service.records import accounts, policy_history, policy_revisions, role_holdings, role_rights
+from service.records import accounts, policy_history, policy_revisions, role_holdings, role_lives, role_rights
 from service.records.database.transactions import Connection, Database
 from service.records.policy_history import Place
+
+
+@dataclass(frozen=True, slots=True)
+class Instant:
+    """The instant that a question is about: ``at``, None for now; ``then`` is the same where it is past.
+
+    All that is asked is of that instant: the revision, the lines of it that have ended, the assignments of
+    roles, and what roles gave. Of the future it is what is known of it now: the beginnings and ends. Whether
+    a user is disabled or banned is always that of now.
+    """
+
+    at: datetime | None = None
+    then: datetime | None = None
+
+
+NOW: Final = Instant()
+
+
+async def instant_of(connection: Connection, at: datetime | None) -> Instant:
+    """Return the instant ``at``; ValidationFailed if it is not known what roles gave then."""
+    if at is None:
+        return NOW
+    if not await role_lives.is_past(connection, at):
+        return Instant(at)
+    known_since = await role_lives.known_since(connection)
+    if known_since is None or at < known_since:
+        beginning = "any role" if known_since is None else rfc3339(known_since)
+        raise ValidationFailed(("at", f"It is not known who held what before {beginning}"))
+    return Instant(at, at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +89,7 @@ async def subject_of(
     user_name: str | None,
     permissions: Sequence[str] | None,
     role_code: str | None = None,
+    instant: Instant = NOW,
 ) -> Subject:
     """Return a user by name, a holder of ``permissions``, or of one role; with none of them, a visitor.
 
@@ -66,9 +98,9 @@ async def subject_of(
     if sum(given is not None for given in (user_name, permissions, role_code)) > 1:
         raise ValidationFailed(("permissions", "Name only one: a user, a role or permissions"))
     if user_name is not None:
-        return await _user(connection, user_name)
+        return await _user(connection, user_name, instant)
     if role_code is not None:
-        return await _role(connection, role_code)
+        return await _role(connection, role_code, instant)
     return Subject(None) if permissions is None else holder_of(permissions)
 
 
@@ -84,19 +116,24 @@ def holder_of(permissions: Sequence[str]) -> Subject:
     return Subject(HeldCodes(permissions))
 
 
-async def _user(connection: Connection, user_name: str) -> Subject:
+async def _user(connection: Connection, user_name: str, instant: Instant) -> Subject:
     account = await accounts.standing(connection, user_name)
     if account is None:
         raise ValidationFailed(("userName", "There is no such user"))
-    return await subject_with(connection, account)
+    return await subject_with(connection, account, instant)
 
 
-async def subject_with(connection: Connection, standing: accounts.Standing) -> Subject:
-    """Return a stored user, with what they hold now."""
-    held = await role_rights.of(connection, standing.user_id)
+async def subject_with(
+    connection: Connection, standing: accounts.Standing, instant: Instant = NOW
+) -> Subject:
+    """Return a stored user, with what they hold at ``instant``."""
+    if instant.then is None:
+        held = (await role_rights.of(connection, standing.user_id, instant.at)).permissions
+    else:
+        held = await role_lives.held_by(connection, standing.user_id, instant.then)
     kept_out = standing.banned or standing.status != "enabled"
     return Subject(
-        HeldCodes(held.permissions),
+        HeldCodes(held),
         standing.status,
         standing.user_id,
         kept_out=kept_out,
@@ -104,8 +141,8 @@ async def subject_with(connection: Connection, standing: accounts.Standing) -> S
     )
 
 
-async def _role(connection: Connection, role_code: str) -> Subject:
-    given = (await role_holdings.read_codes(connection)).get(role_code)
+async def _role(connection: Connection, role_code: str, instant: Instant) -> Subject:
+    given = (await role_holdings.read_codes(connection, instant.then)).get(role_code)
     if given is None:
         raise ValidationFailed(("roleCode", "There is no such role"))
     return Subject(HeldCodes(given), role_code=role_code)
@@ -135,6 +172,25 @@ class PastPolicies:
             await self.seals.require(connection, revision)
             lines = await policy_history.lines_at(connection, revision, place)
             return await asyncio.to_thread(self._build, lines, revision)
+
+    async def at(
+        self, connection: Connection, live: Policy, instant: Instant, place: Place | None = None
+    ) -> Policy:
+        """Return the policy that decided, or will decide, at ``instant``; ``live`` is the one in force.
+
+        Of a past instant it is that of the revision that was the newest then: see ``of``. ValidationFailed
+        if its lines are not kept.
+        """
+        if instant.at is None:
+            return live
+        policy = live
+        if instant.then is not None:
+            revision = await policy_revisions.newest_at(connection, instant.then)
+            if revision is None or not await policy_history.is_kept(connection, revision):
+                raise ValidationFailed(("at", "The policy of that time is not kept"))
+            if revision != live.revision:
+                policy = await self.of(connection, revision, place)
+        return policy.at(instant.at.timestamp())
 
     def _build(self, lines: list[policy_history.PublishedLine], revision: int) -> Policy:
         return self.shipped.policy(Lines(Rule(*line) for line in lines), {}, revision)
@@ -260,12 +316,12 @@ async def past_policy(connection: Connection, past: PastPolicies, revision: int)
     return await past.of(connection, revision)
 
 
-async def standing_of(policy: Policy, connection: Connection | None) -> Standing:
-    """Return who may do what by ``policy``, with the roles and users that are stored now.
+async def standing_of(policy: Policy, connection: Connection | None, instant: Instant = NOW) -> Standing:
+    """Return who may do what by ``policy``, with the stored roles and users as of ``instant``.
 
     Without a connection there are neither roles nor users.
     """
     if connection is None:
         return Standing(policy, {}, Counter())
-    holdings = await role_holdings.read(connection)
+    holdings = await role_holdings.read(connection, instant.at, instant.then)
     return Standing(policy, holdings.codes, holdings.users)

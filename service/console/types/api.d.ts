@@ -1010,11 +1010,17 @@ export interface OperationExportEntry {
 
 export type OperationKind = "BAN" | "DELETE" | "EXPORT" | "IMPORT" | "INSERT" | "KICK" | "LOGIN" | "LOGOUT" | "QUERY" | "REFRESH" | "REFUSED_READ" | "UPDATE";
 
-/** A role, and its Button, from which a held code comes. */
+/** A role, and its Button, from which a held code comes. Of a user, it also says by which assignment the role is held: since when, until when, for which `reason`, by which `source`, and who decided (`createdBy`). Each assignment in force has an entry. These are null for a question about a role or about `permissions`, where no end or reason was set, and where it is not known, since an older version has assigned the role. */
 export interface Origin {
   roleCode: string;
   buttonId: number;
   buttonTitle: string;
+  assignmentId: number | null;
+  since: string | null;
+  until: string | null;
+  reason: string | null;
+  source: AssignmentSource | null;
+  createdBy: string | null;
 }
 
 /** A Menu visible to the caller; `buttons` are the held codes of the Buttons directly below. */
@@ -1232,7 +1238,7 @@ export interface PublishedRevisionPage {
   total: number;
 }
 
-/** A question to the policy: a subject, and what it asks for; of a past revision, if one is named. The subject is a user by name, a role, or a holder of `permissions`; with none of them, a visitor. It asks for a request by `method` and `path`, to another `service` if one is named; for a `grant`: the permission code to hand out or to act on; for a `permission`: the code that another service asks about; or for an `object` of any `layer`. The subject is supposed to be logged in with a password, at a time that is not known, or to be a service account; `assurance` is another word that it satisfies, with all weaker ones. A past `decisionId` names its revision, and the answer says whether it decided the same question. Alone, it is looked up in the logs: what it has refused is explained, and `refusal` says whose request that was. */
+/** A question to the policy: a subject, and what it asks for; of a past revision, if one is named. The subject is a user by name, a role, or a holder of `permissions`; with none of them, a visitor. It asks for a request by `method` and `path`, to another `service` if one is named; for a `grant`: the permission code to hand out or to act on; for a `permission`: the code that another service asks about; or for an `object` of any `layer`. The subject is supposed to be logged in with a password, at a time that is not known, or to be a service account; `assurance` is another word that it satisfies, with all weaker ones. With `at` all is asked as of that instant, past or future; a `revision` and a `decisionId` have their own. A past `decisionId` names its revision, and the answer says whether it decided the same question. Alone, it is looked up in the logs: what it has refused is explained, and `refusal` says whose request that was. */
 export interface Question {
   method?: RequestMethod | null;
   path?: string | null;
@@ -1247,6 +1253,7 @@ export interface Question {
   assurance?: AssuranceWord | null;
   revision?: number | null;
   decisionId?: string | null;
+  at?: string | null;
 }
 
 /** Which notices the caller has read: those of `ids`, or all. */
@@ -2006,19 +2013,19 @@ export interface Operations {
   };
   "GET /api/policy/who": {
     path: {};
-    query: { page?: number; size?: number; method: RequestMethod; path: string; service?: string };
+    query: { page?: number; size?: number; method: RequestMethod; path: string; service?: string; at?: string };
     body: undefined;
     answer: Who;
   };
   "GET /api/policy/who/users": {
     path: {};
-    query: { page?: number; size?: number; method: RequestMethod; path: string; service?: string };
+    query: { page?: number; size?: number; method: RequestMethod; path: string; service?: string; at?: string };
     body: undefined;
     answer: PassingUserPage;
   };
   "GET /api/policy/what": {
     path: {};
-    query: { page?: number; size?: number; roleCode?: string; userName?: string; codes?: string; kind?: AccessKind[]; needs?: AccessNeeds[] };
+    query: { page?: number; size?: number; roleCode?: string; userName?: string; codes?: string; kind?: AccessKind[]; needs?: AccessNeeds[]; at?: string };
     body: undefined;
     answer: What;
   };
@@ -2030,7 +2037,7 @@ export interface Operations {
   };
   "GET /api/policy/matrix": {
     path: {};
-    query: { page?: number; size?: number; object?: string; roleCode?: string[] };
+    query: { page?: number; size?: number; object?: string; roleCode?: string[]; at?: string };
     body: undefined;
     answer: MatrixRequestPage;
   };

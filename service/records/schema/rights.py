@@ -241,6 +241,22 @@ role_menu = sa.Table(
     sa.Column("menu_id", sa.ForeignKey(menu.c.id, ondelete="RESTRICT"), primary_key=True, index=True),
 )
 
+# From when until when each role gave which code, by triggers on the tables above.
+role_code_life = sa.Table(
+    "role_code_life",
+    metadata,
+    identity(),
+    # No foreign keys: role and Button may be deleted since. Ids are never reused.
+    sa.Column("role_id", sa.BigInteger, nullable=False),
+    sa.Column("role_code", sa.Text, nullable=False),
+    # 0 and the empty code: that there was the role, by this role code.
+    sa.Column("menu_id", sa.BigInteger, nullable=False),
+    sa.Column("code", sa.Text, nullable=False),
+    sa.Column("begin_time", sa.DateTime(timezone=True), nullable=False, index=True),
+    sa.Column("end_time", sa.DateTime(timezone=True)),
+    sa.Index("role_code_life_open_idx", "role_id", postgresql_where=sa.text("end_time IS NULL")),
+)
+
 service = sa.Table(
     "service",
     metadata,

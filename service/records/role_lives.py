@@ -1,0 +1,61 @@
+"""``sys.role_code_life``: which codes each role gave at a past instant.
+
+Triggers keep it, so that no edit of roles, Buttons and their codes is missing, by whichever version or hand.
+"""
+
+from collections import defaultdict
+from datetime import datetime
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.records.assignments import assigned
+from service.records.schema.rights import role_code_life
+
+
+def alive(then: datetime) -> sa.ColumnElement[bool]:
+    """Return the condition that a life contains the instant ``then``."""
+    moment, life = sa.literal(then, sa.DateTime(timezone=True)), role_code_life.c
+    return (life.begin_time <= moment) & (life.end_time.is_(None) | (life.end_time > moment))
+
+
+async def known_since(connection: AsyncConnection) -> datetime | None:
+    """Return the first instant of which it is known what roles gave; None if there never was a role."""
+    first = sa.select(sa.func.min(role_code_life.c.begin_time))
+    moment: datetime | None = (await connection.execute(first)).scalar_one()
+    return moment
+
+
+async def codes_by_id(connection: AsyncConnection, then: datetime) -> dict[int, str]:
+    """Return the codes of all roles that there were, by their ids."""
+    life = role_code_life.c
+    rows = await connection.execute(
+        sa.select(life.role_id, life.role_code).where(alive(then), life.code == "")
+    )
+    return {row.role_id: row.role_code for row in rows}
+
+
+async def held_codes(connection: AsyncConnection, then: datetime) -> dict[str, tuple[str, ...]]:
+    """Return the codes that each role gave, sorted; none for one that was disabled."""
+    life = role_code_life.c
+    rows = await connection.execute(
+        sa.select(life.role_code, life.code).where(alive(then)).order_by(life.role_code, life.code)
+    )
+    given: defaultdict[str, list[str]] = defaultdict(list)
+    for role_code, code in rows:
+        given[role_code] += [code] if code else []
+    return {role_code: tuple(codes) for role_code, codes in given.items()}
+
+
+async def held_by(connection: AsyncConnection, user_id: int, then: datetime) -> tuple[str, ...]:
+    """Return the codes that a user held, sorted."""
+    having, life = assigned(then), role_code_life.c
+    of_user = sa.select(having.c.role_id).where(having.c.user_id == user_id)
+    held = sa.select(life.code).where(alive(then), life.code != "", life.role_id.in_(of_user)).distinct()
+    return tuple((await connection.execute(held.order_by(life.code))).scalars())
+
+
+async def is_past(connection: AsyncConnection, instant: datetime) -> bool:
+    """Tell whether an instant is before the database's now."""
+    now = sa.literal(instant, sa.DateTime(timezone=True)) < sa.func.statement_timestamp()
+    return bool((await connection.execute(sa.select(now))).scalar_one())
