@@ -11,6 +11,7 @@ import json
 import re
 import time
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlencode
 
@@ -22,7 +23,7 @@ from tests.docs.shown_by import missing_files, missing_tests
 from tests.forward.test_whole_service import key_of, set_up
 from tests.support.members import member, query
 from tests.support.seeded import ADMINISTRATOR_PASSWORD
-from tests.support.windows import Record, Window, repeat, set_windows
+from tests.support.windows import Record, Window, repeat
 from tests.web.driver import Answer, ask
 
 pytestmark = pytest.mark.anyio
@@ -223,6 +224,15 @@ async def person(access: Access, device: str) -> Person:
     return Person(access, answer.json["data"])
 
 
+async def limit(access: Access, user_id: int, window: Window) -> None:
+    """Give the role of a user a window, by another assignment in place of the one without."""
+    roles = f"/api/user/{user_id}/roles"
+    (had,) = (await access.service.data("GET", roles))["items"]
+    begin, end = (datetime.fromtimestamp(each, UTC).isoformat() for each in (window.begin, window.end))
+    await access.service.data("POST", roles, {"roleId": had["roleId"], "from": begin, "until": end})
+    await access.service.data("DELETE", f"{roles}/{had['id']}")
+
+
 @pytest.fixture(scope="module")
 async def records(access: Access) -> dict[str, Record]:
     """Ask in all ways while the role of heron and of a robot begins and ends."""
@@ -234,8 +244,9 @@ async def records(access: Access) -> dict[str, Record]:
     persons = [await person(access, device) for device in ("web", "ios", "tv", "car")]
     ways = Ways(access, persons, key, proxy)
     now = time.time()
-    window = ways.window = Window(now + BEFORE, now + BEFORE + LASTS)
-    await set_windows(service.database_url, service.redis_url, [(heron.user_id, window), (robot, window)])
+    window = ways.window = Window(round(now + BEFORE, 3), round(now + BEFORE + LASTS, 3))
+    for user_id in (heron.user_id, robot):
+        await limit(access, user_id, window)
     await asyncio.gather(*(each.refresh() for each in persons))
     kept = {way: Record([window]) for way in WAYS}
     await asyncio.gather(*(repeat(kept[way], getattr(ways, way), every=0.1) for way in WAYS))

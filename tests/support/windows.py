@@ -9,18 +9,12 @@ from dataclasses import dataclass, field
 
 import psycopg
 
-from service.keyspace import SessionStore
-from service.settings import Auth, Redis
-
 SLACK = 0.05
 """Seconds by which clocks of the service and of the test may differ: all are of one machine."""
 
 _GIVE = """
 INSERT INTO sys.user_role (user_id, role_id, valid_from, valid_until)
 VALUES (%s, %s, to_timestamp(%s), to_timestamp(%s))
-"""
-_SET = """
-UPDATE sys.user_role SET valid_from = to_timestamp(%s), valid_until = to_timestamp(%s) WHERE user_id = %s
 """
 
 
@@ -91,29 +85,11 @@ class Record:
         return tuple(kinds)
 
 
-async def set_windows(database_url: str, redis_url: str, windows: Iterable[tuple[int, Window]]) -> None:
-    """Give all assignments of each user that window, past the service, and mark the users as it does."""
-    chosen = list(windows)
-    async with await psycopg.AsyncConnection.connect(database_url) as connection:
-        for user_id, window in chosen:
-            await connection.execute(_SET, (window.begin, window.end, user_id))
-    await mark(redis_url, [user_id for user_id, _ in chosen])
-
-
 async def give_windows(database_url: str, role_id: int, windows: Iterable[tuple[int, Window]]) -> None:
     """Assign a role to users, past the service, before any of them has logged in."""
     async with await psycopg.AsyncConnection.connect(database_url) as connection:
         for user_id, window in windows:
             await connection.execute(_GIVE, (user_id, role_id, window.begin, window.end))
-
-
-async def mark(redis_url: str, user_ids: Sequence[int]) -> None:
-    """Mark users, as every change of their rights does."""
-    store = SessionStore(Redis(url=redis_url), Auth())
-    try:
-        await store.mark(map(str, user_ids))
-    finally:
-        await store.close()
 
 
 async def repeat(record: Record, question: Callable[[], Awaitable[bool]], *, every: float) -> None:
