@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from service import settings as table
-from service.cli.lazy_commands import add_data, add_json
+from service.cli.lazy_commands import add_usual
 from service.cli.output import say_text
 from service.diagnosis.checks import CHECKS, Check
 from service.diagnosis.examination import examine
@@ -29,8 +29,7 @@ from service.web.observability.log_format import configure_logging
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the options."""
-    add_data(parser)
-    add_json(parser)
+    add_usual(parser)
     parser.add_argument("--strict", action="store_true", help="exit with 1 for warnings as well")
     parser.add_argument("--url", metavar="URL", help="also say what arrives of requests to this address")
     parser.add_argument("--state", metavar="FILE", type=Path, help="name what is not as in this state file")

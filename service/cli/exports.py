@@ -8,7 +8,7 @@ import msgspec
 
 from service.audit.export.entry import Failed
 from service.audit.export.receivers import Resent, resend
-from service.cli.lazy_commands import Parts, add_data, add_json
+from service.cli.lazy_commands import Parts, add_data, add_usual
 from service.cli.output import aligned, say, show
 from service.kernel.clock import now, rfc3339
 from service.kernel.text import counted, printable
@@ -45,11 +45,6 @@ class DestinationStates(Schema):
     """All destinations."""
 
     items: list[DestinationState]
-
-
-def _add_options(parser: ArgumentParser) -> None:
-    add_data(parser)
-    add_json(parser)
 
 
 def _status(options: Namespace, environ: Mapping[str, str]) -> None:
@@ -144,8 +139,7 @@ class DeadLetters(Schema):
 def _add_dead_letters(parser: ArgumentParser) -> None:
     parser.add_argument("destination", metavar="DESTINATION", nargs="?", help="only those of one")
     parser.add_argument("--limit", type=int, default=100, metavar="N", help="the most to show (default: 100)")
-    add_data(parser)
-    add_json(parser)
+    add_usual(parser)
 
 
 def _dead_letters(options: Namespace, environ: Mapping[str, str]) -> None:
@@ -215,7 +209,7 @@ async def _left(connection: Connection, configured: Destination) -> str:
 
 
 COMMANDS: Final[Parts] = {
-    "status": (_add_options, _status),
+    "status": (add_usual, _status),
     "retry": (_add_destination, _retry),
     "dead-letters": (_add_dead_letters, _dead_letters),
     "forget": (_add_destination, _forget),

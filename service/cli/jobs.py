@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from service.administration.jobs import all_jobs, runner_of
-from service.cli.lazy_commands import Parts, add_data, add_json
+from service.cli.lazy_commands import Parts, add_data, add_usual
 from service.cli.output import aligned, say, show
 from service.endpoints.jobs import JobState, JobStates, states
 from service.jobs.runner import Busy, Ended, Job
@@ -27,11 +27,6 @@ def _named(settings: Settings, name: str) -> Job:
 def _add_job(parser: ArgumentParser) -> None:
     parser.add_argument("job", metavar="JOB", help="its name, as in 'portcullis jobs list'")
     add_data(parser)
-
-
-def _add_options(parser: ArgumentParser) -> None:
-    add_data(parser)
-    add_json(parser)
 
 
 def _list(options: Namespace, environ: Mapping[str, str]) -> None:
@@ -98,7 +93,7 @@ def _pause(options: Namespace, environ: Mapping[str, str]) -> None:
 
 
 COMMANDS: Final[Parts] = {
-    "list": (_add_options, _list),
+    "list": (add_usual, _list),
     "run": (_add_job, _run),
     "pause": (_add_job, _pause),
     "resume": (_add_job, _pause),

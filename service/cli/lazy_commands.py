@@ -93,6 +93,12 @@ def add_json(parser: argparse._ActionsContainer) -> None:
     parser.add_argument("--json", action="store_true", help="as JSON, for programs")
 
 
+def add_usual(parser: argparse.ArgumentParser) -> None:
+    """Add ``--data`` and ``--json``, for commands that answer a question about what is stored."""
+    add_data(parser)
+    add_json(parser)
+
+
 # The families of commands, such as ``portcullis policy …``.
 FAMILIES: Final = (
     Family(

@@ -9,7 +9,7 @@ from msgspec import field
 from service.authz.engine.rules import PolicyError
 from service.authz.review.impact import line_diff
 from service.authz.review.sources import NAMES, READ_WITHIN, Source
-from service.cli.lazy_commands import Parts, add_data, add_json
+from service.cli.lazy_commands import Parts, add_usual
 from service.cli.output import show
 from service.cli.policy_reviewing import Review, add_review, review, review_one
 from service.endpoints.policy_layers import Access, access_answer
@@ -35,8 +35,7 @@ class SourcesDiff(Schema):
 def _add_diff(parser: ArgumentParser) -> None:
     parser.add_argument("before", metavar="A", help=NAMES)
     parser.add_argument("after", metavar="B", help="the same")
-    add_data(parser)
-    add_json(parser)
+    add_usual(parser)
 
 
 def _diff(options: Namespace, environ: Mapping[str, str]) -> None:

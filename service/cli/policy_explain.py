@@ -13,7 +13,7 @@ from service.audit.decision_event import Event, denial_in, latest_denial
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import GRANT, LAYERS, METHODS, OF_CODES, PERMISSION, LayerName, PolicyError
 from service.authz.review.sources import READ_WITHIN, Source, Subject, holder_of, subject_of
-from service.cli.lazy_commands import Parts, add_data, add_json
+from service.cli.lazy_commands import Parts, add_usual
 from service.cli.output import show
 from service.cli.policy_reviewing import Review, add_review, opened_log, review, review_one
 from service.endpoints import policy_explained
@@ -164,8 +164,7 @@ def _add_refusal(parser: ArgumentParser) -> None:
         metavar="LOG",
         help="a decision log, or - for standard input; by default that of the settings",
     )
-    add_data(parser)
-    add_json(parser)
+    add_usual(parser)
 
 
 def _refusal(options: Namespace, environ: Mapping[str, str]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from service import settings as table
 from service.authz.engine.rules import PolicyError
 from service.authz.review.findings import FILE
-from service.cli.lazy_commands import add_data, add_json
+from service.cli.lazy_commands import add_usual
 from service.cli.output import say_text, show
 from service.kernel.text import counted
 from service.reporting.linting import Linted, acceptances, lint
@@ -18,8 +18,7 @@ UNREADABLE = 2  # the exit status when the acceptances can't be read
 def add_arguments(parser: ArgumentParser) -> None:
     """Add ``--accepted``, ``--data`` and ``--json``."""
     add_accepted(parser)
-    add_data(parser)
-    add_json(parser)
+    add_usual(parser)
 
 
 def add_accepted(parser: ArgumentParser) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from service import settings as table
 from service.audit.chain.seals import seals_of
-from service.cli.lazy_commands import add_data, add_json
+from service.cli.lazy_commands import add_usual
 from service.cli.output import show
 from service.endpoints.policy_revisions import RevisionChanges
 from service.kernel.text import counted
@@ -26,8 +26,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--since", metavar="TIME", type=_time, help=f"not before: {formats}")
     parser.add_argument("--until", metavar="TIME", type=_time, help="before")
     parser.add_argument("--user", metavar="NAME", help="only what this user asked for")
-    add_data(parser)
-    add_json(parser)
+    add_usual(parser)
 
 
 def run(options: Namespace, environ: Mapping[str, str]) -> None:

@@ -11,7 +11,7 @@ from service.authz.proof.comparison import differing_requests, smallest_example
 from service.authz.proof.demands import beyond_login
 from service.authz.review.prove import Proof, ProvedRequest, prove
 from service.authz.review.sources import LIVE, NAMES, SHIPPED, Source
-from service.cli.lazy_commands import add_data, add_json
+from service.cli.lazy_commands import add_usual
 from service.cli.output import show
 from service.cli.policy_reviewing import Review, review
 from service.endpoints.policy_layers import DiffCaller, DifferingRequest
@@ -48,8 +48,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--equivalent", nargs=2, metavar=("A", "B"), help="two such policies: do they agree on all callers?"
     )
-    add_data(parser)
-    add_json(parser)
+    add_usual(parser)
 
 
 def run(options: Namespace, environ: Mapping[str, str]) -> int:

@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Final
 
 from service.authz.review.sources import NAMES, Source
-from service.cli.lazy_commands import add_data, add_json
+from service.cli.lazy_commands import add_usual
 from service.cli.output import show
 from service.cli.policy_reviewing import Review, opened_log, review
 from service.errors import ValidationFailed
@@ -29,8 +29,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--against", metavar="SOURCE", required=True, help=f"the policy that decides again: {NAMES}"
     )
-    add_data(parser)
-    add_json(parser)
+    add_usual(parser)
 
 
 def run(options: Namespace, environ: Mapping[str, str]) -> int:

@@ -31,7 +31,7 @@ from service.authz.review.sources import (
     source_named,
     standing_of,
 )
-from service.cli.lazy_commands import add_data, add_json
+from service.cli.lazy_commands import add_usual
 from service.endpoints.policy_layers import At
 from service.errors import ValidationFailed
 from service.operator.stores import reachable, with_database
@@ -62,8 +62,7 @@ def add_review(parser: ArgumentParser) -> None:
     """Add ``--policy``, ``--at``, ``--data`` and ``--json``, for a question about one policy."""
     add_at(parser)
     parser.add_argument("--policy", metavar="SOURCE", default=LIVE, help=f"{NAMES}; {LIVE} by default")
-    add_data(parser)
-    add_json(parser)
+    add_usual(parser)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from service import settings as table
 from service.authz.engine.rules import PolicyError
-from service.cli.lazy_commands import add_data, add_json
+from service.cli.lazy_commands import add_usual
 from service.cli.output import say_text, show
 from service.laboratory.tested import as_lines, tested
 
@@ -29,8 +29,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         action="store_true",
         help="in place of tables: load the published lines with a plain Casbin, and compare all answers",
     )
-    add_data(parser)
-    add_json(parser)
+    add_usual(parser)
 
 
 def run(options: Namespace, environ: Mapping[str, str]) -> int:
