@@ -1,10 +1,9 @@
 """Reads a state file strictly: all faults together, each with its line and its place in the file."""
 
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields
-from functools import cache
+from dataclasses import MISSING
 from pathlib import Path
-from typing import Any, Final, get_origin, get_type_hints
+from typing import Any, get_origin
 
 import msgspec
 from msgspec import UNSET
@@ -14,59 +13,14 @@ from service.administration.menu_edits import MAX_DEPTH
 from service.administration.state_edits import clashes
 from service.authz.engine.paths import registered_fault
 from service.kernel.codes import is_code
-from service.kernel.fields import ITS_TYPE, Rule, camel, fields_of
+from service.kernel.fields import ITS_TYPE, Rule
 from service.kernel.services import PORTCULLIS, is_other_service, split_object
 from service.kernel.strict_yaml import Document, Keys, YamlError, read_yaml
 from service.kernel.text import printable
 from service.kernel.value_rules import METHOD
 from service.records.roles import RoleCode
+from service.state_files.entries import FORMAT, OPTIONAL, members_of
 from service.web.messages.faults import expected, fault_of
-from service.web.messages.record_schemas import kind_of
-
-FORMAT: Final = 1
-"""The version of the file's format that is written and read."""
-
-OPTIONAL: Final = frozenset({"services"})
-"""Sections that a file may leave out: those that files of earlier versions do not have."""
-
-_DEFAULTS: Final = {("menu", "name"): UNSET, ("resource", "buttons"): MISSING}
-"""What a field is that is left out, where that is not the default of the state.
-
-Without ``name`` a Menu is called by the last part of its key. A resource without ``buttons`` would be open to
-everybody who is logged in, so they must be given.
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    """What objects of a kind may say: ``key`` in the file, for the field ``name`` of their state.
-
-    ``default`` is its value when it is left out, MISSING if it must be given, and UNSET for one that then has
-    the value that is stored, or in the key.
-    """
-
-    name: str
-    key: str
-    kind: Any
-    rule: Rule
-    default: Any
-
-
-@cache
-def members_of(kind: states.Kind) -> tuple[Member, ...]:
-    """Return what objects of a kind may say, in the order in which it is written."""
-    state, record = states.TYPES[kind]
-    declared, hints = fields_of(record), get_type_hints(state)
-    members = []
-    for field in fields(state):
-        name, default = field.name, _DEFAULTS.get((kind, field.name), field.default)
-        key, value = camel(states.short_name(kind, name)), hints[name]
-        rule: Rule = ITS_TYPE
-        if name in declared:
-            value, rule = kind_of(record, name), declared[name].rule
-            default = UNSET if declared[name].late else default
-        members.append(Member(name, key, value, rule, default))
-    return tuple(members)
 
 
 def read_state(path: Path) -> states.State:

@@ -6,7 +6,7 @@ from typing import Any, Final
 import yaml
 
 from service.administration.state import SECTIONS, TYPES, Item, Kind, MenuState, State
-from service.state_files.reading import FORMAT, OPTIONAL, members_of
+from service.state_files.entries import FORMAT, OPTIONAL, members_of
 
 _HEAD: Final = """\
 # Roles, menus, resources and bindings of a Portcullis installation, without users and secrets.

@@ -15,7 +15,8 @@ from service.kernel.fields import Field, declared
 from service.kernel.strict_yaml import YamlError
 from service.kernel.value_rules import DESCRIPTION
 from service.records.roles import RoleValues
-from service.state_files.reading import members_of, read_state
+from service.state_files.entries import members_of
+from service.state_files.reading import read_state
 from service.state_files.writing import as_yaml
 
 FILE = "format: 1\nmenus: {}\nbuttons: {}\nresources: {}\nroles:\n  auditor: {name: Auditor%s}\n"
