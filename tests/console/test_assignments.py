@@ -196,3 +196,57 @@ def test_what_is_taken_from_a_member_comes_back_with_its_end_and_its_reason(
     expect(row(page, "bulbul")).to_be_visible()
     [back] = assigned(house, user, "drongo")
     assert (datetime.fromisoformat(back["until"]), back["reason"]) == (until, "Leave of another")
+
+
+def test_why_a_user_holds_a_permission_since_and_until_when_and_who_decided_is_shown_at_once(
+    visit: Visit, house: House
+) -> None:
+    user = house.member("shrike")
+    house.member("jaeger", "system:user:delete")
+    until = (datetime.now(UTC) + timedelta(days=3, minutes=1)).isoformat()
+    give(house, user, roleCode="jaeger", until=until, reason="Spring cleaning")
+    page = visit.page
+    visit.sign_in(address=f"/users/{user}/access")
+    visit.axe()
+    page.get_by_role("link", name="system:user:delete", exact=True).click()
+    headed(page, "Explain")
+    answer = page.get_by_role("region", name="Answer")
+    for text in (
+        "Allowed",
+        "the role jaeger",
+        "assigned since",
+        "(in 3 days)",
+        "by admin",
+        "Spring cleaning",
+    ):
+        expect(answer).to_contain_text(text)
+    visit.axe()
+    visit.picture("why")
+    page.get_by_label("At", exact=True).fill(typed(days=4))
+    button(page, "Ask").click()
+    expect(answer).to_contain_text("Refused")
+    assert "at=" in page.url
+
+
+def test_questions_are_asked_about_an_instant_to_come(visit: Visit, house: House) -> None:
+    user = house.member("skua")
+    house.member("gannet", "system:role:export")
+    begins = (datetime.now(UTC) + timedelta(days=5)).isoformat()
+    give(house, user, roleCode="gannet", **{"from": begins})
+    page = visit.page
+    visit.sign_in(address="/policy/who?method=GET&path=/api/role/export&by=users")
+    users = page.get_by_role("table")
+    expect(users).to_contain_text("gannet")
+    expect(users).not_to_contain_text("skua")
+    page.get_by_label("At", exact=True).fill(typed(days=6))
+    button(page, "Ask").click()
+    expect(users).to_contain_text("skua")
+    visit.axe()
+    visit.go(f"/policy/what?userName=skua&at={typed(days=6)}:00Z")
+    expect(page.get_by_role("main")).to_contain_text("system:role:export")
+    visit.go(f"/policy/matrix?roles=gannet&at={typed(days=6)}:00Z&object=role/export")
+    expect(page.get_by_role("grid")).to_contain_text("GET /api/role/export")
+    link = page.get_by_role("grid").get_by_role("link").last
+    expect(link).to_have_attribute("href", re.compile("at="))
+    visit.go("/policy/matrix?roles=gannet&at=2001-01-01T00:00:00Z")
+    expect(page.get_by_role("alert")).to_contain_text("not known who held what before")

@@ -8,7 +8,7 @@ import { USERS } from "../strings/users.js";
 import { codes } from "./policy.js";
 import { requestLine } from "./request-line.js";
 import { OWN } from "./resources.js";
-import { time } from "./time.js";
+import { coming, time } from "./time.js";
 
 const MOST_LINES = 30;
 const MOST_CODES = 60;
@@ -133,12 +133,15 @@ export function layerStep(page, layer, note) {
             ` ${T.rows[predicate] ?? predicate}`,
             origins.length > 0 && [
               ` ${T.from} `,
-              origins.map(({ roleCode, buttonId, buttonTitle }, place) => [
+              origins.map((origin, place) => [
                 place > 0 && "; ",
-                T.fromRole(roleCode),
+                T.fromRole(origin.roleCode),
                 " (",
-                page.may("GET /api/menu/{id}") ? link(`/menus/${buttonId}`, buttonTitle) : buttonTitle,
+                page.may("GET /api/menu/{id}")
+                  ? link(`/menus/${origin.buttonId}`, origin.buttonTitle)
+                  : origin.buttonTitle,
                 ")",
+                decided(origin),
               ]),
             ],
           ),
@@ -147,6 +150,22 @@ export function layerStep(page, layer, note) {
     layer.wouldOpen && opening(page, layer.wouldOpen),
     h("p", { class: "request" }, T.id, " ", h("code", null, layer.decisionId)),
   );
+}
+
+/**
+ * Return since when and until when a user has the role of an origin, who decided that, and why.
+ * @param {import("../types/api").Origin} origin
+ */
+function decided({ assignmentId, since, until, createdBy, reason }) {
+  if (assignmentId === null) return null;
+  return [
+    ", ",
+    since ? [T.assignedSince, " ", time(since)] : T.sinceUnknown,
+    ", ",
+    until ? [T.until, " ", coming(until)] : T.endless,
+    createdBy && `, ${T.assignedBy(createdBy)}`,
+    reason && [": ", h("q", null, reason)],
+  ];
 }
 
 /**

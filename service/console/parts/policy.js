@@ -100,6 +100,15 @@ export function holderFields(page, value) {
 }
 
 /**
+ * Return the field of a form for the instant that is asked about.
+ * @param {string | null} value What the address has for it.
+ * @returns {import("./form.js").Field}
+ */
+export function instantField(value) {
+  return { name: "at", label: T.at, type: "datetime", value, help: T.atHelp };
+}
+
+/**
  * Return the fields of a form that name a request.
  * @param {Page} page
  * @param {(name: string) => string | null} value Returns what the address has for a field.

@@ -10,6 +10,7 @@ import {
   asking,
   codesIn,
   holderFields,
+  instantField,
   requestFields,
   showing,
 } from "../parts/policy.js";
@@ -32,6 +33,7 @@ const NAMES = [
   "layer",
   "object",
   "revision",
+  "at",
   "decisionId",
 ];
 
@@ -123,6 +125,7 @@ function question(page, services) {
       },
       { name: "object", label: T.object, value: value("object"), help: T.objectHelp, attributes: SPELLED },
       { name: "revision", label: T.past, type: "number", value: value("revision"), help: T.pastHelp },
+      instantField(value("at")),
     ],
     submit: T.ask,
     quiet: true,
@@ -134,6 +137,7 @@ function question(page, services) {
         values.subject,
         ...(ABOUT[String(values.about)] ?? [values.about]),
         "revision",
+        "at",
       ];
       const asked = Object.fromEntries(
         NAMES.filter((name) => names.includes(name)).map((name) => [name, values[name]]),

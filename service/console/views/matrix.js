@@ -48,8 +48,9 @@ export async function show(page) {
     if (done) page.setQuery({ roles: done.roles });
   });
   const read = async (/** @type {Record<string, any>} */ query) => {
+    const at = page.query.get("at");
     const roleCode = roles.length > NAMED ? undefined : roles.map(({ code }) => code);
-    return (await page.call("GET", "/api/policy/matrix", { query: { ...query, roleCode } })).data;
+    return (await page.call("GET", "/api/policy/matrix", { query: { ...query, at, roleCode } })).data;
   };
   /** @param {string | undefined} object */
   const differing = async (object) =>
@@ -82,6 +83,7 @@ export async function show(page) {
     most: MOST,
     filters: [
       { name: "object", label: T.part },
+      { name: "at", label: T.at, type: "date" },
       { name: "differing", label: T.differing, type: "check" },
     ],
     actions: [h("span", { class: "soft" }, T.rolesOf(roles.length, all.length)), choose, download],
@@ -172,7 +174,7 @@ function cell(page, row, roleCode) {
   // One element a cell: there are thousands, and each takes its time to lay out.
   const element =
     request && page.may("POST /api/policy/explain")
-      ? link(explaining({ ...request, roleCode }), MARKS[state])
+      ? link(explaining({ ...request, roleCode, at: page.query.get("at") }), MARKS[state])
       : h("span", { role: "img" }, MARKS[state]);
   element.className = `held ${state}`;
   element.title = words;

@@ -4,7 +4,7 @@ import { card, h } from "../core/dom.js";
 import { Problem } from "../core/api.js";
 import { form } from "../parts/form.js";
 import { access } from "../parts/access.js";
-import { SPELLED, answering, asking, codesIn, holderFields, showing } from "../parts/policy.js";
+import { SPELLED, answering, asking, codesIn, holderFields, instantField, showing } from "../parts/policy.js";
 import { codes } from "../parts/suggestions.js";
 import { FORM } from "../strings/form.js";
 import { POLICY as T } from "../strings/policy.js";
@@ -49,13 +49,14 @@ function question(page) {
         attributes: SPELLED,
         wrap: codes(page, { several: true }),
       },
+      instantField(value("at")),
     ],
     submit: T.ask,
     quiet: true,
     save: ({ subject, ...values }) => {
       if (subject !== "codes" && !values[subject])
         throw new Problem(422, { errors: [{ field: subject, message: FORM.missing }] });
-      return asking(page, { [subject]: values[subject] ?? " " });
+      return asking(page, { [subject]: values[subject] ?? " ", at: values.at });
     },
   });
   const fit = () => {
@@ -71,8 +72,10 @@ function question(page) {
 /** @param {Page} page @param {string} name */
 function answerTo(page, name) {
   const value = page.query.get(name) ?? "";
-  if (name !== "codes") return access(page, { [name]: value });
+  const instant = page.query.get("at");
+  /** @type {{at?: string}} */ const at = instant ? { at: instant } : {};
+  if (name !== "codes") return access(page, { [name]: value, ...at });
   // Empty members are left out of an address: a comma stands for no code at all.
   const held = codesIn(value).join(",");
-  return access(page, { codes: held || "," }, { permissions: held || " " });
+  return access(page, { codes: held || ",", ...at }, { permissions: held || " ", ...at });
 }

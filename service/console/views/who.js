@@ -10,6 +10,7 @@ import {
   asking,
   codes,
   demanded,
+  instantField,
   passedBy,
   requestFields,
   showing,
@@ -58,17 +59,18 @@ function question(page, services) {
         attributes: SPELLED,
         wrap: suggestedCodes(page),
       },
+      instantField(value("at")),
     ],
     submit: T.ask,
     quiet: true,
-    save: ({ about, method, path, service, permission }) => {
+    save: ({ about, method, path, service, permission, at }) => {
       const missing = about === "request" ? !path && "path" : !permission && "permission";
       if (missing) throw new Problem(422, { errors: [{ field: missing, message: FORM.missing }] });
       return asking(
         page,
         about === "request"
-          ? { method, path, service: service === OWN ? null : service, by: value("by") }
-          : { permission },
+          ? { method, path, service: service === OWN ? null : service, at, by: value("by") }
+          : { permission, at },
       );
     },
   });
@@ -89,6 +91,7 @@ async function passing(page) {
     method: query.get("method") ?? "GET",
     path: query.get("path"),
     service: query.get("service"),
+    at: query.get("at"),
   });
   const byUser = query.get("by") === "users" && page.may("GET /api/policy/who/users");
   const read = async (/** @type {Record<string, any>} */ { page: number, size }) =>
@@ -187,7 +190,9 @@ async function passing(page) {
  * @param {string} permission
  */
 async function givers(page, permission) {
-  const { data } = await page.call("POST", "/api/policy/explain", { body: { permission } });
+  const instant = page.query.get("at");
+  const at = instant ? { at: instant } : {};
+  const { data } = await page.call("POST", "/api/policy/explain", { body: { permission, ...at } });
   const wouldOpen = data.permission?.wouldOpen;
   if (!data.permission?.lines.length) return empty(T.unknownCode);
   return card(
@@ -202,7 +207,7 @@ async function givers(page, permission) {
               page.may("GET /api/user/list") &&
                 link(`/users?roleCode=${encodeURIComponent(role)}`, T.theirUsers),
               " ",
-              why(page, { roleCode: role, permission }, role),
+              why(page, { roleCode: role, permission, ...at }, role),
             ],
           ]),
         )
