@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from service.administration import role_edits, state_edits, stored_state
@@ -16,7 +16,7 @@ from service.authz.engine.rules import UNREGISTERED, PolicyError
 from service.authz.invariants.checking import Holders, Situation, newly_broken
 from service.authz.publishing.changes import not_buildable
 from service.authz.publishing.derive import derive
-from service.authz.publishing.invariant_guard import broken
+from service.authz.publishing.invariant_guard import broken, users_over_time
 from service.authz.publishing.lockout import require_way_back
 from service.authz.publishing.shipped import Shipped
 from service.authz.review.impact import Differences, Roles, Standing, differences
@@ -59,7 +59,7 @@ async def plan(database: Database, shipped: Shipped, desired: State, *, prune: b
         edits = state_edits.edits_between(result.state, desired, prune=prune)
         refused = [state_edits.in_words(refusal) async for refusal in _users_left(connection, result, edits)]
         refused += [state_edits.in_words(refusal) async for refusal in _unasked(connection, edits)]
-        users = await role_holdings.names_by_roles(connection) if shipped.invariants.about_users else {}
+        users = await users_over_time(connection, shipped.invariants)
     would_be = state_edits.after(result.state, edits)
     before = await asyncio.to_thread(standing, result.state, shipped, held.users)
     refused += map(state_edits.in_words, _foreign(before.policy, edits))
@@ -127,8 +127,8 @@ def _has_administrator(policy_standing: Standing, persons: Mapping[Roles, int]) 
     return any(number and "*" in policy_standing.held(roles).codes for roles, number in persons.items())
 
 
-def _holders(policy_standing: Standing, users: Mapping[Roles, tuple[str, ...]]) -> Holders:
-    return Holders({role: codes for role, codes in policy_standing.codes.items() if codes}, users)
+def _holders(policy_standing: Standing, users: Holders) -> Holders:
+    return replace(users, codes={role: codes for role, codes in policy_standing.codes.items() if codes})
 
 
 def standing(state: State, shipped: Shipped, users: Mapping[Roles, int]) -> Standing:

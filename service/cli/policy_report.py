@@ -8,6 +8,7 @@ from service import settings as table
 from service.cli.lazy_commands import add_data
 from service.cli.output import say
 from service.cli.policy_lint import add_accepted
+from service.cli.policy_reviewing import add_at
 from service.operator.stores import reachable
 from service.reporting.gathering import Reported, gather
 from service.reporting.html import as_html
@@ -29,6 +30,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--mutate", action="store_true", help="measure the mutation score, which takes a while"
     )
+    add_at(parser)
     add_accepted(parser)
     add_data(parser)
 
@@ -53,4 +55,4 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
 
 def _gathered(options: Namespace, settings: Settings, *, stored: bool) -> Reported:
     accepted = acceptances(settings, options.accepted)
-    return gather(settings, accepted, options.since, stored=stored, mutate=options.mutate)
+    return gather(settings, accepted, options.since, at=options.at, stored=stored, mutate=options.mutate)

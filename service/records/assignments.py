@@ -218,6 +218,12 @@ async def _set_aside(
     return sorted(set(written.scalars()))
 
 
+async def now(connection: AsyncConnection) -> datetime:
+    """Return the database's now."""
+    moment: datetime = (await connection.execute(sa.select(sa.func.statement_timestamp()))).scalar_one()
+    return moment
+
+
 @dataclass(frozen=True, slots=True)
 class Window:
     """From when until when a user has a role; None for no beginning and no end."""

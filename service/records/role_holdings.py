@@ -19,7 +19,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.kernel.assurance import Acr
 from service.kernel.identity import Kind
-from service.records import bans, factors, role_lives, roles
+from service.records import assignments, bans, factors, role_lives, roles
 from service.records.assignments import Present, Source, assigned, of_user
 from service.records.database.paging import Page
 from service.records.schema.rights import menu, role, role_code_life, role_menu, user, user_ban
@@ -313,8 +313,27 @@ async def user_names(connection: AsyncConnection, user_ids: Collection[int], mos
     return tuple((await connection.execute(statement)).scalars())
 
 
-async def names_by_roles(
+async def changing(
     connection: AsyncConnection, at: datetime | None = None
+) -> dict[str, list[tuple[str, datetime | None, datetime | None]]]:
+    """Return the assignments of the users, not disabled, whose roles change by themselves, by user name.
+
+    Each is the code of the role, its beginning and its end. Those in force and those that begin later.
+    """
+    windows, role_codes = await assignments.windows(connection, at), await codes_by_id(connection)
+    chosen = sa.any_(sa.literal([each.user_id for each in windows], sa.ARRAY(sa.BigInteger)))
+    enabled = sa.select(user.c.id, user.c.user_name).where(user.c.id == chosen, user.c.status == "enabled")
+    names = {row.id: row.user_name for row in await connection.execute(enabled)}
+    of_user: dict[str, list[tuple[str, datetime | None, datetime | None]]] = {}
+    for each in windows:
+        if (name := names.get(each.user_id)) is not None:
+            held = role_codes[each.role_id], each.valid_from, each.valid_until
+            of_user.setdefault(name, []).append(held)
+    return of_user
+
+
+async def names_by_roles(
+    connection: AsyncConnection, at: datetime | Present | None = None
 ) -> dict[tuple[str, ...], tuple[str, ...]]:
     """Return the names of the users who are not disabled, by the sorted codes of all roles that they have.
 

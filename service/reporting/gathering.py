@@ -58,6 +58,9 @@ class Reported:
 
     ``assurance`` names the file of the shipped demands.
 
+    ``at`` is the instant of the policy, the roles, the users and public access; None is now. Findings, tests
+    and invariants are those of now.
+
     ``unchecked`` are the names of invariants about roles, which files know nothing about.
     """
 
@@ -71,16 +74,27 @@ class Reported:
     violations: tuple[Violation, ...]
     unchecked: tuple[str, ...]
     stored: Stored | None
+    at: datetime | None = None
 
 
 def gather(
-    settings: Settings, accepted: Accepted, since: int | None, *, stored: bool, mutate: bool
+    settings: Settings,
+    accepted: Accepted,
+    since: int | None,
+    *,
+    at: datetime | None = None,
+    stored: bool,
+    mutate: bool,
 ) -> Reported:
     """Return what there is to report: with the ``stored`` policy, roles and users, or of files only.
 
     Raises ``PolicyError``, also for an unknown revision ``since`` and if the policy changes meanwhile;
-    ``SchemaError`` and ``Unavailable``.
+    ``SchemaError`` and ``Unavailable``; ValidationFailed where it is not known who held what at ``at``.
     """
+    if at is not None and not stored:
+        raise PolicyError(
+            "What is asked at an instant is in the database: name one by --data or the settings"
+        )
     if since is not None and not stored:
         raise PolicyError("Revisions are in the database: name one by --data or the settings")
     past = sources.PastPolicies(configured(settings.policy), seals_of(settings.oplog))
@@ -91,7 +105,7 @@ def gather(
     if stored:
 
         async def read(database: Database) -> tuple[Policy, Stored, tuple[Violation, ...]]:
-            return await _stored(database, past, since)
+            return await _stored(database, past, since, at)
 
         policy, contents, violations = with_database(settings, read)
         unchecked: tuple[str, ...] = ()
@@ -110,19 +124,22 @@ def gather(
         violations=violations,
         unchecked=unchecked,
         stored=contents,
+        at=at,
     )
 
 
 async def _stored(
-    database: Database, past: sources.PastPolicies, since: int | None
+    database: Database, past: sources.PastPolicies, since: int | None, at: datetime | None
 ) -> tuple[Policy, Stored, tuple[Violation, ...]]:
     policy = await sources.read_policy(sources.source_named(sources.LIVE), past, database)
     async with database.snapshot(within=sources.READ_WITHIN) as connection:
         published = await policy_revisions.latest(connection)
         if published is None or published.revision != policy.revision:
             raise PolicyError("The policy was changed while the report was made: try again")
-        standing = await sources.standing_of(policy, connection)
         violations = await broken_invariants(connection, past.shipped.invariants, policy)
+        instant = await sources.instant_of(connection, at)
+        policy = await past.at(connection, policy, instant)
+        standing = await sources.standing_of(policy, connection, instant)
         differs = await drift(connection)
         before = None if since is None else await _before(connection, past, since)
     changes = None if before is None else await _changes(database, past.seals, *before, standing)

@@ -105,7 +105,9 @@ def document(reported: Reported) -> Document:
     ]
     when = readable_time(moment(reported.made))
     source = "files and the database" if reported.stored else "files only"
-    return Document("Policy report", f"Made {when} by Portcullis {__version__}, of {source}.", sections)
+    instant = f", as of {readable_time(moment(reported.at))}" if reported.at else ""
+    made = f"Made {when} by Portcullis {__version__}, of {source}{instant}."
+    return Document("Policy report", made, sections)
 
 
 def attention(reported: Reported) -> list[str]:
@@ -135,6 +137,7 @@ def _summary(reported: Reported) -> Iterator[Block]:
             ("Revision in force", Cell(f"{published.revision}")),
             ("Published", Cell(f"{readable_time(moment(published.create_time))} {_by(published.user_name)}")),
             ("Cause", Cell(published.cause)),
+            *([("Revision at that instant", Cell(f"{reported.policy.revision}"))] if reported.at else []),
             ("Stored policy (database)", Cell(published.digest, code=True)),
             ("Published lines", _as_registered(reported.stored.drift)),
         ]

@@ -35,6 +35,15 @@ def _(statement: statements.Apart) -> str:
 
 
 @demand.register
+def _(statement: statements.EndsWithin) -> str:
+    named = [f"the role {role}" for role in statement.roles] + [
+        f"the code {code}" for code in statement.codes
+    ]
+    excepted = f", except for the roles {_listed(statement.excepted)}" if statement.excepted else ""
+    return f"Nobody has {' or '.join(named)} for longer than {statement.days} days at a time{excepted}."
+
+
+@demand.register
 def _(statement: statements.CodeNeeded) -> str:
     excepted = f", except {_listed(statement.excepted)}" if statement.excepted else ""
     return f"Every request with {_listed(statement.methods)} needs a permission code{excepted}."

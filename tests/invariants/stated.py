@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -11,10 +12,12 @@ from service.authz.engine.policy import Policy
 from service.authz.engine.rules import Rule
 from service.authz.invariants.checking import Holders
 from service.authz.invariants.reading import read_invariants
+from service.authz.invariants.spans import Held
 from service.authz.invariants.statements import Invariants
 from service.authz.publishing.shipped import read_shipped
 
 SHIPPED = read_shipped()
+NOW = datetime(2026, 11, 1, tzinfo=UTC)
 
 
 def stated(text: str) -> Invariants:
@@ -34,9 +37,16 @@ def policy_of(*shared: str) -> Policy:
     return SHIPPED.policy(Lines(Rule(*line.split(", ")) for line in shared), {}, 1)
 
 
-def holders(roles: Mapping[str, str], users: Mapping[str, tuple[str, ...]] | None = None) -> Holders:
-    """Return roles with their codes, separated by spaces, and the names of users by their roles."""
+def holders(
+    roles: Mapping[str, str],
+    users: Mapping[str, tuple[str, ...]] | None = None,
+    changing: Mapping[str, tuple[Held, ...]] | None = None,
+) -> Holders:
+    """Return roles with their codes, separated by spaces, and the names of users by their roles.
+
+    ``changing`` are the assignments of those whose roles change by themselves.
+    """
     names: dict[tuple[str, ...], tuple[str, ...]] = {}
     for name, having in (users or {}).items():
         names[having] = (*names.get(having, ()), name)
-    return Holders({role: tuple(codes.split()) for role, codes in roles.items()}, names)
+    return Holders({role: tuple(codes.split()) for role, codes in roles.items()}, names, changing or {}, NOW)

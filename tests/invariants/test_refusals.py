@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,10 @@ statements:
   - name: apart-in-users
     reason: two pairs of eyes, by several roles too
     no_user_holds: ["system:menu:create", "system:menu:delete"]
+    except_roles: [super, admin]
+  - name: importers-for-a-month
+    reason: nobody imports users every day
+    grants_end_within: {days: 30, codes: ["system:user:import"]}
     except_roles: [super, admin]
   - name: auditors-list-menus
     reason: broken at first, until a resource is bound
@@ -216,3 +221,47 @@ async def test_a_button_is_not_enabled_by_which_a_role_would_break_a_statement(s
     answer = await service.ask("PATCH", f"/api/menu/{deleting}", {**edit, "enabled": True})
 
     assert broken(answer) == [("only-the-top-deletes", "the role sleeper can send DELETE /api/user/{id}")]
+
+
+def in_days(days: float) -> str:
+    return (datetime.now(UTC) + timedelta(days=days)).isoformat()
+
+
+async def test_roles_that_are_held_one_after_the_other_are_assigned_and_a_future_overlap_is_refused(
+    service: Inside,
+) -> None:
+    first = await role(service, "creates-first", "system:menu:create")
+    two = await role(service, "deletes-then", "system:menu:delete")
+    owl = (await user(service, "owl")).json["data"]["id"]
+    end = in_days(5)
+    path = f"/api/user/{owl}/roles"
+    assert broken(await service.ask("POST", path, {"roleId": first, "until": end})) == []
+
+    answer = await service.ask("POST", path, {"roleId": two, "from": in_days(4), "until": in_days(9)})
+
+    ((name, finding),) = broken(answer)
+    assert name == "apart-in-users"
+    assert finding.startswith(
+        "the user owl holds system:menu:create and system:menu:delete, by creates-first, deletes-then from 20"
+    )
+    assert " until 20" in finding
+    assert broken(await service.ask("POST", path, {"roleId": two, "from": end, "until": in_days(9)})) == []
+    listed = (await service.data("GET", path))["items"]
+    assert [item["roleCode"] for item in listed] == ["creates-first", "deletes-then"]
+
+
+async def test_what_must_end_is_not_assigned_without_an_end_nor_for_longer(service: Inside) -> None:
+    importer = await role(service, "importer", "system:user:import")
+    tit = (await user(service, "tit")).json["data"]["id"]
+    path = f"/api/user/{tit}/roles"
+
+    without = await service.ask("POST", path, {"roleId": importer})
+    longer = await service.ask("POST", path, {"roleId": importer, "until": in_days(31)})
+    made = await service.ask("POST", path, {"roleId": importer, "until": in_days(29)})
+
+    assert broken(without) == [
+        ("importers-for-a-month", "the user tit has the code system:user:import, without an end")
+    ]
+    assert [name for name, _ in broken(longer)] == ["importers-for-a-month"]
+    assert broken(made) == []
+    assert [name for name, _ in broken(await user(service, "gull", importer))] == ["importers-for-a-month"]

@@ -5,12 +5,14 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import psycopg
 import pytest
 
+from service.laboratory import tested
 from tests.log_reading.entries import person
 from tests.support.inside import Inside
 from tests.support.members import ids_of
@@ -20,6 +22,17 @@ pytestmark = pytest.mark.anyio
 DELETE = "system:user:delete"
 REQUEST = "method=DELETE&path=/api/user/1&size=200"
 Ask = Callable[..., Any]
+NOTHING_TESTED = tested.Tested(
+    passed=True,
+    tables=0,
+    cases=0,
+    failures=(),
+    invariants=(),
+    unchecked=(),
+    unmeasured=True,
+    coverage=None,
+    mutation=None,
+)
 
 
 def text(moment: datetime) -> str:
@@ -205,3 +218,23 @@ async def test_a_question_names_an_instant_or_a_revision(service: Inside) -> Non
     question = {"permissions": [DELETE], "grant": DELETE, "revision": 1, "at": "2098-01-01T00:00:00Z"}
     answer = await service.ask("POST", "/api/policy/explain", question)
     assert (answer.status, answer.json["errors"][0]["field"]) == (422, "at")
+
+
+async def test_a_report_is_written_as_of_an_instant(
+    service: Inside, command_on: Callable[[Inside], Ask], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await person(service.database_url, "smew")
+    begin = datetime(2095, 1, 1, tzinfo=UTC)
+    await assigned(service, "smew", "remover", valid_from=begin)
+    monkeypatch.setattr("service.reporting.gathering.tested", lambda *_, **__: NOTHING_TESTED)
+    file = tmp_path / "report.md"
+
+    having = []
+    for at in (begin - timedelta(days=1), begin):
+        await command_on(service)("report", "--output", str(file), "--at", text(at))
+        lines = file.read_text("utf-8").splitlines()
+        assert any(f"as of {at:%Y-%m-%d}" in line for line in lines)
+        (users,) = [line.split("|")[2] for line in lines if line.startswith("| `remover` |")]
+        having.append(int(users))
+
+    assert having[1] == having[0] + 1

@@ -1,21 +1,24 @@
 """Whether statements hold of a policy and of what roles and users hold."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from functools import singledispatchmethod
 from itertools import combinations, product
-from typing import Final
+from typing import Final, TypeVar
 
 from service.authz.engine.paths import shape
 from service.authz.engine.policy import Policy
 from service.authz.engine.request_classes import RequestClass, decided_alike, registered, request_classes
 from service.authz.engine.resource_index import ResourceIndex, by_group, group_of
 from service.authz.engine.rules import ENDPOINT, Rule
+from service.authz.invariants.spans import ALWAYS, Held, Span, joined, pieces
 from service.authz.invariants.statements import (
     Apart,
     CodeNeeded,
     CodesLike,
+    EndsWithin,
     ExactLines,
     Exactly,
     Invariants,
@@ -27,6 +30,7 @@ from service.authz.proof.batch_decider import BatchDecider
 from service.authz.proof.conditions import Condition, condition_of, escaping, line_answers
 from service.kernel.codes import HeldCodes
 
+T = TypeVar("T")
 Roles = tuple[str, ...]
 """The codes of the roles of a user, sorted."""
 
@@ -35,10 +39,21 @@ _NO_CODES: Final = HeldCodes()
 
 @dataclass(frozen=True, slots=True)
 class Holders:
-    """The codes that each role gives, and the names of users by their roles."""
+    """The codes that each role gives, and the names of users by their roles, as of ``now``.
+
+    ``changing`` are the users whose roles change by themselves, with their assignments; they are not among
+    ``users``.
+    """
 
     codes: Mapping[str, tuple[str, ...]]
     users: Mapping[Roles, tuple[str, ...]] = field(default_factory=dict)
+    changing: Mapping[str, tuple[Held, ...]] = field(default_factory=dict)
+    now: datetime = field(default_factory=lambda: datetime.now(UTC), compare=False)
+
+    def over_time(self) -> Iterator[tuple[tuple[str, ...], list[tuple[Span, Roles]]]]:
+        """Yield names of users, with each interval from now on and the roles that they have in it."""
+        yield from ((names, [(ALWAYS, roles)]) for roles, names in self.users.items())
+        yield from (((name,), list(pieces(held))) for name, held in self.changing.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +61,13 @@ class Violation:
     """A statement that does not hold; ``finding`` says who or what breaks it.
 
     ``key`` is the same for the same finding about another policy; None for one that is new by itself.
+    ``span`` is when it is broken.
     """
 
     statement: Statement
     finding: str
     key: tuple[str, ...] | None = field(repr=False, compare=False, default=None)
+    span: Span = field(repr=False, compare=False, default=ALWAYS)
 
     def __str__(self) -> str:
         return f"{self.statement.name}: {self.finding} ({self.statement.reason})"
@@ -92,8 +109,8 @@ def newly_broken(invariants: Invariants, before: Situation, after: Situation) ->
     """Return how ``after`` breaks statements in ways in which ``before`` does not.
 
     A statement that was broken already may stay broken, but not in further requests, by further roles, users
-    or possible callers. Statements about requests that do not ask for roles are left out if both policies
-    decide all requests alike: then each is broken in both in the same ways.
+    or possible callers, nor earlier or for longer. Statements about requests that do not ask for roles are
+    left out if both policies decide all requests alike: then each is broken in both in the same ways.
     """
     alike = before.policy is after.policy or decided_alike(before.policy, after.policy)
     asked = [statement for statement in invariants.statements if _needs_roles(statement) or not alike]
@@ -103,18 +120,20 @@ def newly_broken(invariants: Invariants, before: Situation, after: Situation) ->
     if not (violations := [violation for statement in asked for violation in now.broken(statement)]):
         return []
     earlier = _Check(before, after.policy)
-    known = {
-        (violation.statement, violation.key)
-        for statement in {violation.statement for violation in violations}
-        for violation in earlier.broken(statement)
-    }
+    known: dict[tuple[Statement, tuple[str, ...] | None], list[Span]] = {}
+    for statement in {violation.statement for violation in violations}:
+        for violation in earlier.broken(statement):
+            known.setdefault((statement, violation.key), []).append(violation.span)
     return [
-        breach for breach in violations if breach.key is None or (breach.statement, breach.key) not in known
+        breach
+        for breach in violations
+        if breach.key is None
+        or not any(span.covers(breach.span) for span in known.get((breach.statement, breach.key), ()))
     ]
 
 
 def _needs_roles(statement: Statement) -> bool:
-    return isinstance(statement, OnlyRoles | Apart)
+    return isinstance(statement, OnlyRoles | Apart | EndsWithin)
 
 
 class _Check:
@@ -225,13 +244,49 @@ class _Check:
                             statement, f"the role {role} holds {' and '.join(pair)}", (role, *pair)
                         )
             return
-        for roles, names in self._holders.users.items():
-            if statement.excepted and not set(roles).isdisjoint(statement.excepted):
-                continue
-            for pair in self._together(statement, self._joined(roles)):
-                for name in names:
-                    finding = f"the user {name} holds {' and '.join(pair)}, by {', '.join(roles)}"
-                    yield Violation(statement, finding, (name, *pair))
+
+        def together(roles: Roles) -> Iterator[tuple[str, str]]:
+            return self._together(statement, self._joined(roles))
+
+        for name, pair, span, by in self._over_time(statement.excepted, together):
+            finding = f"the user {name} holds {' and '.join(pair)}, by {', '.join(by)}{span}"
+            yield Violation(statement, finding, (name, *pair), span)
+
+    @broken.register
+    def _(self, statement: EndsWithin) -> Iterator[Violation]:
+        def given(roles: Roles) -> Iterator[str]:
+            return self._given(statement, roles)
+
+        for name, each, span, _ in self._over_time(statement.excepted, given):
+            begin = span.begin or self._holders.now
+            if span.end is None or span.end - begin > timedelta(days=statement.days):
+                finding = f"the user {name} has {each}{span}{'' if span.end else ', without an end'}"
+                yield Violation(statement, finding, (name, each), span)
+
+    def _over_time(
+        self, excepted: tuple[str, ...], given: Callable[[Roles], Iterable[T]]
+    ) -> Iterator[tuple[str, T, Span, tuple[str, ...]]]:
+        """Yield each user with what ``given`` returns for the roles, in which interval, and by which roles.
+
+        Users are left out while they have one of the roles ``excepted``.
+        """
+        for names, intervals in self._holders.over_time():
+            having: dict[T, list[tuple[Span, Roles]]] = {}
+            for span, roles in intervals:
+                if set(roles).isdisjoint(excepted):
+                    for each in given(roles):
+                        having.setdefault(each, []).append((span, roles))
+            for each, parts in having.items():
+                by = tuple(dict.fromkeys(role for _, roles in parts for role in roles))
+                for span, name in product(joined(span for span, _ in parts), names):
+                    yield name, each, span, by
+
+    def _given(self, statement: EndsWithin, roles: Roles) -> Iterator[str]:
+        """Yield each role and each code of the statement that somebody with ``roles`` has, in words."""
+        yield from (f"the role {role}" for role in statement.roles if role in roles)
+        if statement.codes:
+            held = self._joined(roles)
+            yield from (f"the code {code}" for code in statement.codes if self._answers.opens(code, held))
 
     def _own(self) -> Iterator[Rule]:
         """Yield the lines of the node's static policy."""

@@ -24,6 +24,7 @@ from service.authz.invariants.statements import (
     Apart,
     CodeNeeded,
     CodesLike,
+    EndsWithin,
     ExactLines,
     Exactly,
     Invariants,
@@ -36,18 +37,32 @@ from service.kernel.strict_yaml import Document, YamlError, read_yaml
 
 _NAME: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _WORDS: Final = (ANYONE, LOGIN, NOBODY)
-_KINDS: Final = ("only_roles", "only_holders_of", "no_role_holds", "no_user_holds", "code_needed_for")
+_KINDS: Final = (
+    "only_roles",
+    "only_holders_of",
+    "no_role_holds",
+    "no_user_holds",
+    "grants_end_within",
+    "code_needed_for",
+)
 _BESIDE: Final = {
     "only_roles": "reach",
     "only_holders_of": "reach",
     "no_role_holds": "except_roles",
     "no_user_holds": "except_roles",
+    "grants_end_within": "except_roles",
     "code_needed_for": "except_requests",
 }
 
 
 class _Strict(msgspec.Struct, forbid_unknown_fields=True):
     pass
+
+
+class _EndsWithin(_Strict):
+    days: int
+    roles: list[str] | None = None
+    codes: list[str] | None = None
 
 
 class _Stated(_Strict):
@@ -57,6 +72,7 @@ class _Stated(_Strict):
     only_holders_of: list[str] | None = None
     no_role_holds: list[str] | None = None
     no_user_holds: list[str] | None = None
+    grants_end_within: _EndsWithin | None = None
     code_needed_for: list[str] | None = None
     reach: list[str] | None = None
     except_roles: list[str] | None = None
@@ -138,15 +154,22 @@ def _faults_of(stated: _Stated) -> Iterator[Fault]:
         yield ("reason",), "the reason is missing"
     given = [name for name in _KINDS if getattr(stated, name) is not None]
     if len(given) == 1:
-        yield from _kind_faults(given[0], stated)
+        yield from _beside_faults(given[0], stated)
+        if stated.grants_end_within is not None:
+            yield from _ends_within_faults(stated.grants_end_within)
+        else:
+            yield from _kind_faults(given[0], stated)
     else:
         yield (), f"a statement has exactly one of {', '.join(_KINDS)}"
 
 
-def _kind_faults(kind: str, stated: _Stated) -> Iterator[Fault]:
+def _beside_faults(kind: str, stated: _Stated) -> Iterator[Fault]:
     for name in sorted({*_BESIDE.values()} - {_BESIDE[kind]}):
         if getattr(stated, name) is not None:
             yield (name,), f"{name} does not belong to {kind}"
+
+
+def _kind_faults(kind: str, stated: _Stated) -> Iterator[Fault]:
     if _BESIDE[kind] == "reach" and not stated.reach:
         yield ("reach",), f"{kind} needs reach, the requests that it is about"
     values, apart = getattr(stated, kind), kind.startswith("no_")
@@ -159,6 +182,19 @@ def _kind_faults(kind: str, stated: _Stated) -> Iterator[Fault]:
         for at, request in enumerate(getattr(stated, name) or ()):
             if reason := object_fault(ENDPOINT, request):
                 yield (name, at), reason
+
+
+def _ends_within_faults(stated: _EndsWithin) -> Iterator[Fault]:
+    kind = "grants_end_within"
+    if stated.days < 1:
+        yield (kind, "days"), "days is 1 or more"
+    if not (stated.roles or stated.codes):
+        yield (kind,), f"{kind} names roles, codes, or both"
+    if "" in (stated.roles or ()):
+        yield (kind, "roles"), "a role code is not empty"
+    for at, code in enumerate(stated.codes or ()):
+        if reason := _value_fault("no_user_holds", code):
+            yield (kind, "codes", at), reason
 
 
 def _value_fault(kind: str, text: str) -> str | None:
@@ -214,5 +250,8 @@ def _statement(stated: _Stated, place: str) -> Statement:
         return Apart(**common, among="roles", codes=tuple(stated.no_role_holds), excepted=roles)
     if stated.no_user_holds is not None:
         return Apart(**common, among="users", codes=tuple(stated.no_user_holds), excepted=roles)
+    if (ends := stated.grants_end_within) is not None:
+        common |= {"roles": tuple(ends.roles or ()), "codes": tuple(ends.codes or ())}
+        return EndsWithin(**common, days=ends.days, excepted=roles)
     excepted = tuple(stated.except_requests or ())
     return CodeNeeded(**common, methods=tuple(stated.code_needed_for or ()), excepted=excepted)

@@ -58,6 +58,20 @@ class Apart(Statement):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EndsWithin(Statement):
+    """Nobody has one of ``roles``, or holds one of ``codes``, for longer than ``days`` from now on.
+
+    Assignments that follow one another without a gap count as one; those that begin later count from their
+    beginning. ``excepted`` are role codes: users who have one of these roles may.
+    """
+
+    days: int
+    roles: tuple[str, ...]
+    codes: tuple[str, ...]
+    excepted: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CodeNeeded(Statement):
     """Every request with one of ``methods`` needs a permission code, except ``excepted``."""
 
@@ -104,13 +118,14 @@ class Invariants:
     @property
     def about_roles(self) -> bool:
         """True if a change of roles, or of the roles of users, could break a statement."""
-        return any(isinstance(statement, OnlyRoles | Apart) for statement in self.statements)
+        return any(isinstance(statement, OnlyRoles | Apart | EndsWithin) for statement in self.statements)
 
     @property
     def about_users(self) -> bool:
         """True if a statement is about what single users hold."""
         return any(
-            isinstance(statement, Apart) and statement.among == "users" for statement in self.statements
+            isinstance(statement, EndsWithin) or (isinstance(statement, Apart) and statement.among == "users")
+            for statement in self.statements
         )
 
     @property

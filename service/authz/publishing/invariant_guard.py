@@ -3,16 +3,19 @@
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Final
 
 from service.authz.engine.policy import Policy
 from service.authz.invariants.checking import Holders, Situation, Violation, check, newly_broken
+from service.authz.invariants.spans import Held, Span
 from service.authz.invariants.statements import Invariants
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.revisions import PATIENCE
 from service.errors import Conflict
 from service.kernel.write import DryRun
-from service.records import policy_revisions, role_holdings, role_rights, roles
+from service.records import assignments, policy_revisions, role_holdings, role_rights, roles
+from service.records.assignments import Present
 from service.records.database.transactions import Connection
 
 
@@ -27,9 +30,27 @@ async def broken_invariants(
 async def _holders(connection: Connection, invariants: Invariants) -> Holders | None:
     if not invariants.about_roles:
         return None
-    codes = await roles.held_codes(connection)
-    users = await role_holdings.names_by_roles(connection) if invariants.about_users else {}
-    return Holders(codes, users)
+    return replace(await users_over_time(connection, invariants), codes=await roles.held_codes(connection))
+
+
+async def users_over_time(connection: Connection, invariants: Invariants) -> Holders:
+    """Return which users have which roles, now and later, as far as a statement is about it; no codes."""
+    if not invariants.about_users:
+        return Holders({})
+    now = await assignments.now(connection)
+    changing = {
+        name: tuple(
+            Held(role, Span(None if begin is None or begin <= now else begin, end))
+            for role, begin, end in windows
+        )
+        for name, windows in (await role_holdings.changing(connection, now)).items()
+    }
+    users = {
+        having: staying
+        for having, names in (await role_holdings.names_by_roles(connection, Present(now))).items()
+        if (staying := tuple(name for name in names if name not in changing))
+    }
+    return Holders({}, users, changing, now)
 
 
 class InvariantGuard:

@@ -11,7 +11,7 @@ from service.authz.engine.request_classes import RequestClass, registered, reque
 from service.authz.engine.resource_index import ResourceIndex
 from service.authz.engine.rules import ANYONE, ENDPOINT, LOGIN, NOBODY, RESOURCE
 from service.authz.engine.rules import UNREGISTERED as UNREGISTERED_REQUESTS
-from service.authz.invariants.statements import NONE, Apart, Invariants, OnlyRoles
+from service.authz.invariants.statements import NONE, Apart, EndsWithin, Invariants, OnlyRoles
 from service.authz.lint.coverage import losing
 from service.authz.proof.batch_decider import BatchDecider, DecidingLines, all_requests
 from service.authz.proof.demands import demands_on, meeting, weakest
@@ -139,11 +139,14 @@ def _unknown_roles(invariants: Invariants, known: Collection[str]) -> Iterator[F
     for statement in invariants.statements:
         match statement:
             case OnlyRoles(roles=named) | Apart(excepted=named):
-                for role in named:
-                    if role not in known:
-                        yield Finding(
-                            UNKNOWN_ROLE, statement.place, f"{statement.name}: there is no role {role}"
-                        )
+                pass
+            case EndsWithin():
+                named = (*statement.roles, *statement.excepted)
+            case _:
+                named = ()
+        for role in named:
+            if role not in known:
+                yield Finding(UNKNOWN_ROLE, statement.place, f"{statement.name}: there is no role {role}")
 
 
 def _resources(standing: Standing, resources: Collection[StoredResource]) -> Iterator[Finding]:
