@@ -8,6 +8,7 @@ from typing import Any, Final, TypeVar
 from service.administration import menu_edits, resource_edits, role_edits, service_edits
 from service.administration.table_import import BulkDone, RowFaults, once_each
 from service.administration.unit_of_work import OF_ROLES_WITHIN, Saved, UnitOfWork, UnitsOfWork
+from service.kernel.services import with_end
 from service.kernel.write import Write
 
 R = TypeVar("R")
@@ -36,7 +37,8 @@ class RecordEdits:
 def _opened(given: Mapping[str, Any]) -> str:
     resource_id = given["resource_id"]
     what = "@unregistered" if resource_id is None else f"resource {resource_id}"
-    return f"{what} of {given['service']} opened to {given['code']}"
+    word = with_end(given["code"], given.get("until"))
+    return f"{what} of {given['service']} opened to {word}"
 
 
 MENUS: Final = RecordEdits(

@@ -29,7 +29,7 @@ from service.jobs.runner import Job, JobRunner
 from service.keyspace import SessionStore
 from service.mail.outbox import Outbox, seal_links_anew
 from service.mail.sending import Sending
-from service.records import account_tokens, restore_epochs
+from service.records import account_tokens, openings, restore_epochs
 from service.records.database.transactions import Database
 from service.settings import Settings
 
@@ -77,6 +77,11 @@ def jobs_of(settings: Settings, objects: ObjectStore, sending: Sending) -> tuple
     async def clean_up_orphans(database: Database) -> str:
         deleted = await OrphanCleanup(database, objects).once()
         return "another sweep is running" if deleted is None else f"{deleted} objects deleted"
+
+    async def close_ended_openings(database: Database) -> str:
+        from service.administration.ended_openings import close_ended  # noqa: PLC0415 - it imports Casbin
+
+        return await close_ended(database, settings)
 
     return (
         Job(
@@ -139,6 +144,14 @@ def jobs_of(settings: Settings, objects: ObjectStore, sending: Sending) -> tuple
             sending.interval,
             within=sending.within,
             pending=sending.pending,
+        ),
+        Job(
+            "ended-openings",
+            "Publish the policy without public access that has ended",
+            close_ended_openings,
+            30.0,
+            retry=60.0,
+            pending=openings.some_ended,
         ),
         Job("key-reminders", "Log the API keys that expire within 14 days", remind_of_keys, _DAY),
     )

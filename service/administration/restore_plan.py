@@ -11,12 +11,12 @@ from service.administration.steps import Step
 from service.authz.engine import rules
 from service.authz.engine.paths import shape
 from service.errors import Conflict
-from service.kernel.services import PORTCULLIS, split_object
+from service.kernel.services import PORTCULLIS, is_opening_word, split_object
 from service.kernel.text import seen
 from service.records import bindings, menus, openings, policy_history, policy_row_history, resources
 from service.records.database.transactions import Connection
 from service.records.menus import Menu, MenuValues
-from service.records.openings import Opening, OpenTo
+from service.records.openings import Opening
 from service.records.policy_row_history import PastButton, PastResource
 from service.records.resources import Resource, ResourceValues
 
@@ -50,7 +50,7 @@ class _Wanted:
     name: str
     codes: tuple[str, ...]
     row: PastResource | None
-    word: OpenTo | None
+    word: str | None
     demand: tuple[str, ...] | None
 
     @property
@@ -145,8 +145,8 @@ class _Planner:
             stored = await openings.of(self._connection, split_object(name)[0], None)
             self._open(name, None, stored, _word(name, lines.get(name, ())))
 
-    def _open(self, name: str, resource_id: int | None, stored: Opening | None, word: OpenTo | None) -> None:
-        if (None if stored is None else stored.code) == word:
+    def _open(self, name: str, resource_id: int | None, stored: Opening | None, word: str | None) -> None:
+        if (None if stored is None else stored.word) == word:
             return
         if stored is not None:
             self.steps.append(restore_steps.close(stored))
@@ -396,18 +396,18 @@ def _route(name: str) -> Route:
     return service, method, path
 
 
-def _word(name: str, codes: Iterable[str]) -> OpenTo | None:
-    """Return the word of the opening of an object of another service by the codes of its lines."""
+def _word(name: str, codes: Iterable[str]) -> str | None:
+    """Return the word of the opening of an object of another service, with its end, by its lines' codes."""
     if split_object(name)[0] == PORTCULLIS:
         return None
-    return "@anyone" if rules.ANYONE in codes else "@login" if rules.LOGIN in codes else None
+    return next(filter(is_opening_word, codes), None)
 
 
 def _codes(name: str, codes: list[str]) -> list[str]:
     """Return the codes of a resource without that of its opening."""
     if _word(name, codes) is None:
         return codes
-    return [code for code in codes if code not in (rules.ANYONE, rules.LOGIN)] or [rules.NOBODY]
+    return [code for code in codes if not is_opening_word(code)] or [rules.NOBODY]
 
 
 def _requests(service: str, method: str, path: str) -> Route:

@@ -9,7 +9,7 @@ from service.kernel.assurance import OF_PERSONS, SERVICE
 from service.kernel.fields import camel
 from service.kernel.services import object_of, split_object
 from service.records.menus import Menu, MenuValues
-from service.records.openings import Opening, OpenTo
+from service.records.openings import Opening
 from service.records.resources import Resource, ResourceValues
 from service.records.services import ServiceValues, StoredService
 
@@ -89,8 +89,8 @@ def delete_service(service: StoredService) -> Step:
     return Step("service", "delete", ("service", service.name), service.id)
 
 
-def open_up(name: str, resource_id: int | None, code: OpenTo) -> Step:
-    """Open a resource of another service, or what is not registered there."""
+def open_up(name: str, resource_id: int | None, code: str) -> Step:
+    """Open a resource of another service, or what is not registered there, as it was: with its end."""
     given = {"service": split_object(name)[0], "code": code}
     return Step("opening", "create", ("resource", name), resource_id, given, created(code=code))
 

@@ -1,6 +1,7 @@
 """Edits of other services and their openings within a unit of work."""
 
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from typing import Any
 
 from service.administration import change_log
@@ -10,9 +11,10 @@ from service.administration.resource_reach import require_apart, require_lowerin
 from service.administration.unit_of_work import UnitOfWork
 from service.errors import Conflict, ValidationFailed
 from service.kernel.origin import field_changes
-from service.kernel.services import PORTCULLIS, is_other_service
-from service.records import openings, resources, services
+from service.kernel.services import PORTCULLIS, is_other_service, word_and_end
+from service.records import openings, policy_workers, resources, services
 from service.records.database.row_mapper import merged
+from service.records.database.transactions import Connection
 from service.records.openings import Opening
 from service.records.services import ServiceValues, StoredService
 
@@ -87,12 +89,18 @@ async def delete(unit: UnitOfWork, service_id: int, match: Match) -> None:
 async def open_up(unit: UnitOfWork, given: Mapping[str, Any]) -> Opening:
     """Open a resource of another ``service`` to a ``code``, or what is not registered there.
 
-    ``resource_id`` is None for the latter.
+    ``resource_id`` is None for the latter. It is open ``until`` an instant, if there is one. A code with its
+    end is that of an opening as it was: the end may have passed, and then nothing is open.
 
     Raises ``PermissionDenied`` also if the resource is bound and the caller does not reach it,
-    ``ValidationFailed`` for an unknown service or resource, and ``Conflict`` if it is open already.
+    ``ValidationFailed`` for an unknown service or resource and for an ``until`` that is past or not in whole
+    seconds, and ``Conflict`` if it is open already, or a node knows no ends.
     """
     service, resource_id = given["service"], given["resource_id"]
+    code, until = word_and_end(given["code"])
+    if (given_end := given.get("until")) is not None:
+        _require_coming(unit, given_end)
+        until = given_end
     if service == PORTCULLIS:
         raise ValidationFailed(("service", "Public access to this service is given by its files only"))
     await router_of(unit.connection, service)
@@ -103,10 +111,35 @@ async def open_up(unit: UnitOfWork, given: Mapping[str, Any]) -> Opening:
             raise ValidationFailed(("resourceId", f"{service} has no such resource"))
         unit.targets.append(change_log.resource_target(matches[0]))
         await require_reach(unit.connection, unit.check, [resource_id])
+    if until is not None:
+        await _require_ends_known(unit.connection)
     unit.authorized()
-    saved = await openings.create(unit.connection, service, resource_id, given["code"])
-    unit.changes += field_changes(change_log.opening_target(saved), {}, {"code": saved.code})
+    saved = await openings.create(unit.connection, service, resource_id, code, until, now=_now(unit))
+    unit.changes += field_changes(change_log.opening_target(saved), {}, {"code": saved.word})
     return saved
+
+
+def _now(unit: UnitOfWork) -> float:
+    assert unit.change is not None  # noqa: S101 - openings have lines
+    return unit.change.now
+
+
+def _require_coming(unit: UnitOfWork, until: datetime) -> None:
+    if until.microsecond:
+        raise ValidationFailed(("until", "An end is in whole seconds"))
+    if until.timestamp() <= _now(unit):
+        raise ValidationFailed(("until", "This instant is past"))
+
+
+async def _require_ends_known(connection: Connection) -> None:
+    """Check that lines end for every worker that reports; Conflict else: they would stay open there."""
+    for worker in await policy_workers.present(connection):
+        if policy_workers.LINE_ENDS not in worker.knows:
+            raise Conflict(
+                f"{worker.worker} is of a version for which no public access ends: change all nodes to a "
+                "later one first",
+                rule="older_nodes",
+            )
 
 
 async def close(unit: UnitOfWork, opening_id: int, match: Callable[[Opening], None]) -> None:
@@ -118,7 +151,7 @@ async def close(unit: UnitOfWork, opening_id: int, match: Callable[[Opening], No
     if before.resource_id is not None:
         await require_reach(unit.connection, unit.check, [before.resource_id])
     await openings.delete(unit.connection, opening_id)
-    unit.changes += field_changes(change_log.opening_target(before), {"code": before.code}, {})
+    unit.changes += field_changes(change_log.opening_target(before), {"code": before.word}, {})
 
 
 async def _for_change(unit: UnitOfWork, service_id: int, match: Match) -> StoredService:

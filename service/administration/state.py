@@ -11,7 +11,6 @@ from service.kernel.assurance import Demand
 from service.kernel.fields import fields_of
 from service.kernel.services import PORTCULLIS, split_object
 from service.records.menus import MenuValues
-from service.records.openings import OpenTo
 from service.records.resources import ResourceValues
 from service.records.roles import RoleValues
 from service.records.services import ServiceValues
@@ -58,7 +57,8 @@ class ButtonState:
 class ResourceState:
     """A resource, whose key is ``METHOD /path``, for another service ``orders METHOD /path``.
 
-    ``buttons`` are the sorted codes that it is bound to; ``opened`` is the word of its opening.
+    ``buttons`` are the sorted codes that it is bound to; ``opened`` is the word of its opening, with its
+    end: ``@anyone until 2026-12-31T00:00:00Z``.
     """
 
     resource_code: str
@@ -67,7 +67,7 @@ class ResourceState:
     enabled: bool = True
     assurance: Demand | None = None
     services: bool = False
-    opened: OpenTo | None = None
+    opened: str | None = None
     buttons: tuple[str, ...] = ()
 
 
@@ -75,7 +75,7 @@ class ResourceState:
 class ServiceState(ServiceValues):
     """Another service, whose key is its name; ``opened`` is the word that opens what is not registered."""
 
-    opened: OpenTo | None = None
+    opened: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,6 @@ from service.kernel.origin import ChangeRecord
 from service.kernel.services import object_of, split_object
 from service.kernel.text import name_key
 from service.kernel.write import Write
-from service.records.openings import OpenTo
 
 WITHIN: Final = 600.0
 """Seconds that the transaction may take: a thousand new resources take up to a minute on a busy machine."""
@@ -134,7 +133,7 @@ def _differs(before: states.Item | None, item: states.Item, name: str) -> bool:
     return bool(getattr(item, name)) if before is None else getattr(before, name) != getattr(item, name)
 
 
-def _opening(stored: Stored, name: str, record: Record, service: str, code: OpenTo | None) -> Iterator[Step]:
+def _opening(stored: Stored, name: str, record: Record, service: str, code: str | None) -> Iterator[Step]:
     """Yield the steps that make of the opening of the object ``name`` one for ``code``, None for none."""
     if (opening_id := stored.ids.get(("opening", name))) is not None:
         yield Step("opening", "delete", ("opening", name), opening_id)

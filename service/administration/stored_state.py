@@ -1,5 +1,6 @@
 """The state that is stored, with the ids of its objects."""
 
+import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,11 +8,10 @@ from dataclasses import dataclass
 from service.administration import state as states
 from service.authz.engine.rules import UNREGISTERED
 from service.errors import Conflict
-from service.kernel.services import object_of
+from service.kernel.services import has_ended, object_of
 from service.records import bindings, menus, openings, resources, roles, services
 from service.records.database.transactions import Connection
 from service.records.menus import Menu
-from service.records.openings import OpenTo
 from service.records.resources import Resource
 from service.records.roles import Role
 
@@ -31,7 +31,8 @@ async def read(connection: Connection) -> Stored:
     tree = await menus.every(connection)
     registered = await resources.every(connection)
     open_now = await openings.every(connection)
-    opened = {item.object: item.code for item in open_now}
+    now = time.time()
+    opened = {item.object: item.word for item in open_now if not has_ended(item.word, now)}
     others = await services.every(connection)
     bound = await bindings.every(connection)
     known = await roles.every(connection)
@@ -117,7 +118,7 @@ def _buttons(tree: Sequence[Menu], keys: Keys) -> dict[str, states.ButtonState]:
 
 
 def _resources(
-    registered: Sequence[Resource], bound: Pairs, keys: Keys, opened: Mapping[str, OpenTo]
+    registered: Sequence[Resource], bound: Pairs, keys: Keys, opened: Mapping[str, str]
 ) -> dict[str, states.ResourceState]:
     codes: dict[int, list[str]] = {resource.id: [] for resource in registered}
     for resource_id, menu_id in bound:

@@ -10,7 +10,7 @@ import msgspec
 
 from service import settings as table
 from service.audit.decision_event import Event, denial_in, latest_denial
-from service.authz.engine.policy import Policy
+from service.authz.engine.policy import Policy, decided_by
 from service.authz.engine.rules import GRANT, LAYERS, METHODS, OF_CODES, PERMISSION, LayerName, PolicyError
 from service.authz.review.sources import READ_WITHIN, Source, Subject, holder_of, subject_of
 from service.cli.lazy_commands import Parts, add_usual
@@ -178,11 +178,11 @@ def _refusal(options: Namespace, environ: Mapping[str, str]) -> None:
     except msgspec.ValidationError:
         raise ValidationFailed(("ID", "is no id of a decision")) from None
     event = _event(options.log, environ, decision_id)
-    revision = decision_id.removeprefix("r").partition("-")[0]
+    revision, passed = decided_by(decision_id)
 
     async def ask(policies: Review, sources: tuple[Source, ...]) -> policy_explained.Explained:
         revision_of(decision_id, policies.past.shipped.digest)
-        policy = await policies.policy(sources[0])
+        policy = (await policies.policy(sources[0])).after(passed)
 
         async def at(_place: Place | None) -> Policy:
             return policy
@@ -191,7 +191,7 @@ def _refusal(options: Namespace, environ: Mapping[str, str]) -> None:
         async with policies.database.snapshot(within=READ_WITHIN) as connection:
             return await policy_explained.refusal_answer(connection, decision_id, event, policy, at)
 
-    answer = review(options, environ, (revision,), ask)
+    answer = review(options, environ, (str(revision),), ask)
     show(options, answer, lambda: _told_of_refusal(answer))
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Final
 from msgspec import Meta
 
 from service.audit.decision_event import Event, denial_in
-from service.authz.engine.policy import Policy
+from service.authz.engine.policy import Policy, decided_by
 from service.authz.engine.rules import ASSURANCE, GRANT, PERMISSION, LayerName, object_fault
 from service.authz.publishing.live import LivePolicy
 from service.authz.review import sources
@@ -42,7 +42,10 @@ from service.web.messages.schema import Revision, Schema
 
 DecisionId = Annotated[
     str,
-    Meta(pattern=whole("r[1-9][0-9]{0,17}-[0-9a-f]{8}-[0-9a-f]{12}"), examples=["r12-9be1a6f0-5f0c39d1a2b4"]),
+    Meta(
+        pattern=whole("r[1-9][0-9]{0,17}(?:[.][1-9][0-9]{0,8})?-[0-9a-f]{8}-[0-9a-f]{12}"),
+        examples=["r12-9be1a6f0-5f0c39d1a2b4"],
+    ),
 ]
 
 
@@ -113,7 +116,8 @@ class Explain:
         async with self.concurrency.turn():
             event = None if asking else await self._event(body.decision_id)
             async with self.database.snapshot(within=policy_history.READ_WITHIN) as connection:
-                past = _Past(connection, policy, self.past, revision)
+                passed = None if body.decision_id is None else decided_by(body.decision_id)[1]
+                past = _Past(connection, policy, self.past, revision, passed)
                 await past.require_kept("decisionId" if body.revision is None else "revision")
                 if asking is None:
                     return await refusal_answer(connection, body.decision_id or "", event, policy, past.at)
@@ -159,24 +163,33 @@ class Explain:
 
 
 def revision_of(decision_id: str, own_digest: str) -> int:
-    """Return the revision that has decided.
+    """Return the revision that has decided; see ``decided_by``.
 
     Conflict for a decision of a node whose static policy was another than that with ``own_digest``.
     """
-    revision, own, _ = decision_id.removeprefix("r").split("-")
+    own = decision_id.split("-")[1]
     if not own_digest.startswith(own):
         raise Conflict(
             "That decision was made by another static policy than that of this node", rule="history"
         )
-    return int(revision)
+    return decided_by(decision_id)[0]
 
 
 class _Past:
-    """The policy of ``revision``, None for the one in force, as far as a question needs it."""
+    """The policy of ``revision``, None for the one in force, as far as a question needs it.
+
+    It decides as it did once ``passed`` of its ends had come; None: as it is, or was published.
+    """
 
     def __init__(
-        self, connection: Connection, live: Policy, past: PastPolicies, revision: int | None
+        self,
+        connection: Connection,
+        live: Policy,
+        past: PastPolicies,
+        revision: int | None,
+        passed: int | None,
     ) -> None:
+        self._passed = passed
         self._connection = connection
         self._live = live
         self._past = past
@@ -189,9 +202,10 @@ class _Past:
 
     async def at(self, place: Place | None) -> Policy:
         """Return the policy, whole or with the lines that could decide about ``place``."""
-        if self._revision is None:
-            return self._live
-        return await self._past.of(self._connection, self._revision, place)
+        policy = self._live
+        if self._revision is not None:
+            policy = await self._past.of(self._connection, self._revision, place)
+        return policy if self._passed is None else policy.after(self._passed)
 
 
 def is_by_id(body: Question) -> bool:

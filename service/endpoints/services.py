@@ -1,5 +1,6 @@
 """Other services, whose routes resources guard, and what is open there: ``/api/service``, ``opening``."""
 
+from datetime import datetime
 from operator import attrgetter
 from typing import Annotated, Final
 
@@ -139,6 +140,17 @@ OpenTo = Annotated[
 ]
 
 
+OpeningEnd = Annotated[
+    datetime,
+    Meta(
+        tz=True,
+        description="When public access ends, in whole seconds and later than now. No request that arrives "
+        "from then on passes by it.",
+        examples=["2027-12-31T00:00:00Z"],
+    ),
+]
+
+
 class ServiceOpening(Schema):
     """A rule of public access: `object` is a resource of the service, or what is not registered there."""
 
@@ -148,6 +160,7 @@ class ServiceOpening(Schema):
     resource_id: Id | None
     code: OpenTo
     create_time: Moment
+    until: Annotated[Moment | None, Meta(description="When it ends; `null`: never.")]
 
 
 class SavedServiceOpening(ServiceOpening):
@@ -162,6 +175,7 @@ class OpeningBody(Schema, kw_only=True):
     service: ServiceName
     resource_id: Id | None = None
     code: OpenTo
+    until: OpeningEnd | None = None
 
 
 class OpeningQuery(PageQuery):
@@ -169,6 +183,8 @@ class OpeningQuery(PageQuery):
 
     service: ServiceName | None = None
     code: Annotated[list[OpenTo], SEVERAL] | None = None
+    ends_before: Annotated[datetime, Meta(tz=True)] | None = None
+    endless: bool | None = None
     sort: Annotated[str, sort_keys("OpeningSort", openings.SORTS)] = "id"
 
 

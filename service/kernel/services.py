@@ -6,6 +6,7 @@ Also their resources and openings, as records give them and as policy lines are 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
 from service.kernel.assurance import words_of
@@ -91,11 +92,47 @@ class BoundResource(NamedTuple):
     demand: tuple[str, ...] = NO_DEMAND
 
 
+UNTIL: Final = " until "
+"""Stands between the word of an opening and its end: ``@anyone until 2026-12-31T00:00:00Z``."""
+_WORD: Final = re.compile(rf"@(?:login|anyone)(?:{UNTIL}[0-9-]{{10}}T[0-9:]{{8}}Z)?")
+
+
+def with_end(word: str, until: datetime | None) -> str:
+    """Return the word of an opening with its end, an instant in whole seconds; None for one without."""
+    return word if until is None else f"{word}{UNTIL}{_instant(until)}"
+
+
+def word_and_end(opened: str) -> tuple[str, datetime | None]:
+    """Return the plain word of an opening, and the instant at which it ends; None if it does not."""
+    word, until, end = opened.partition(UNTIL)
+    return word, datetime.fromisoformat(end) if until else None
+
+
+def has_ended(opened: str, instant: float) -> bool:
+    """True if an opening of this word has ended at ``instant``, in seconds since the epoch."""
+    end = word_and_end(opened)[1]
+    return end is not None and end.timestamp() <= instant
+
+
+def is_opening_word(opened: str) -> bool:
+    """True for ``@login`` and ``@anyone``, also with an end in whole seconds of UTC, in its only spelling."""
+    if _WORD.fullmatch(opened) is None:
+        return False
+    try:
+        return with_end(*word_and_end(opened)) == opened
+    except ValueError:
+        return False
+
+
+def _instant(at: datetime) -> str:
+    return f"{at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
 class PublishedOpening(NamedTuple):
     """What opens an object of another service without a permission code.
 
     ``object`` is one of its enabled resources or ``@unregistered``, with its service; ``code`` is ``@login``
-    or ``@anyone``.
+    or ``@anyone``, with its end if it has one.
     """
 
     object: str

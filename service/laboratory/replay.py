@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import lru_cache
 
 import msgspec
 
 from service.audit.decision_event import DecisionEvent, Outcome, decoded
-from service.authz.engine.policy import Decision, Policy
+from service.authz.engine.policy import Decision, Policy, decided_by
 from service.authz.engine.rules import ASSURANCE, ENDPOINT, GRANT, NO_SESSION, RESOURCE, UNREGISTERED
 from service.kernel.assurance import WORDS, Satisfied
 from service.kernel.codes import HeldCodes
@@ -60,7 +61,8 @@ class _Group:
 def replay(policy: Policy, lines: Iterable[bytes]) -> Replayed:
     """Return which events of ``lines`` would come out differently by ``policy``.
 
-    The outcome of an event is that of its whole request: all that was asked has to be allowed.
+    The outcome of an event is that of its whole request: all that was asked has to be allowed. Lines that
+    end are in force as they were at the time of the event; by the id of its decision, if ``policy`` made it.
     """
     events = other = unreadable = 0
     groups: dict[_Key, _Group] = {}
@@ -69,6 +71,7 @@ def replay(policy: Policy, lines: Iterable[bytes]) -> Replayed:
             continue
         try:
             event = decoded(line)
+            policy = policy if event is None else _then(policy, event)
         except ValueError:
             unreadable += 1
             continue
@@ -90,6 +93,15 @@ def replay(policy: Policy, lines: Iterable[bytes]) -> Replayed:
     return Replayed(
         events, sum(difference.events for difference in differences), other, unreadable, tuple(differences)
     )
+
+
+def _then(policy: Policy, event: DecisionEvent) -> Policy:
+    if not policy.ends:
+        return policy
+    revision, passed = decided_by(event.decision)
+    if revision == policy.revision:
+        return policy.after(passed)
+    return policy.at(datetime.fromisoformat(event.time).timestamp())
 
 
 def _key(event: DecisionEvent, refusal: Decision | None) -> _Key:

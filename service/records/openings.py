@@ -5,16 +5,16 @@ Callers that change one hold ``policy_revisions.lock``.
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Final, Literal
 
-from sqlalchemy import case, func, insert, literal, select
+from sqlalchemy import case, exists, func, insert, literal, select
 from sqlalchemy import delete as delete_from
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import Conflict
-from service.kernel.services import PublishedOpening, object_of
-from service.records.database.filters import equals, one_of
+from service.kernel.services import PublishedOpening, has_ended, object_of, with_end
+from service.records.database.filters import below, equals, one_of, whether
 from service.records.database.paging import RecordList
 from service.records.database.row_mapper import RowMapper
 from service.records.schema.rights import opening, resource
@@ -33,7 +33,10 @@ _ROUTE: Final = case(
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """What is open in another service: ``route`` is that of a resource, or ``@unregistered``."""
+    """What is open in another service: ``route`` is that of a resource, or ``@unregistered``.
+
+    It is so ``until`` an instant, in whole seconds, or forever.
+    """
 
     id: int
     service: str
@@ -41,6 +44,12 @@ class Opening:
     resource_id: int | None
     code: OpenTo
     create_time: datetime
+    until: datetime | None
+
+    @property
+    def word(self) -> str:
+        """The code of its policy line: ``@anyone until 2026-12-31T00:00:00Z``."""
+        return with_end(self.code, self.until)
 
     @property
     def object(self) -> str:
@@ -50,17 +59,27 @@ class Opening:
 
 @dataclass(frozen=True, slots=True)
 class OpeningFilter:
-    """A filter of openings: the service, the word; ``services`` are those of which one may be shown."""
+    """A filter of openings: the service, the word, the end.
+
+    ``services`` are those of which one may be shown.
+    """
 
     service: Annotated[str | None, equals(_SERVICE)] = None
     code: Annotated[Collection[str] | None, one_of(opening.c.code)] = None
+    ends_before: Annotated[datetime | None, below(opening.c.end_time)] = None
+    endless: Annotated[bool | None, whether(opening.c.end_time.is_(None))] = None
     services: Annotated[tuple[str, ...] | None, one_of(_SERVICE)] = None
 
 
-SORTS: Final = {"id": opening.c.id, "service": _SERVICE, "code": opening.c.code}
+SORTS: Final = {
+    "id": opening.c.id,
+    "service": _SERVICE,
+    "code": opening.c.code,
+    "until": opening.c.end_time,
+}
 """The columns by which a list of openings can be sorted."""
 
-_OPENING: Final = RowMapper(Opening, opening, service=_SERVICE, route=_ROUTE)
+_OPENING: Final = RowMapper(Opening, opening, service=_SERVICE, route=_ROUTE, until=opening.c.end_time)
 
 _LIST: Final = RecordList[Opening, OpeningFilter](
     "opening", _OPENING, select(*_OPENING.columns).select_from(_JOINED), SORTS
@@ -75,7 +94,7 @@ async def published(connection: AsyncConnection) -> list[PublishedOpening]:
     shown = opening.c.resource_id.is_(None) | resource.c.enabled
     statement = select(*_OPENING.columns).select_from(_JOINED).where(shown).order_by(opening.c.id)
     return [
-        PublishedOpening(stored.object, stored.code) for stored in await _OPENING.all(connection, statement)
+        PublishedOpening(stored.object, stored.word) for stored in await _OPENING.all(connection, statement)
     ]
 
 
@@ -85,15 +104,43 @@ async def of(connection: AsyncConnection, service: str, resource_id: int | None)
     return await _OPENING.one_or_none(connection, select(*_OPENING.columns).select_from(_JOINED).where(same))
 
 
-async def create(connection: AsyncConnection, service: str, resource_id: int | None, code: OpenTo) -> Opening:
-    """Open a resource, or with None what is not registered in ``service``; Conflict if it is open."""
-    if (other := await of(connection, service, resource_id)) is not None:
-        raise Conflict(f"{other.object} is opened to {other.code} already", rule="unique", openingId=other.id)
+async def create(
+    connection: AsyncConnection,
+    service: str,
+    resource_id: int | None,
+    code: str,
+    until: datetime | None,
+    *,
+    now: float,
+) -> Opening:
+    """Open a resource, or with None what is not registered in ``service``; Conflict if it is open ``now``.
+
+    ``code`` is the plain word, and ``until`` an instant in whole seconds, None for no end. One that has ended
+    makes way.
+    """
+    other = await of(connection, service, resource_id)
+    if other is not None and has_ended(other.word, now):
+        await delete(connection, other.id)
+    elif other is not None:
+        raise Conflict(f"{other.object} is opened to {other.word} already", rule="unique", openingId=other.id)
     kept = {"service": service} if resource_id is None else {"resource_id": resource_id}
-    made = await connection.execute(insert(opening).values(**kept, code=code).returning(opening.c.id))
+    values = {**kept, "code": code, "end_time": until}
+    made = await connection.execute(insert(opening).values(values).returning(opening.c.id))
     return await read(connection, made.scalar_one())
 
 
 async def delete(connection: AsyncConnection, opening_id: int) -> None:
     """Delete an opening."""
     await connection.execute(delete_from(opening).where(opening.c.id == opening_id))
+
+
+async def delete_ended(connection: AsyncConnection, instant: float) -> int:
+    """Delete the openings that have ended at ``instant``, in seconds since the epoch; return how many."""
+    at = datetime.fromtimestamp(instant, UTC)
+    return (await connection.execute(delete_from(opening).where(opening.c.end_time <= at))).rowcount
+
+
+async def some_ended(connection: AsyncConnection) -> bool:
+    """Tell whether an opening has ended, by the database's clock."""
+    ended = exists().where(opening.c.end_time <= func.statement_timestamp())
+    return bool((await connection.execute(select(ended))).scalar_one())

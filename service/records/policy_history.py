@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.sql.base import ReadOnlyColumnCollection
 
 from service.kernel.cooperative_yield import CooperativeYield
-from service.kernel.services import PORTCULLIS
+from service.kernel.services import PORTCULLIS, UNTIL
 from service.records.policy_lines import give_way_if_async
 from service.records.schema.policy import policy_line, policy_revision
 
@@ -173,6 +173,8 @@ async def lines_at(
 ) -> list[PublishedLine]:
     """Return the lines of ``revision`` that could decide about ``place``; without one, all its lines.
 
+    Those that end are among them in any case, but for a code.
+
     For a request they are those of the registered resources of its method with as many segments as its
     path, and of what is demanded of them; for a permission code, those of the layers grant and permission
     that name it.
@@ -194,6 +196,9 @@ async def lines_at(
         segments = sa.func.cardinality(sa.func.string_to_array(sa.func.split_part(name, " ", 2), "/"))
         same_method = sa.func.split_part(name, " ", 1) == method
         deciding = of_resource & same_method & (segments == len(path.split("/")))
+    if not isinstance(place, str):
+        # Those that end count: a decision is known by how many of their ends had passed.
+        deciding |= (line.layer == "resource") & line.code.like(f"@%{UNTIL}%")
     return await _lines(connection, _select().where(_in_force(revision), deciding))
 
 

@@ -22,7 +22,9 @@ KEPT: Final = timedelta(hours=13)
 
 WINDOWS: Final = "windows"
 """A worker knows it if rights begin and end for it by the windows of assignments."""
-KNOWN: Final = (WINDOWS,)
+LINE_ENDS: Final = "line_ends"
+"""A worker knows it if lines of the policy end for it."""
+KNOWN: Final = (WINDOWS, LINE_ENDS)
 """What this version knows of the forms of rights that others might not."""
 
 
@@ -33,7 +35,7 @@ class NodeFacts(TypedDict):
     ``parts`` are the parts of readiness that are not up, each with its ``state`` and its details.
     ``seal_keys`` are the ids of the keys by which it seals revisions; versions without seals say nothing.
     ``layers`` are those of the policy that it asks; versions before demands on authentication say nothing.
-    ``knows`` are the forms of rights that it reads, such as ``WINDOWS``.
+    ``knows`` are the forms of rights that it reads, such as ``WINDOWS`` and ``LINE_ENDS``.
     """
 
     version: str

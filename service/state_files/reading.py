@@ -1,9 +1,10 @@
 """Reads a state file strictly: all faults together, each with its line and its place in the file."""
 
+import time
 from collections.abc import Mapping
 from dataclasses import MISSING
 from pathlib import Path
-from typing import Any, get_origin
+from typing import Any, Final, get_origin
 
 import msgspec
 from msgspec import UNSET
@@ -14,13 +15,15 @@ from service.administration.state_edits import clashes
 from service.authz.engine.paths import registered_fault
 from service.kernel.codes import is_code
 from service.kernel.fields import ITS_TYPE, Rule
-from service.kernel.services import PORTCULLIS, is_other_service, split_object
+from service.kernel.services import PORTCULLIS, has_ended, is_opening_word, is_other_service, split_object
 from service.kernel.strict_yaml import Document, Keys, YamlError, read_yaml
 from service.kernel.text import printable
 from service.kernel.value_rules import METHOD
 from service.records.roles import RoleCode
 from service.state_files.entries import FORMAT, OPTIONAL, members_of
 from service.web.messages.faults import expected, fault_of
+
+_ENDING: Final = "@anyone until 2026-12-31T00:00:00Z"
 
 
 def read_state(path: Path) -> states.State:
@@ -172,7 +175,7 @@ class _Reader:
             seen.add(entry)
         return tuple(states.ordered(target, seen))
 
-    def _check_values(self, kind: states.Kind, values: Mapping[str, Any], place: Keys) -> None:
+    def _check_values(self, kind: states.Kind, values: dict[str, Any], place: Keys) -> None:
         if kind == "button" and isinstance(menu := values.get("menu"), str):
             if menu not in self._keys["menu"]:
                 self._fault((*place, "menu"), f"there is no Menu {printable(menu)} in this file")
@@ -181,6 +184,11 @@ class _Reader:
         own = kind == "resource" and split_object(str(place[-1]))[0] == PORTCULLIS
         if own and values.get("opened") is not None:
             self._fault((*place, "opened"), "only resources of other services can be opened")
+        if isinstance(opened := values.get("opened"), str):
+            if not is_opening_word(opened):
+                self._fault((*place, "opened"), f"is @login or @anyone, or such as {_ENDING!r}")
+            elif has_ended(opened, time.time()):
+                values["opened"] = None
 
     def _name(self, part: str, values: dict[str, Any], place: Keys) -> None:
         """Put the name of a Menu into ``values``: ``part``, the last one of its key, is its name or title."""

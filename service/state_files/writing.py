@@ -16,7 +16,7 @@ _HEAD: Final = """\
 # A Menu is known by the names of the Menus above it and its own, a Button and a role by its code, a resource
 # by method and path: under another key it is another object. A resource opens to those who hold the code of
 # any one of its buttons, and without buttons to everybody who is logged in, or to nobody if it is of another
-# service and not opened.
+# service and not opened. An opening may end: "@anyone until 2026-12-31T00:00:00Z"; from then on it is none.
 """
 _PLAIN: Final = re.compile(r"[A-Za-z/][A-Za-z0-9_./:{}@ ()-]*")
 # Words that are no text in YAML 1.1 or 1.2, in any case; PyYAML quotes only those of 1.1.

@@ -7,13 +7,13 @@ from datetime import UTC, datetime, timedelta
 import casbin
 import pytest
 
-from service.authz.engine.ends import with_end, word_and_end
 from service.authz.engine.policy import Policy
 from service.authz.engine.predicates import ANONYMOUS, PREDICATES
 from service.authz.engine.rules import PolicyError, Rule, as_csv, code_fault
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.shipped import Shipped
 from service.kernel.codes import HeldCodes
+from service.kernel.services import with_end, word_and_end
 from tests.policies.stock import MODEL
 
 TEXT = MODEL.read_text("utf-8")

@@ -30,7 +30,7 @@ STORED = {
     binding_history: "SELECT resource_id, menu_id FROM sys.action_resource",
     service_history: "SELECT id, name, description, ignore_case, ignore_trailing_slash, allow_preflight"
     " FROM sys.service",
-    opening_history: "SELECT id, service, resource_id, code FROM sys.opening",
+    opening_history: "SELECT id, service, resource_id, code, end_time FROM sys.opening",
 }
 CHANGES = (
     "UPDATE sys.resource SET resource_name = 'R' || :n, enabled = :n % 2 = 0 WHERE id % 3 = :n % 3",

@@ -6,12 +6,11 @@ place, from the end on nothing does. So the end needs no event, and no job: whoe
 """
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import NamedTuple
 
 from service.authz.engine.lines import Changes, Lines
-from service.authz.engine.rules import NOBODY, RESOURCE, UNREGISTERED, UNTIL
-from service.kernel.services import split_object
+from service.authz.engine.rules import NOBODY, RESOURCE, UNREGISTERED
+from service.kernel.services import UNTIL, split_object, word_and_end
 
 
 class Ending(NamedTuple):
@@ -20,17 +19,6 @@ class Ending(NamedTuple):
     object: str
     word: str
     end: float
-
-
-def with_end(word: str, until: datetime | None) -> str:
-    """Return the code of a line that opens to ``word`` until an instant in whole seconds; None is forever."""
-    return word if until is None else f"{word}{UNTIL}{until.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
-
-
-def word_and_end(code: str) -> tuple[str, datetime | None]:
-    """Return the plain word of a code, and the instant at which its line ends; None if it does not."""
-    word, until, end = code.partition(UNTIL)
-    return word, datetime.fromisoformat(end) if until else None
 
 
 def endings(written: Lines) -> tuple[Ending, ...]:

@@ -78,6 +78,12 @@ class Decision:
         return f"r{revision}-{self.own_digest[:8]}-{question}"
 
 
+def decided_by(decision_id: str) -> tuple[int, int]:
+    """Return the revision that has decided, by the id of a decision, and how many of its ends had passed."""
+    revision, _, passed = decision_id.removeprefix("r").partition("-")[0].partition(".")
+    return int(revision), int(passed or 0)
+
+
 def question_digest(layer: str, object_: str, codes: frozenset[str] | None) -> str:
     """Return the last part of the id of a decision: what names the question, whichever policy is asked."""
     held = [NO_SESSION] if codes is None else sorted(codes)
@@ -149,6 +155,7 @@ class Policy:
 
     def after(self, passed: int) -> Policy:
         """Return this policy as it decides once ``passed`` of its ``ends`` have come, and no other one."""
+        passed = min(passed, len(self.ends))
         if passed == self.passed:
             return self
         made = copy(self)

@@ -32,12 +32,16 @@ Check = Callable[[Policy], None]
 
 
 class Change:
-    """A running change; ``policy`` is set before the last steps, and in force after the commit."""
+    """A running change; ``policy`` is set before the last steps, and in force after the commit.
+
+    ``now`` is when it began, in seconds since the epoch, by the clock by which lines end.
+    """
 
     policy: Policy
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, now: float) -> None:
         self.connection = connection
+        self.now = now
         self._checks: list[Check] = []
         self._last_steps: list[Callable[[], Awaitable[None]]] = []
 
@@ -137,7 +141,7 @@ class PolicyChanges:
         async with self._own_turn() if dry_run is None else nullcontext():
             async with self._database.transaction(write, within=within) as connection:
                 await policy_revisions.lock(connection)
-                change = Change(connection)
+                change = Change(connection, self._live.instant())
                 holders = await self._guard.holders(connection)
                 yield change
                 policy = change.policy = await self._publish(change, holders, cause, user_name, dry_run)

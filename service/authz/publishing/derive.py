@@ -37,6 +37,7 @@ from service.kernel.services import (
     BoundResource,
     PublishedOpening,
     Service,
+    is_opening_word,
     object_of,
     split_object,
 )
@@ -134,7 +135,7 @@ def _open(
             faults.append(
                 f"{name!r} can't be opened: it is neither a resource of another service nor its rest"
             )
-        elif word not in (LOGIN, ANYONE):
+        elif not is_opening_word(word):
             faults.append(f"{name!r} can be opened to {LOGIN} or to {ANYONE}, not to {word!r}")
         else:
             opened[name] = tuple(sorted({*opened.get(name, ()), word} - {NOBODY}))

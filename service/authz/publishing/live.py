@@ -82,7 +82,11 @@ class LivePolicy:
 
     def as_now(self, policy: Policy) -> Policy:
         """Return ``policy`` as it decides at this moment."""
-        return policy.at(self._clock())
+        return policy.at(self.instant())
+
+    def instant(self) -> float:
+        """Return the time by which lines end, in seconds since the epoch."""
+        return self._clock()
 
     @property
     def own_digest(self) -> str:

@@ -12,7 +12,7 @@ import { dialog } from "./dialog.js";
 /** How many records of a kind are listed. */
 const MOST = 5;
 /** `r`, the revision, and the digests of the static policy and of the question. */
-const DECISION = /^r\d+-[0-9a-f]{8}-[0-9a-f]{12}$/;
+const DECISION = /^r\d+(?:\.\d+)?-[0-9a-f]{8}-[0-9a-f]{12}$/;
 
 /** @typedef {import("./combobox.js").Suggestion} Suggestion */
 

@@ -882,6 +882,7 @@ export interface OpeningBody {
   service: string;
   resourceId?: number | null;
   code: OpenTo;
+  until?: string | null;
 }
 
 /** An enabled Button whose code would open the layer. */
@@ -893,7 +894,7 @@ export interface OpeningButton {
 
 export type OpeningNeeds = "login" | "nothing";
 
-export type OpeningSort = "id" | "-id" | "service" | "-service" | "code" | "-code";
+export type OpeningSort = "id" | "-id" | "service" | "-service" | "code" | "-code" | "until" | "-until";
 
 /** The entries that have changed something, by id. */
 export interface OperationChangeList {
@@ -1539,6 +1540,7 @@ export interface SavedServiceOpening {
   resourceId: number | null;
   code: OpenTo;
   createTime: string;
+  until: string | null;
   policyRevision: number;
 }
 
@@ -1595,6 +1597,7 @@ export interface ServiceOpening {
   resourceId: number | null;
   code: OpenTo;
   createTime: string;
+  until: string | null;
 }
 
 /** One page of a list; `total` counts the items of all pages. */
@@ -2151,7 +2154,7 @@ export interface Operations {
   };
   "GET /api/opening/list": {
     path: {};
-    query: { page?: number; size?: number; service?: string; code?: OpenTo[]; sort?: OpeningSort };
+    query: { page?: number; size?: number; service?: string; code?: OpenTo[]; endsBefore?: string; endless?: boolean; sort?: OpeningSort };
     body: undefined;
     answer: ServiceOpeningPage;
   };

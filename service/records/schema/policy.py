@@ -2,7 +2,19 @@
 
 from typing import Any
 
-from sqlalchemy import BigInteger, Boolean, CheckConstraint, Column, Index, Integer, Table, Text, false, text
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    DateTime,
+    Index,
+    Integer,
+    Table,
+    Text,
+    false,
+    text,
+)
 from sqlalchemy.dialects.postgresql import JSONB
 
 from service.records.schema.base import filled, identity, metadata, moment
@@ -127,4 +139,5 @@ opening_history = _history(
     Column("service", Text),
     Column("resource_id", BigInteger),
     Column("code", Text, nullable=False),
+    Column("end_time", DateTime(timezone=True)),
 )

@@ -332,6 +332,12 @@ opening = sa.Table(
         "code", sa.Text, sa.CheckConstraint("code IN ('@login', '@anyone')", name="code"), nullable=False
     ),
     moment("create_time"),
+    # The word lets in until then; null: forever.
+    sa.Column(
+        "end_time",
+        sa.DateTime(timezone=True),
+        sa.CheckConstraint("end_time = date_trunc('second', end_time)", name="end_time"),
+    ),
     sa.CheckConstraint("(service IS NULL) <> (resource_id IS NULL)", name="object"),
 )
 

@@ -1,0 +1,35 @@
+"""Publishes the policy without public access that has ended, which no worker decides by any more."""
+
+from service.audit.chain.seals import seals_of
+from service.authz.publishing.changes import PolicyChanges
+from service.authz.publishing.live import LivePolicy
+from service.authz.publishing.shipped import configured
+from service.keyspace import SessionStore
+from service.records import openings
+from service.records.database.transactions import Database
+from service.settings import Settings
+
+CAUSE = "public access ended"
+"""Why such a revision was published."""
+
+
+async def close_ended(database: Database, settings: Settings) -> str:
+    """Delete openings that have ended by the session store's clock, and publish what follows.
+
+    Nothing hangs on it: lines end by themselves. Raises Unavailable, PolicyError and Conflict.
+    """
+    async with database.transaction() as connection:
+        if not await openings.some_ended(connection):
+            return "no public access has ended"
+    shipped = configured(settings.policy)
+    store = SessionStore(settings.redis, settings.auth)
+    live = LivePolicy(shipped, seals_of(settings.oplog), store.synchronized.now)
+    changes = PolicyChanges(database, live, shipped, lambda: shipped, store.revision_key.announce)
+    try:
+        await store.clock()
+        await live.load(database)
+        async with changes.begin(CAUSE) as change:
+            count = await openings.delete_ended(change.connection, change.now)
+    finally:
+        await store.close()
+    return f"{count} openings ended"
