@@ -86,7 +86,10 @@ def test_what_no_record_declares_is_not_written() -> None:
 def test_a_record_that_declares_nothing_or_has_no_column_stops_every_start() -> None:
     with pytest.raises(TypeError, match="_Shuffled is not declared"):
         RowWriter(_Shuffled, role)
-    with pytest.raises(TypeError, match=r"RoleValues and sys\.menu do not agree on description, role_name"):
+    unknown = (
+        r"RoleValues and sys\.menu do not agree on description, max_duration, reason_required, role_name"
+    )
+    with pytest.raises(TypeError, match=unknown):
         RowWriter(RoleValues, menu)
 
 
