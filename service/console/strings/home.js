@@ -39,6 +39,8 @@ export const ATTENTION = {
     "first-administrator": ["/users/{user}", "Set a password"],
     "api-keys": ["/users/{user}/keys", "Renew the key"],
     administrators: ["/users?roleCode=super", "Show administrators"],
+    "role-ends": ["/assignments?endless=false&sort=until", "Show assignments"],
+    "role-demands": ["/users/{user}/roles", "Show the user's roles"],
     jobs: ["/jobs", "Show jobs"],
     routes: ["/resources/coverage", "Show coverage"],
     "permission-codes": ["/menus", "Show permissions"],
