@@ -5,15 +5,19 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import casbin
+import msgspec
 import pytest
 
+from service.audit.decision_event import DecisionEvent
 from service.authz.engine.policy import Policy
 from service.authz.engine.predicates import ANONYMOUS, PREDICATES
 from service.authz.engine.rules import PolicyError, Rule, as_csv, code_fault
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.shipped import Shipped
 from service.kernel.codes import HeldCodes
+from service.kernel.origin import ObjectQuestion
 from service.kernel.services import with_end, word_and_end
+from service.laboratory.replay import replay
 from tests.policies.stock import MODEL
 
 TEXT = MODEL.read_text("utf-8")
@@ -145,3 +149,42 @@ def test_a_word_with_an_end_is_never_good_because_it_was_good_elsewhere() -> Non
         Policy(TEXT, RULES).rules.changed(
             {("resource", "orders GET /x"): (UNTIL_FIRST,), ("resource", "GET /x"): (UNTIL_FIRST,)}
         )
+
+
+def event(decision: str, moment: datetime, revision: int) -> bytes:
+    """Return an event in which a visitor was let pass to the resource of another service."""
+    return msgspec.json.encode(
+        DecisionEvent(
+            time=moment.isoformat(),
+            outcome="allow",
+            decision=decision,
+            revision=revision,
+            own_digest="",
+            request_id="",
+            method="GET",
+            route="/public",
+            layer="resource",
+            object="orders GET /orders/7",
+            objects=(ObjectQuestion("resource", "orders GET /orders/7"),),
+        )
+    )
+
+
+def test_a_replay_decides_as_at_the_time_of_the_event_or_by_the_id_of_its_own_decision() -> None:
+    open_lines = (Rule("resource", "@no-session", "@anyone"), Rule("endpoint", "GET /public", "@anyone"))
+    whole = Policy(TEXT, (*RULES, *open_lines), {}, 12)
+    before, after = FIRST - timedelta(seconds=1), FIRST + timedelta(seconds=1)
+    other, own = "r11-00000000-000000000000", "r12-00000000-000000000000"
+
+    def differing(decision: str, moment: datetime) -> int:
+        # Whichever instant the policy itself is at.
+        (first, second) = (
+            replay(each, [event(decision, moment, 11)]).differing for each in (whole, whole.at(ENDS[1]))
+        )
+        assert first == second
+        return first
+
+    assert differing(other, before) == 0
+    assert differing(other, after) == 1
+    assert differing(own, after) == 0
+    assert differing(own.replace("r12-", "r12.1-"), before) == 1
