@@ -196,7 +196,14 @@ def test_every_denial_carries_a_decision_of_the_enforcer() -> None:
 
 def test_what_acts_on_users_by_their_bare_id_is_called_below_that_check_alone() -> None:
     stores = {f"{owner}.{act}" for owner in ("_store", "store") for act in ACTS}
-    writes = {"accounts.update", "accounts.delete", "assignments.give", "assignments.revoke_roles"}
+    writes = {
+        "accounts.update": {"user_edits", "assignment_edits"},
+        "accounts.delete": {"user_edits"},
+        "assignments.give": {"user_edits", "assignment_edits"},
+        "assignments.change": {"assignment_edits"},
+        "assignments.revoke": {"assignment_edits"},
+        "assignments.revoke_roles": {"user_edits"},
+    }
     others = (
         *("bans.ban", "bans.unban", "accounts.change_password", "accounts.set_status"),
         "factors.remove_all",
@@ -216,8 +223,8 @@ def test_what_acts_on_users_by_their_bare_id_is_called_below_that_check_alone() 
     assert calls["accounts.change_password"] == {"authn/password_change", "authn/recovery"}
     assert calls["factors.remove_all"] == {"administration/factor_reset", "authn/recovery"}
     assert calls["accounts.set_status"] == {"authn/recovery"}
-    for name in writes:
-        assert calls[name] == {"administration/user_edits"}
+    for name, modules in writes.items():
+        assert calls[name] == {f"administration/{module}" for module in modules}
 
 
 def test_the_services_that_act_on_users_take_a_target_in_place_of_an_id() -> None:
