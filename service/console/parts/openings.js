@@ -121,7 +121,7 @@ async function resourceOf(page, service, request) {
 
 /** @param {Page} page @param {Opening} opening */
 function close(page, opening) {
-  const { id, service, resourceId, code } = opening;
+  const { id, service, resourceId, code, until } = opening;
   const name = nameOf(opening);
   const title = T.closeTitle(name);
   return attempt(title, async () => {
@@ -133,7 +133,9 @@ function close(page, opening) {
       write: (dryRun) => page.call("DELETE", ONE, { path: { id }, dryRun }),
     });
     if (!done) return;
-    tell(T.closed(name), { undo: undoing(page, ["POST", ALL, { body: { service, resourceId, code } }]) });
+    tell(T.closed(name), {
+      undo: undoing(page, ["POST", ALL, { body: { service, resourceId, code, until } }]),
+    });
     await page.reload();
   });
 }
