@@ -7,6 +7,7 @@ from functools import partial
 from typing import Final
 
 from service.administration.account_links import AccountLinks, notices_of
+from service.administration.assignment_ends import settle_ends
 from service.administration.forgotten_passwords import answer_requests
 from service.audit.chain.checkpoints import stored_checkpoints
 from service.audit.chain.form import Chain
@@ -29,7 +30,7 @@ from service.jobs.runner import Job, JobRunner
 from service.keyspace import SessionStore
 from service.mail.outbox import Outbox, seal_links_anew
 from service.mail.sending import Sending
-from service.records import account_tokens, openings, restore_epochs
+from service.records import account_tokens, assignment_ends, openings, restore_epochs
 from service.records.database.transactions import Database
 from service.settings import Settings
 
@@ -123,6 +124,14 @@ def jobs_of(settings: Settings, objects: ObjectStore, sending: Sending) -> tuple
             "Delete notices to users after 180 days, and devices that were not seen for a year",
             forget_notices,
             _DAY,
+        ),
+        Job(
+            "role-ends",
+            "Set roles aside that have ended, and tell users of ends in 7 days and in a day",
+            partial(settle_ends, notices=notices_of(settings)),
+            30.0,
+            retry=60.0,
+            pending=assignment_ends.is_due,
         ),
         Job("expired-bans", "Delete bans that have ended", forget_bans, _DAY),
         Job(

@@ -108,6 +108,7 @@ FAMILIES: Final = (
             Command("check", "check model, lines and routes against one another; start nothing"),
             Command("export", "write the published policy for any Casbin"),
             Command("who", "print the roles, or the users, that pass a request"),
+            Command("ending", "print the assignments of roles that end soon", "policy_ending"),
             Command("explain", "print how a request, or a grant, is decided, and why"),
             Command(
                 "refusal",

@@ -85,6 +85,8 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check("second-factors", user_checks.second_factors),
     Check("demands", policy_checks.demands_met),
     Check("factor-key", user_checks.factor_key, local=True),
+    Check("role-ends", user_checks.role_ends),
+    Check("role-demands", user_checks.role_demands),
     Check("api-keys", upkeep_checks.expiring_keys),
     Check("jobs", upkeep_checks.jobs_in_time),
     Check("mail", export_checks.mails),

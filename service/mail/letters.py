@@ -102,7 +102,15 @@ WORDS: Final[Mapping[str, Words]] = {
     ),
     "roles_changed": _notice(
         "Your roles were changed",
-        f"Roles of {_ACCOUNT} were changed. Given: {{givenRoles}}. Taken away: {{takenRoles}}.",
+        f"Roles of {_ACCOUNT} were changed. Given: {{givenRoles}}. Taken away: {{takenRoles}}. "
+        "Other times: {changedRoles}.",
+    ),
+    "role_ends": Words(
+        "A role of yours ends soon",
+        (
+            f"The role {{role}} of {_ACCOUNT} ends on {{until}}.",
+            "Do you need it for longer? Ask an administrator before that.",
+        ),
     ),
     "banned": _notice("Your account is banned", f"{_ACCOUNT.capitalize()} is banned until {{until}}."),
     "test": Words(
@@ -141,6 +149,11 @@ def text_of(kind: str, facts: Mapping[str, str], site: str, link: str | None) ->
     paragraphs = [part for part in (*words.paragraphs, _SIGNED) if link is not None or "{link}" not in part]
     known = {**facts, "site": site, "link": link}
     return words.subject, "\n\n".join(part.format_map(known) for part in paragraphs) + "\n"
+
+
+def has_link(kind: str) -> bool:
+    """Return whether the words of a kind name a link."""
+    return "link" in _names(kind)
 
 
 def _names(kind: str) -> set[str]:

@@ -15,7 +15,7 @@ from service.kernel.clock import rfc3339
 from service.kernel.identity import Target
 from service.kernel.origin import ORIGIN
 from service.kernel.user_agents import describe, without_version
-from service.mail.letters import WORDS, Letter
+from service.mail.letters import WORDS, Letter, has_link
 from service.mail.outbox import Outbox
 from service.records import notices
 from service.records.database.transactions import Connection, Database
@@ -31,7 +31,12 @@ _BY: Final[Mapping[ActedBy, str]] = {
     "operator": "by the operator of the service",
 }
 _FACTORS: Final = {"totp": "an authenticator app", "passkey": "a passkey", "recovery_codes": "recovery codes"}
-_MISSING: Final = {"givenRoles": "none", "takenRoles": "none", "until": "further notice"}
+_MISSING: Final = {
+    "givenRoles": "none",
+    "takenRoles": "none",
+    "changedRoles": "none",
+    "until": "further notice",
+}
 
 
 class MadeLink(Protocol):
@@ -85,7 +90,10 @@ class Notices:
         owner = await notices.add(connection, new)
         if owner is None or kind not in WORDS or self._outbox is None or not self._outbox.enabled:
             return
-        if owner.email is not None and self._links is not None:
+        if owner.email is not None and not has_link(kind):
+            shown = _shown(new, owner, owner.create_time)
+            await self._outbox.put(connection, Letter(kind, owner.email, user_id, shown))
+        elif owner.email is not None and self._links is not None:
             link = await self._links.make(connection, "end_sessions", user_id, email=owner.email)
             shown = _shown(new, owner, link.expires_time)
             await self._outbox.put(connection, Letter(kind, owner.email, user_id, shown), link.url)

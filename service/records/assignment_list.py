@@ -172,3 +172,14 @@ async def read(
 
 def _read(row: sa.Row[*tuple[Any, ...]]) -> Assignment:
     return Assignment(**row._mapping)  # noqa: SLF001 - the public name of it
+
+
+async def every(
+    connection: AsyncConnection,
+    condition: sa.ColumnElement[bool],
+    order: sa.ColumnElement[Any],
+    at: datetime | None = None,
+) -> list[Assignment]:
+    """Return the stored assignments of enabled users of which ``condition`` is true, in ``order``."""
+    chosen = _live(instant(at)).where(condition, user.c.status == "enabled")
+    return [_read(row) for row in await connection.execute(chosen.order_by(order, user_role.c.id))]

@@ -29,6 +29,7 @@ NoticeKind: TypeAlias = Literal[
     "address_changed",
     "address_verified",
     "roles_changed",
+    "role_ends",
     "banned",
 ]
 """What somebody is told."""

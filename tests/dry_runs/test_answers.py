@@ -177,6 +177,9 @@ WRITES: list[tuple[str, str, Any]] = [
     ("POST", "/api/user", {"userName": "n", "nickName": "N", "password": PASSWORD}),
     ("PATCH", "/api/user/{user}", {"nickName": "N", "roleIds": [], "status": "disabled"}),
     ("PUT", "/api/user/{user}/status", {"status": "disabled"}),
+    ("POST", "/api/user/{user}/roles", {"roleCode": "auditor", "until": "2099-12-31T00:00:00Z"}),
+    ("PATCH", "/api/user/{user}/roles/{assignment}", {"until": "2099-12-31T00:00:00Z", "reason": "N"}),
+    ("DELETE", "/api/user/{user}/roles/{assignment}", None),
     ("DELETE", "/api/user/{user}", None),
     ("POST", "/api/policy/revisions/{past}/restore", None),
 ]
@@ -195,6 +198,8 @@ async def test_no_dry_run_saves_anything_or_touches_a_session(house: Inside, con
         "resource": await resource(house, "GET", "/api/file/list"),
         "past": (await house.data("GET", "/api/policy"))["revision"],
     }
+    assigned = await house.data("GET", f"/api/user/{ids['user']}/roles")
+    ids["assignment"] = assigned["items"][0]["id"]
     await house.data(
         "PUT",
         f"/api/resource/{ids['resource']}/buttons",

@@ -34,11 +34,13 @@ export const NOTICES = {
     api_key_made: ({ name, account }) => `The API key ${name} of ${account} was made`,
     address_changed: ({ email }) => `Your email address was changed to ${email ?? "none"}`,
     address_verified: () => "Your email address was declared verified",
-    roles_changed: ({ givenRoles, takenRoles }) =>
+    role_ends: ({ role, until }) => `Your role ${role} ends on ${new Date(String(until)).toLocaleString()}`,
+    roles_changed: ({ givenRoles, takenRoles, changedRoles }) =>
       [
         "Your roles were changed:",
         givenRoles?.length && `given ${list(givenRoles)}`,
         takenRoles?.length && `taken ${list(takenRoles)}`,
+        changedRoles?.length && `other times of ${list(changedRoles)}`,
       ]
         .filter(Boolean)
         .join(" "),

@@ -1,0 +1,28 @@
+"""What follows the ends of assignments, and what comes before them: a job, on which no right depends."""
+
+from typing import Final
+
+from service.mail.notices import Notices
+from service.records import assignment_ends
+from service.records.database.transactions import Database
+
+_AT_ONCE: Final = 1000  # rows in one transaction
+
+
+async def settle_ends(database: Database, notices: Notices) -> str:
+    """Move assignments that have ended to the past ones, and tell users of ends to come.
+
+    Raises Unavailable.
+    """
+    users = 0
+    while True:
+        async with database.transaction() as connection:
+            moved = await assignment_ends.set_aside(connection, _AT_ONCE)
+        users += moved
+        if not moved:
+            break
+    async with database.transaction() as connection:
+        due = await assignment_ends.to_tell(connection)
+        for ends, facts in due[:_AT_ONCE]:
+            await notices.tell(connection, ends.user_id, "role_ends", "administrator", facts)
+    return f"roles of {users} users have ended, {len(due[:_AT_ONCE])} ends to come told"

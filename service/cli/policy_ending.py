@@ -1,0 +1,74 @@
+"""``portcullis policy ending``: the assignments of roles that end soon, as a table or as JSON."""
+
+import json
+import re
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
+from datetime import timedelta
+
+from service.cli.lazy_commands import add_data, add_json
+from service.cli.output import aligned, say, say_text
+from service.kernel.clock import rfc3339
+from service.operator.stores import reachable, with_database
+from service.records import assignment_ends
+from service.records.assignment_list import Assignment
+from service.records.database.transactions import Database
+from service.settings import load
+
+_WITHIN = 60.0  # seconds
+_HEAD = ("USER", "ROLE", "ENDS", "REASON", "ASSIGNED BY")
+_UNITS = {"d": timedelta(days=1), "h": timedelta(hours=1), "m": timedelta(minutes=1)}
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the options."""
+    add_data(parser)
+    parser.add_argument(
+        "--within", metavar="TIME", type=_time, default=_time("7d"), help="such as 12h or 30d; 7d by default"
+    )
+    add_json(parser)
+
+
+def _time(text: str) -> timedelta:
+    """Return the time that ``text`` names; ValueError for any other text."""
+    if (match := re.fullmatch(r"([0-9]{1,4})([dhm])", text)) is None:
+        raise ValueError(text)
+    return int(match[1]) * _UNITS[match[2]]
+
+
+def run(options: Namespace, environ: Mapping[str, str]) -> None:
+    """Print the assignments by whose end an enabled user loses a role, the next end first.
+
+    Raises ``SchemaError`` and ``Unavailable``.
+    """
+
+    async def read(database: Database) -> list[Assignment]:
+        async with database.snapshot(within=_WITHIN) as connection:
+            return await assignment_ends.ending(connection, options.within)
+
+    with reachable(load(environ)) as settings:
+        ending = with_database(settings, read)
+    if options.json:
+        say_text(json.dumps([_members(each) for each in ending], indent=2))
+    else:
+        say(*aligned([_HEAD, *map(_cells, ending)]))
+
+
+def _ends(each: Assignment) -> str:
+    return "" if each.valid_until is None else rfc3339(each.valid_until)
+
+
+def _members(each: Assignment) -> dict[str, object]:
+    return {
+        "id": each.id,
+        "userId": each.user_id,
+        "userName": each.user_name,
+        "roleCode": each.role_code,
+        "until": _ends(each),
+        "reason": each.reason,
+        "createdBy": each.created_by,
+    }
+
+
+def _cells(each: Assignment) -> tuple[str, ...]:
+    return each.user_name, each.role_code, _ends(each), each.reason or "-", each.created_by or "-"
