@@ -2,6 +2,7 @@
 
 from typing import Annotated
 
+import msgspec
 from msgspec import Meta
 
 from service.administration.account_links import SessionEnding
@@ -20,8 +21,10 @@ from service.web.messages.schema import SEVERAL, Id, Moment, Page, PageQuery, Sc
 class NoticeFacts(Schema, omit_defaults=True):
     """What a notice tells beside its kind.
 
-    `factor` and `name` are those of a second factor; `name` and `account` those of an API key; `givenRoles`
-    and `takenRoles` are codes; `until` is the end of a ban; `email` is the address that is used from then on.
+    `factor` and `name` are those of a second factor; `name` and `account` those of an API key; `givenRoles`,
+    `takenRoles` and `changedRoles` are codes, `from`, `until` and `reason` those of a single assignment;
+    `until` is the end of a ban too; `email` is the address that is used from then on. `role` ends in about
+    so many `days`, by the assignment with that id.
     """
 
     factor: Annotated[str, Meta(examples=["totp"])] | None = None
@@ -29,8 +32,14 @@ class NoticeFacts(Schema, omit_defaults=True):
     account: Annotated[str, Meta(examples=["reports"])] | None = None
     given_roles: Annotated[list[str], Meta(examples=[["auditor"]])] | None = None
     taken_roles: list[str] | None = None
+    changed_roles: list[str] | None = None
+    valid_from: Moment | None = msgspec.field(default=None, name="from")
     until: Moment | None = None
+    reason: str | None = None
     email: str | None = None
+    role: Annotated[str, Meta(examples=["auditor"])] | None = None
+    days: Annotated[str, Meta(examples=["7"])] | None = None
+    assignment: str | None = None
 
 
 class Notice(Schema):

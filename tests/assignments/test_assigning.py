@@ -349,3 +349,19 @@ async def test_a_repeated_key_assigns_once(house: Inside) -> None:
     first = await house.data("POST", path, {"roleCode": "auditor"}, key)
     assert await house.data("POST", path, {"roleCode": "auditor"}, key) == first
     assert (await house.data("GET", path))["items"] == [first]
+
+
+async def test_the_user_is_told_of_the_role_its_window_and_the_reason(house: Inside) -> None:
+    heron = await made(house)
+    end = after(HOUR)
+    item = await assign(house, heron["id"], **{"from": after(60), "until": end, "reason": "because"})
+    await house.data("PATCH", f"/api/user/{heron['id']}/roles/{item['id']}", {"reason": None})
+
+    token = await house.log_in("heron", "four wary herons")
+    answer = await house.ask("GET", "/api/user/profile/notices", token=token)
+    assert answer.status == 200, answer.body
+    facts = [each["facts"] for each in answer.json["data"]["items"] if each["kind"] == "roles_changed"]
+    assert facts == [
+        {"changedRoles": ["auditor"], "from": item["from"], "until": end},
+        {"givenRoles": ["auditor"], "from": item["from"], "until": end, "reason": "because"},
+    ]

@@ -27,6 +27,7 @@ SELECT %s, id, date_trunc('milliseconds', now() + %s * interval '1 hour'), %s, n
 FROM sys.role WHERE role_code = %s RETURNING id
 """
 DAY = 24
+SECRET = "hinges-2-portals-7-winches-4-chains-9"
 
 
 @pytest.fixture
@@ -83,6 +84,10 @@ async def test_users_are_told_seven_days_and_one_day_before_an_end_and_once_each
     await ran(database)
     await ran(database)
 
+    token = await house.log_in("heron", "four wary herons")
+    own = (await house.ask("GET", "/api/user/profile/notices", token=token)).json["data"]["items"]
+    shown = {notice["facts"]["role"] for notice in own if notice["kind"] == "role_ends"}
+    assert shown == {"auditor", "user"}
     known = [(facts["assignment"], facts["role"], facts["days"]) for facts in notices_of(house, heron["id"])]
     assert known == [(str(week), "auditor", "7"), (str(day), "user", "1")]
     execute(house, "UPDATE sys.user_role SET valid_until = now() + interval '20 hours' WHERE id = %s", week)
@@ -131,10 +136,11 @@ async def test_assignments_that_end_soon_or_break_their_role_are_findings(
 async def test_the_command_lists_what_ends_soon(house: Inside, tmp_path: Path) -> None:
     heron = await made(house)
     soon = assigned(house, heron["id"], 5 * DAY, reason="stands in")
-    stores = {"DATABASE_URL": house.database_url, "REDIS_URL": house.redis_url}
+    stores = {"DATABASE_URL": house.database_url, "REDIS_URL": house.redis_url, "JWT_SECRET": SECRET}
 
     listed = portcullis(tmp_path, "policy", "ending", "--json", **stores)
-    assert [each["id"] for each in json.loads(listed.output)] == [soon], listed
+    assert listed.status == 0, listed
+    assert [each["id"] for each in json.loads(listed.output)] == [soon]
     shown = portcullis(tmp_path, "policy", "ending", "--within", "30d", **stores).output
     assert "heron  auditor" in shown
     assert "stands in" in shown

@@ -244,7 +244,7 @@ async def test_every_write_of_rights_has_a_dry_run(house: Inside) -> None:
         "spare_role": "id",
         "user": "id",
     }
-    templates = {**dict.fromkeys(named, "{id}"), "past": "{revision}"}
+    templates = {**dict.fromkeys(named, "{id}"), "past": "{revision}", "assignment": "{assignment_id}"}
     mine = {f"{method} {path.format(**templates)}" for method, path, _ in WRITES}
 
     # tests/services, tests/assignments, tests/users/test_bulk_acts.py and tests/roles/test_bulk.py ask them.

@@ -804,15 +804,21 @@ export interface Notice {
 
 export type NoticeActor = "administrator" | "operator" | "self";
 
-/** What a notice tells beside its kind. `factor` and `name` are those of a second factor; `name` and `account` those of an API key; `givenRoles` and `takenRoles` are codes; `until` is the end of a ban; `email` is the address that is used from then on. */
+/** What a notice tells beside its kind. `factor` and `name` are those of a second factor; `name` and `account` those of an API key; `givenRoles`, `takenRoles` and `changedRoles` are codes, `from`, `until` and `reason` those of a single assignment; `until` is the end of a ban too; `email` is the address that is used from then on. `role` ends in about so many `days`, by the assignment with that id. */
 export interface NoticeFacts {
   factor?: string | null;
   name?: string | null;
   account?: string | null;
   givenRoles?: string[] | null;
   takenRoles?: string[] | null;
+  changedRoles?: string[] | null;
+  from?: string | null;
   until?: string | null;
+  reason?: string | null;
   email?: string | null;
+  role?: string | null;
+  days?: string | null;
+  assignment?: string | null;
 }
 
 export type NoticeKind = "address_changed" | "address_verified" | "api_key_made" | "banned" | "factor_added" | "factor_removed" | "factors_reset" | "new_device" | "password_changed" | "recovery_code_used" | "recovery_codes_made" | "reset_asked" | "role_ends" | "roles_changed" | "second_factor_blocked";
