@@ -8,7 +8,7 @@ import { ask, tell } from "./dialog.js";
 import { agreed, attempt, previewed, undoing } from "./preview.js";
 import { asked, requestsOf } from "./suggestions.js";
 import { listing } from "./table.js";
-import { time } from "./time.js";
+import { coming, time } from "./time.js";
 
 const ALL = "/api/opening";
 const ONE = "/api/opening/{id}";
@@ -40,6 +40,7 @@ export function openings(page, service) {
         sort: "code",
         cell: (opening) => badge(T.words[opening.code], opening.code === "@anyone" ? "warn" : "info"),
       },
+      { title: T.until, sort: "until", cell: (opening) => coming(opening.until) ?? T.endless },
       { title: T.created, cell: (opening) => time(opening.createTime) },
     ],
     buttons: (opening) =>

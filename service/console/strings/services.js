@@ -35,6 +35,8 @@ export const SERVICES = {
   unregistered: "what is not registered",
   what: "What is open",
   whom: "To whom",
+  until: "Until",
+  endless: "No end",
   words: /** @type {Record<string, string>} */ ({ "@login": "Everyone signed in", "@anyone": "Everybody" }),
   open: "Open",
   openTitle: (/** @type {string} */ name) => `Open something in ${name}`,
