@@ -115,7 +115,7 @@ class AssignmentEdits:
             if window or "valid_until" in given:
                 _require_order(new, given, edited.now)
             if window or new.reason != before.reason:
-                require_demands(role, new, edited.now, window=window)
+                require_demands(role, new, _since(before, edited.now), window=window)
                 await _require_new(edited.unit.connection, edited.target, new, but=before.id)
                 await _require_known(edited.unit.connection, new)
                 await assignments.change(edited.unit.connection, edited.target, before.id, new)
@@ -189,6 +189,12 @@ def _time(given: datetime | None) -> datetime | None:
 def _begin(given: datetime | None, now: datetime) -> datetime | None:
     """Return when a new assignment begins; None for at once."""
     return None if given is None or given <= now else _whole(given)
+
+
+def _since(before: Assignment, now: datetime) -> datetime:
+    """Return since when an assignment has been in force; ``now`` where it begins later, or nobody knows."""
+    begins = max(filter(None, (before.valid_from, before.create_time)), default=now)
+    return min(begins, now)
 
 
 def _moved(before: Assignment, given: datetime | None, now: datetime) -> datetime | None:

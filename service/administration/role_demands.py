@@ -12,15 +12,15 @@ from service.records.roles import Role
 NOT_PLAIN = "The role is assigned by itself, with an end or a reason: it demands one"
 
 
-def require_demands(role: Role, given: Given, now: datetime, *, window: bool = True) -> None:
+def require_demands(role: Role, given: Given, since: datetime, *, window: bool = True) -> None:
     """Return when ``given`` is as ``role`` demands; ValidationFailed else.
 
-    An assignment lasts from its beginning, or from ``now`` if that is over. Without ``window`` only the
-    reason is asked for: the duration does not change.
+    An assignment lasts from its beginning, or from ``since`` if that is later: from now on for a new one, and
+    from when it has begun. Without ``window`` only the reason is asked for: the duration does not change.
     """
     faults = []
     if window and (longest := role.max_duration) is not None:
-        begins = max(now, given.valid_from or now)
+        begins = max(since, given.valid_from or since)
         if given.valid_until is None or given.valid_until - begins > timedelta(seconds=longest):
             faults.append(("until", f"must be at most {longest} seconds after the assignment begins"))
     if role.reason_required and not (given.reason or "").strip():

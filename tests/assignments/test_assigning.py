@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from service import __version__
 from service.kernel.clock import rfc3339
 from tests.support.inside import Inside
 from tests.users.people import caller, execute, made, role_id
@@ -313,11 +314,11 @@ async def test_all_assignments_are_listed_filtered_and_sorted(house: Inside) -> 
 
 
 async def test_the_operation_log_names_the_role_its_window_and_the_reason(house: Inside) -> None:
-    heron = await made(house)
+    limpkin = await made(house, "limpkin")
     end, later = after(HOUR), after(2 * HOUR)
-    item = await assign(house, heron["id"], until=end, reason="because")
-    await house.data("PATCH", f"/api/user/{heron['id']}/roles/{item['id']}", {"until": later})
-    await house.ask("DELETE", f"/api/user/{heron['id']}/roles/{item['id']}")
+    item = await assign(house, limpkin["id"], until=end, reason="because")
+    await house.data("PATCH", f"/api/user/{limpkin['id']}/roles/{item['id']}", {"until": later})
+    await house.ask("DELETE", f"/api/user/{limpkin['id']}/roles/{item['id']}")
 
     first, second = f"auditor until {end}: because", f"auditor until {later}: because"
     for action, removed, added in (
@@ -325,8 +326,8 @@ async def test_the_operation_log_names_the_role_its_window_and_the_reason(house:
         ("change an assignment of a role", [first], [second]),
         ("end an assignment of a role", [second], []),
     ):
-        change = await logged(house, "user:heron", action)
-        assert (change["target"], change["field"]) == ("user:heron", "roles")
+        change = await logged(house, "user:limpkin", action)
+        assert (change["target"], change["field"]) == ("user:limpkin", "roles")
         assert (change["before"], change["after"]) == (removed, added)
 
 
@@ -365,3 +366,39 @@ async def test_the_user_is_told_of_the_role_its_window_and_the_reason(house: Ins
         {"changedRoles": ["auditor"], "from": item["from"], "until": end},
         {"givenRoles": ["auditor"], "from": item["from"], "until": end, "reason": "because"},
     ]
+
+
+async def test_an_assignment_is_not_lengthened_beyond_what_its_role_allows_from_its_beginning(
+    house: Inside,
+) -> None:
+    heron, role = await made(house), role_id(house, "auditor")
+    await house.data("PATCH", f"/api/role/{role}", {"maxDuration": 7200})
+    item = await assign(house, heron["id"], until=after(HOUR))
+    earlier = "UPDATE sys.user_role SET create_time = create_time - interval '30 min' WHERE id = %s"
+    execute(house, earlier, item["id"])
+    path = f"/api/user/{heron['id']}/roles/{item['id']}"
+
+    assert faults(await house.ask("PATCH", path, {"until": after(1.75 * HOUR)})) == ["until"]
+    assert (await house.ask("PATCH", path, {"until": after(1.25 * HOUR)})).status == 200
+
+
+async def test_no_window_is_stored_while_a_node_would_not_see_its_end(house: Inside) -> None:
+    heron, least = await made(house), "SELECT least_version FROM sys.schema_support"
+    execute(house, "UPDATE sys.schema_support SET least_version = '0.2.0'")
+    execute(
+        house,
+        "INSERT INTO sys.policy_worker (worker, revision, facts) VALUES ('older:1', 1,"
+        """ '{"version": "0.2.0", "settings": {}, "parts": {}, "layers": ["assurance"]}')""",
+    )
+    refused = [
+        await house.ask("POST", f"/api/user/{heron['id']}/roles", {"roleCode": "auditor"} | window)
+        for window in ({"until": after(HOUR)}, {"from": after(HOUR)})
+    ]
+    endless = await assign(house, heron["id"])
+    execute(house, "DELETE FROM sys.policy_worker WHERE worker = 'older:1'")
+
+    assert [(answer.status, answer.json["rule"]) for answer in refused] == [(409, "older_nodes")] * 2
+    assert endless["until"] is None
+    assert execute(house, least) == [("0.2.0",)]
+    await assign(house, heron["id"], until=after(HOUR))
+    assert execute(house, least) == [(__version__,)]

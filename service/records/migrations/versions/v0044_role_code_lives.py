@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from alembic import op
 
-revision = "v0045"
+revision = "v0044"
 down_revision = "v0043"
 kind = "expand"
 least_version = "0.2.0"

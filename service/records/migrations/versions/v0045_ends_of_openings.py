@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from alembic import op
 
-revision = "v0046"
-down_revision = "v0045"
+revision = "v0045"
+down_revision = "v0044"
 kind = "expand"
 least_version = "0.2.0"
 
