@@ -5,6 +5,7 @@ from __future__ import annotations
 from playwright.sync_api import expect
 
 from tests.console.house import House
+from tests.console.test_assignments import typed
 from tests.console.test_every_view import UNSAFE
 from tests.console.test_users import act, button, headed
 from tests.console.visits import Visit
@@ -95,4 +96,36 @@ def test_a_service_is_opened_and_closed_again(visit: Visit, house: House) -> Non
     button(page.locator(".message", has_text="has ended"), "Undo").click()
     expect(row).to_be_visible()
     house.api.delete(f"/api/resource/{resource}")
+    house.api.delete(f"/api/service/{number}")
+
+
+def test_what_is_opened_with_an_end_shows_it_and_comes_back_with_it(visit: Visit, house: House) -> None:
+    number = house.api.post("/api/service", json={"name": "orders-us"}).json()["data"]["id"]
+    page, dialogs = visit.page, visit.page.get_by_role("dialog")
+    visit.sign_in(address=f"/services/{number}")
+    button(page, "Open").click()
+    dialogs.get_by_label("Until").fill(typed(days=-1))
+    button(dialogs, "Preview").click()
+    expect(dialogs.get_by_label("Until")).to_have_attribute("aria-invalid", "true")
+    visit.axe()
+    dialogs.get_by_label("Until").fill(typed(days=3, minutes=1))
+    button(dialogs, "Preview").click()
+    button(page.get_by_role("dialog", name="Open what is not registered?"), "Open").click()
+    row = page.get_by_role("row").filter(has_text="what is not registered")
+    expect(row).to_contain_text("(in 3 days)")
+    visit.axe()
+
+    def ends() -> list[str | None]:
+        listed = house.api.get("/api/opening/list", params={"service": "orders-us"}).json()["data"]
+        return [opening["until"] for opening in listed["items"]]
+
+    [end] = ends()
+    assert end is not None
+    button(row, "Close: what is not registered").click()
+    button(dialogs, "Close it").click()
+    expect(row).to_have_count(0)
+    assert ends() == []
+    button(page.locator(".message", has_text="has ended"), "Undo").click()
+    expect(row).to_contain_text("(in 3 days)")
+    assert ends() == [end]
     house.api.delete(f"/api/service/{number}")

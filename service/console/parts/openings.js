@@ -82,9 +82,15 @@ async function open(page, service) {
         value: "@login",
         options: Object.entries(T.words),
       },
+      { name: "until", label: T.until, type: "datetime", help: T.untilHelp },
     ],
-    act: async ({ resourceId: request, code }) => {
-      const body = { service, code, resourceId: request && (await resourceOf(page, service, request)) };
+    act: async ({ resourceId: request, code, until }) => {
+      const body = {
+        service,
+        code,
+        until,
+        resourceId: request && (await resourceOf(page, service, request)),
+      };
       const key = newKey();
       done = await agreed({
         title: T.openConfirmTitle(request ?? T.unregistered),

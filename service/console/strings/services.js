@@ -36,6 +36,7 @@ export const SERVICES = {
   what: "What is open",
   whom: "To whom",
   until: "Until",
+  untilHelp: "It is closed from this instant on, by itself. Empty: without an end.",
   endless: "No end",
   words: /** @type {Record<string, string>} */ ({ "@login": "Everyone signed in", "@anyone": "Everybody" }),
   open: "Open",
