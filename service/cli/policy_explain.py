@@ -119,8 +119,9 @@ def lines_of(answer: policy_explained.Explained) -> Iterator[str]:
 
 def _layer(layer: policy_explained.Layer) -> Iterator[str]:
     yield f"{layer.layer} {layer.object}: {layer.reason} ({layer.decision_id})"
+    end = "" if layer.until is None else f", until {layer.until}"
     for line in layer.lines:
-        opened = f"   opened by {', '.join(layer.rows)}" if line == layer.line else ""
+        opened = f"   opened by {', '.join(layer.rows)}{end}" if line == layer.line else ""
         yield f"  {line}{opened}"
     for code in layer.fired:
         given = [

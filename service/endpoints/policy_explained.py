@@ -17,7 +17,7 @@ from service.authz.review.sources import NOW, Instant, Subject
 from service.endpoints.policy_layers import Code, FiredCode, Line, RoleCode, Rows
 from service.records.database.transactions import Connection
 from service.records.policy_history import Place
-from service.web.messages.schema import Id, Moment, Schema
+from service.web.messages.schema import Id, Moment, Schema, moment
 
 
 class Origin(Schema):
@@ -70,7 +70,10 @@ class Opening(Schema):
 
 
 class Layer(Schema):
-    """The answer of a layer, with all lines of its object and the one that decided."""
+    """The answer of a layer, with all lines of its object and the one that decided.
+
+    `until` is the instant at which that one ends, if it does. Lines that have ended are no longer there.
+    """
 
     layer: Annotated[str, Meta(examples=["endpoint"])]
     object: Annotated[str, Meta(examples=["GET /api/role/list"])]
@@ -78,6 +81,7 @@ class Layer(Schema):
     reason: Reason
     lines: list[Line]
     line: Line | None
+    until: Moment | None
     rows: Rows
     fired: list[ExplainedCode]
     required: Annotated[list[str], Meta(examples=[["system:role:list"]])]
@@ -226,6 +230,7 @@ def _layer(layer: LayerExplained, origins: Origins, opens: WouldOpen | None) -> 
         reason=layer.reason,
         lines=list(layer.lines),
         line=layer.line,
+        until=None if layer.until is None else moment(layer.until),
         rows=list(layer.rows),
         fired=[
             ExplainedCode(

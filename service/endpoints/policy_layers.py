@@ -9,7 +9,7 @@ from service.authz.engine.policy import Policy
 from service.authz.review.explain import LayerExplained
 from service.authz.review.impact import Difference, Standing, access_diff
 from service.web.messages.dry_run import AccessChange
-from service.web.messages.schema import PartQuery, Schema
+from service.web.messages.schema import Moment, PartQuery, Schema
 
 Line = Annotated[str, Meta(examples=["p, endpoint, GET /api/role/list, system:role:list"])]
 RoleCode = Annotated[str, Meta(examples=["auditor"])]
@@ -40,10 +40,14 @@ class FiredCode(Schema):
 
 
 class PassedLayer(Schema):
-    """The line by which a layer lets pass, and the held codes that match it; none for `@login`."""
+    """The line by which a layer lets pass, and the held codes that match it; none for `@login`.
+
+    `until` is the instant at which the line ends, if it does: from then on it lets nobody pass.
+    """
 
     object: Name
     line: Line | None
+    until: Moment | None
     rows: Rows
     fired: list[FiredCode]
 

@@ -137,7 +137,7 @@ def who_answer(passing: WhoPasses, revision: int, query: WhoQuery) -> Who:
 
 def _passing(role: access.PassingRole) -> PassingRole:
     resource = PassedLayer.of(role.resource)
-    not_asked = PassedLayer(resource.object, None, [], [])
+    not_asked = PassedLayer(resource.object, None, None, [], [])
     endpoint = not_asked if role.endpoint is None else PassedLayer.of(role.endpoint)
     return PassingRole(role.role_code, role.users, resource, endpoint)
 

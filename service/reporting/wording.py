@@ -5,6 +5,7 @@ from functools import singledispatch
 
 from service.authz.invariants import statements
 from service.endpoints.policy_layers import DiffCaller, PassedLayer
+from service.kernel.services import UNTIL
 
 
 @singledispatch
@@ -71,10 +72,15 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def by(layer: PassedLayer | None) -> str:
-    """Return why ``layer`` lets pass: ``@login``, or the held codes and the code of the line they open."""
+    """Return why ``layer`` lets pass: ``@login``, or the held codes and the code of the line they open.
+
+    What ends has its end: ``@login until 2026-12-31T00:00:00.000Z``.
+    """
     if layer is None or layer.line is None:
         return ""
     code = layer.line.rpartition(", ")[2]
+    if layer.until is not None:
+        return f"{code}{UNTIL}{layer.until}"
     held = list(dict.fromkeys(fired.code for fired in layer.fired if fired.code != code))
     exactly = any(fired.code == code for fired in layer.fired)
     return code if exactly or not held else f"{code} by {' and '.join(held)}"

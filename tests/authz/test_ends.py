@@ -83,6 +83,29 @@ def test_an_id_tells_how_many_ends_had_passed(policy: Policy) -> None:
     assert len({each.partition("-")[2] for each in ids}) == 1
 
 
+def test_it_is_known_when_the_line_that_decides_ends(policy: Policy) -> None:
+    def until(path: str, held: HeldCodes | None = None, at: float = 0) -> datetime | None:
+        now = policy.at(at)
+        return now.until(now.judge_route("orders", "GET", path, held).line)
+
+    assert (until("/orders/7"), until("/orders/9")) == (FIRST, None)
+    assert (until("/orders/8"), until("/orders/8", READER)) == (FIRST, FIRST)
+    assert until("/rest", HeldCodes([])) == LATER
+    assert until("/rest", HeldCodes([]), ENDS[0]) == LATER
+    assert until("/rest", HeldCodes([]), ENDS[1]) is None
+    assert until("/orders/8", READER, ENDS[0]) is None
+
+
+def test_a_word_ends_with_its_last_line_and_not_while_a_line_without_an_end_has_it() -> None:
+    def until(*codes: str) -> datetime | None:
+        rules = [Rule("service", "orders", "@nobody"), *(Rule("resource", "orders GET /x", c) for c in codes)]
+        policy = Policy(TEXT, rules)
+        return policy.until(policy.judge_route("orders", "GET", "/x", None).line)
+
+    assert until(UNTIL_FIRST, "@anyone until 2027-01-01T00:00:00Z") == LATER
+    assert until("@anyone", UNTIL_FIRST) is None
+
+
 def test_a_plain_casbin_decides_by_the_lines_that_are_in_force(policy: Policy) -> None:
     for instant in (0.0, *ENDS):
         now = policy.at(instant)

@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import Final
 
@@ -164,6 +165,19 @@ class Policy:
         made._enforcer = IndexedEnforcer(self.model_text, made.rules)  # noqa: SLF001 - of this class
         made._remembered, made._assured = {}, {}  # noqa: SLF001 - as above
         return made
+
+    def until(self, line: Rule | None) -> datetime | None:
+        """Return the instant at which ``line``, by which it decides, ends; None if it does not."""
+        if line is None or line.layer != RESOURCE or line.code in self._written.codes(RESOURCE, line.object):
+            return None
+        end = self._last_ends.get((line.object, line.code))
+        return None if end is None else datetime.fromtimestamp(end, UTC)
+
+    @cached_property
+    def _last_ends(self) -> Mapping[tuple[str, str], float]:
+        """The last end of each word of an object, however many have passed."""
+        in_order = sorted(self.ending, key=lambda each: each.end)
+        return {(each.object, each.word): each.end for each in in_order}
 
     def _index(self, like: Policy | None) -> ResourceIndex:
         names = self.rules.objects(RESOURCE)

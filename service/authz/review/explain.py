@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final, Literal, TypeVar
 
 from service.authz.engine.policy import Policy, question_digest
@@ -42,7 +43,8 @@ class LayerExplained:
     """One layer's answer.
 
     ``lines`` are all that name the object, ``line`` the one that decided, None when none did, and ``rows``
-    the rows of the matcher that open it: words such as ``@login``, or predicates. ``required`` are the codes
+    the rows of the matcher that open it: words such as ``@login``, or predicates. ``until`` is the instant at
+    which ``line`` ends, None if it does not. ``required`` are the codes
     any one of which would do. ``reason``: ``opened``; ``not_held``, ``not_logged_in``: a code
     or a login is missing; ``closed``: no line of the object can open; ``no_line``: there is none.
     """
@@ -53,6 +55,7 @@ class LayerExplained:
     reason: Reason
     lines: tuple[str, ...]
     line: str | None
+    until: datetime | None
     rows: tuple[str, ...]
     fired: tuple[Fired, ...]
     required: tuple[str, ...]
@@ -256,6 +259,7 @@ def _layer(policy: Policy, layer: str, name: str, held: HeldCodes | Satisfied | 
         ),
         lines=tuple(map(str, lines)),
         line=None if decision.line is None else str(decision.line),
+        until=policy.until(decision.line),
         rows=_rows(decision.line, held),
         fired=_fired(decision.line, held),
         required=decision.required,

@@ -120,7 +120,14 @@ export function layerStep(page, layer, note) {
           first.length > MOST_LINES && h("li", null, T.moreLines(first.length - MOST_LINES)),
         )
       : h("p", null, T.noLines),
-    layer.rows.length > 0 && h("p", null, layer.rows.map((row) => T.rows[row] ?? row).join(", "), "."),
+    layer.rows.length > 0 &&
+      h(
+        "p",
+        null,
+        layer.rows.map((row) => T.rows[row] ?? row).join(", "),
+        layer.until && [", ", T.until, " ", coming(layer.until)],
+        ".",
+      ),
     layer.fired.length > 0 &&
       h(
         "ul",

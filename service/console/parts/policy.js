@@ -8,6 +8,7 @@ import { demandsText } from "../strings/step-up.js";
 import { objectText, requestOf } from "./request-line.js";
 import { OWN } from "./resources.js";
 import { paths, roleCodes, userNames } from "./suggestions.js";
+import { coming } from "./time.js";
 import { trouble } from "./trouble.js";
 
 /** @typedef {import("../core/page.js").Page} Page */
@@ -61,6 +62,7 @@ export function passedBy(layer) {
   const held = layer.fired.filter((fired) => fired.code !== code);
   return [
     h("code", null, code),
+    layer.until && [h("small", null, ` ${T.until} `), coming(layer.until)],
     held.length > 0 && [h("small", null, ` ${T.by} `), held.map((fired) => h("code", null, fired.code))],
   ];
 }

@@ -488,7 +488,7 @@ export interface Kicked {
   ended: number;
 }
 
-/** The answer of a layer, with all lines of its object and the one that decided. */
+/** The answer of a layer, with all lines of its object and the one that decided. `until` is the instant at which that one ends, if it does. Lines that have ended are no longer there. */
 export interface Layer {
   layer: string;
   object: string;
@@ -496,6 +496,7 @@ export interface Layer {
   reason: DecisionReason;
   lines: string[];
   line: string | null;
+  until: string | null;
   rows: string[];
   fired: ExplainedCode[];
   required: string[];
@@ -1089,10 +1090,11 @@ export interface Passed {
   grant: PassedLayer | null;
 }
 
-/** The line by which a layer lets pass, and the held codes that match it; none for `@login`. */
+/** The line by which a layer lets pass, and the held codes that match it; none for `@login`. `until` is the instant at which the line ends, if it does: from then on it lets nobody pass. */
 export interface PassedLayer {
   object: string;
   line: string | null;
+  until: string | null;
   rows: string[];
   fired: FiredCode[];
 }
