@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from service.cli.lazy_commands import add_data, add_json
 from service.cli.output import aligned, say, say_text
 from service.kernel.clock import rfc3339
-from service.operator.stores import reachable, with_database
+from service.operator.database import with_database
+from service.operator.stores import reachable
 from service.records.database.transactions import Database
 from service.records.user_overview import Overview, overview
 from service.settings import load

@@ -12,8 +12,9 @@ from service.cli.lazy_commands import Parts, add_data, add_usual
 from service.cli.output import aligned, say, show
 from service.kernel.clock import now, rfc3339
 from service.kernel.text import counted, printable
+from service.operator.database import with_connection, with_database
 from service.operator.errors import LaunchError
-from service.operator.stores import reachable, with_connection, with_database
+from service.operator.stores import reachable
 from service.operator.who import log_to_errors
 from service.records import export_destinations, export_entries
 from service.records.database.transactions import Connection, Database

@@ -9,8 +9,9 @@ from service.cli.lazy_commands import Parts, add_data, add_usual
 from service.cli.output import aligned, say, show
 from service.endpoints.jobs import JobState, JobStates, states
 from service.jobs.runner import Busy, Ended, Job
+from service.operator.database import with_connection, with_database
 from service.operator.errors import LaunchError
-from service.operator.stores import reachable, with_connection, with_database
+from service.operator.stores import reachable
 from service.operator.who import log_to_errors, operator_name
 from service.records import jobs
 from service.records.database.transactions import Connection, Database

@@ -9,7 +9,8 @@ from datetime import timedelta
 from service.cli.lazy_commands import add_data, add_json
 from service.cli.output import aligned, say, say_text
 from service.kernel.clock import rfc3339
-from service.operator.stores import reachable, with_database
+from service.operator.database import with_database
+from service.operator.stores import reachable
 from service.records import assignment_ends
 from service.records.assignment_list import Assignment
 from service.records.database.transactions import Database

@@ -11,7 +11,8 @@ from service.authz.publishing.shipped import configured
 from service.authz.review.sources import export
 from service.cli.lazy_commands import add_data
 from service.cli.output import say
-from service.operator.stores import reachable, with_database
+from service.operator.database import with_database
+from service.operator.stores import reachable
 from service.settings import Settings
 
 

@@ -34,7 +34,8 @@ from service.authz.review.sources import (
 from service.cli.lazy_commands import add_usual
 from service.endpoints.policy_layers import At
 from service.errors import ValidationFailed
-from service.operator.stores import reachable, with_database
+from service.operator.database import with_database
+from service.operator.stores import reachable
 from service.records.database.transactions import Connection, Database
 
 T = TypeVar("T")

@@ -23,8 +23,9 @@ from service.authz.publishing.sync import Differences, differences, register
 from service.cli.lazy_commands import Parts, add_data
 from service.cli.output import say
 from service.errors import Conflict
+from service.operator.database import with_database
 from service.operator.known_routes import known_routes, routes_of_code
-from service.operator.stores import reachable, with_database
+from service.operator.stores import reachable
 from service.operator.who import log_to_errors, operator_event, operator_name, tell_security
 from service.records import bindings, menus, policy_revisions, resources
 from service.records.database.transactions import Database

@@ -10,7 +10,8 @@ from service.administration.state import State, state_of
 from service.administration.state_edits import require_no_clash
 from service.cli.lazy_commands import add_data
 from service.cli.output import say_text
-from service.operator.stores import reachable, with_database
+from service.operator.database import with_database
+from service.operator.stores import reachable
 from service.records.database.transactions import Database
 from service.settings import Settings
 from service.state_files.writing import as_yaml

@@ -10,7 +10,8 @@ from service.authz.publishing.shipped import configured
 from service.cli.lazy_commands import add_data, add_json
 from service.cli.output import say_text, show
 from service.cli.state_report import as_lines, as_markdown, plan_report
-from service.operator.stores import reachable, with_database
+from service.operator.database import with_database
+from service.operator.stores import reachable
 from service.state_files.reading import read_state
 
 DIFFERS = 2

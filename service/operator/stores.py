@@ -1,14 +1,10 @@
 """The stores of a start: external if the settings name them, else embedded."""
 
-import asyncio
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
 
 from service.embedded import EmbeddedStores, urls_of_running
-from service.records.database.transactions import Connection, Database
-from service.records.schema_revision import require_current
 from service.settings import (
     Settings,
     local_factor_key,
@@ -102,30 +98,3 @@ def past_pooler(settings: Settings) -> Settings:
     if not database.direct_url:
         return settings
     return replace(settings, database=replace(database, url=database.direct_url))
-
-
-T = TypeVar("T")
-
-
-def with_database(settings: Settings, do: Callable[[Database], Coroutine[Any, Any, T]]) -> T:
-    """Run ``do`` with the database, whose schema is this version's; SchemaError and Unavailable."""
-    require_current(settings.database.url)
-
-    async def work() -> T:
-        database = Database(settings.database.url, pool_size=1, timeout=settings.database.timeout)
-        try:
-            return await do(database)
-        finally:
-            await database.close()
-
-    return asyncio.run(work())
-
-
-def with_connection(settings: Settings, do: Callable[[Connection], Coroutine[Any, Any, T]]) -> T:
-    """Run ``do`` in one transaction of such a database; SchemaError and Unavailable."""
-
-    async def work(database: Database) -> T:
-        async with database.transaction() as connection:
-            return await do(connection)
-
-    return with_database(settings, work)

@@ -18,7 +18,7 @@ from service.endpoints.policy_layers import Access, access_answer
 from service.endpoints.policy_revisions import RevisionChanges
 from service.endpoints.policy_who_may import OpenRequest, openings_answer
 from service.laboratory.tested import Tested, tested
-from service.operator.stores import with_database
+from service.operator.database import with_database
 from service.records import policy_revisions
 from service.records.database.transactions import Connection, Database
 from service.records.policy_revisions import PolicyRevision, RevisionFilter

@@ -23,7 +23,8 @@ from service.kernel.permission_catalogue import permissions
 from service.kernel.services import PORTCULLIS
 from service.laboratory import file_findings
 from service.laboratory.tested import near, table_places
-from service.operator.stores import reachable, with_database
+from service.operator.database import with_database
+from service.operator.stores import reachable
 from service.records import bindings, resources, role_holdings
 from service.records.database.transactions import Database
 from service.records.seed_catalogue import ADMINISTRATOR_ROLE, ROLES, WILDCARDS, seeded_resources

@@ -6,7 +6,8 @@ from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.shipped import configured
 from service.authz.review.sources import READ_WITHIN
 from service.laboratory.published import PlainCasbin, PublishedTest
-from service.operator.stores import reachable, with_database
+from service.operator.database import with_database
+from service.operator.stores import reachable
 from service.records import policy_revisions, role_holdings
 from service.records.database.transactions import Database
 from service.settings import Settings

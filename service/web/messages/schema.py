@@ -272,8 +272,8 @@ def schema_of(kind: type) -> dict[str, Any]:
 def _decode_moment(kind: type, value: object) -> object:
     if kind is Moment and isinstance(value, datetime):
         return moment(value)
-    if kind is Moment and isinstance(value, str):  # stored as answers show it, as in the facts of a notice
-        return Moment(value)
+    if kind is Moment and isinstance(value, str):  # stored as a text, as in the facts of a notice
+        return moment(datetime.fromisoformat(value))
     raise TypeError(f"{type(value).__name__} is no {kind.__name__}")
 
 
