@@ -15,6 +15,7 @@ from service.records.assignments import How, Source, instant, not_ended
 from service.records.database import filters
 from service.records.database.paging import Page, order_by, page_of
 from service.records.schema.rights import ended_assignment, role, user, user_role
+from service.records.user_list import PLANNING
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,20 +114,26 @@ async def page(
 ) -> Page[Assignment]:
     """Return page ``page`` (from 1) of the matching assignments that have not ended at ``at``.
 
-    Those that begin later are among them. ValidationFailed for a ``sort`` that is not in ``SORTS``.
+    Those that begin later are among them. ValidationFailed for a ``sort`` that is not in ``SORTS``. Only ids
+    are sorted and skipped.
     """
     moment = instant(at)
+    await connection.execute(PLANNING)
     conditions = [not_ended(moment), *filters.conditions_of(criteria)]
     if criteria.role_code is not None:
         # The id is read first: the planner estimates the number of assignments by it.
         named = await connection.execute(sa.select(role.c.id).where(role.c.role_code == criteria.role_code))
         conditions.append(user_role.c.role_id == (named.scalar_one_or_none() or 0))
     order = order_by(sort, SORTS, user_role.c.id)
-    matching = _live(moment).where(*conditions)
-    # Each has its user and its role, so that they need no look to be counted.
-    counted = sa.select(user_role.c.id).where(*conditions)
-    listed = await page_of(connection, matching, page=page, size=size, order=order, counted=counted)
-    return Page(tuple(_read(row) for row in listed.items), listed.total)
+    # PostgreSQL leaves an outer join out where nothing is sorted by it: each has its user and its role.
+    joined = user_role.outerjoin(user, user.c.id == user_role.c.user_id)
+    joined = joined.outerjoin(role, role.c.id == user_role.c.role_id)
+    matching = sa.select(user_role.c.id).select_from(joined).where(*conditions)
+    listed = await page_of(connection, matching, page=page, size=size, order=order)
+    ids = [assignment_id for (assignment_id,) in listed.items]
+    rows = await connection.execute(_live(moment).where(user_role.c.id.in_(ids)))
+    records = {row.id: _read(row) for row in rows}
+    return Page(tuple(records[assignment_id] for assignment_id in ids), listed.total)
 
 
 async def of_user(
