@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from service.administration import change_log
+from service.administration.older_nodes import require_known
 from service.administration.role_demands import require_demands
 from service.administration.unit_of_work import RightsUnits, Saved, UnitOfWork
 from service.errors import Conflict, ValidationFailed
@@ -24,7 +25,6 @@ from service.records import (
     accounts,
     assignment_list,
     assignments,
-    policy_workers,
     roles,
     schema_revision,
     user_list,
@@ -253,13 +253,7 @@ async def _require_known(connection: Connection, new: Given) -> None:
     """
     if new.valid_from is None and new.valid_until is None:
         return
-    for worker in await policy_workers.present(connection):
-        if WINDOWS not in worker.knows:
-            raise Conflict(
-                f"{worker.worker} is of a version that knows no assignments with a beginning or an end: "
-                "change all nodes to a later one first",
-                rule="older_nodes",
-            )
+    await require_known(connection, WINDOWS)
     await schema_revision.require_this_version(connection)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable
 from typing import TypeAlias
 
 from service.administration.delegation import DelegationCheck
+from service.administration.older_nodes import require_known
 from service.authz.engine.paths import shape
 from service.authz.engine.resource_index import comparable
 from service.authz.engine.rules import ASSURANCE
@@ -17,7 +18,7 @@ from service.authz.lint.coverage import losing
 from service.errors import Conflict
 from service.kernel.assurance import opens_more
 from service.kernel.services import NO_DEMAND, Service
-from service.records import bindings, policy_workers, resources
+from service.records import bindings, resources
 from service.records.database.transactions import Connection
 from service.records.resources import Resource, ResourceValues
 
@@ -95,7 +96,7 @@ async def require_new(connection: Connection, check: DelegationCheck, values: Re
     """Check that the caller may register a resource with the demand of ``values``: refusals as below."""
     if values.demand != NO_DEMAND:
         check.require_service("bind", values.service)
-        await require_known(connection)
+        await require_known(connection, ASSURANCE)
 
 
 async def require_change(
@@ -111,7 +112,7 @@ async def require_change(
     await require_reach(connection, check, [before.id])
     await require_lowering(connection, check, [before], values.demand)
     if values.demand != NO_DEMAND:
-        await require_known(connection)
+        await require_known(connection, ASSURANCE)
 
 
 async def require_lowering(
@@ -153,14 +154,3 @@ async def require_taking(
     if losing:
         demanding = await resources.matching(connection, ids=losing)
         await require_lowering(connection, check, demanding, values.demand)
-
-
-async def require_known(connection: Connection) -> None:
-    """Check that every worker that reports asks for demands; Conflict else: others would not ask."""
-    for worker in await policy_workers.present(connection):
-        if ASSURANCE not in worker.layers:
-            raise Conflict(
-                f"{worker.worker} is of a version that asks for no demand on authentication: change all "
-                "nodes to a later one first",
-                rule="older_nodes",
-            )

@@ -6,16 +6,17 @@ from typing import Any
 
 from service.administration import change_log
 from service.administration.change_log import check_record, check_values
+from service.administration.older_nodes import require_known
 from service.administration.resource_edits import router_of
 from service.administration.resource_reach import require_apart, require_lowering, require_reach
 from service.administration.unit_of_work import UnitOfWork
 from service.errors import Conflict, ValidationFailed
 from service.kernel.origin import field_changes
 from service.kernel.services import PORTCULLIS, is_other_service, word_and_end
-from service.records import openings, policy_workers, resources, services
+from service.records import openings, resources, services
 from service.records.database.row_mapper import merged
-from service.records.database.transactions import Connection
 from service.records.openings import Opening
+from service.records.policy_workers import LINE_ENDS
 from service.records.services import ServiceValues, StoredService
 
 Match = Callable[[StoredService], None]
@@ -112,7 +113,7 @@ async def open_up(unit: UnitOfWork, given: Mapping[str, Any]) -> Opening:
         unit.targets.append(change_log.resource_target(matches[0]))
         await require_reach(unit.connection, unit.check, [resource_id])
     if until is not None:
-        await _require_ends_known(unit.connection)
+        await require_known(unit.connection, LINE_ENDS)
     unit.authorized()
     saved = await openings.create(unit.connection, service, resource_id, code, until, now=_now(unit))
     unit.changes += field_changes(change_log.opening_target(saved), {}, {"code": saved.word})
@@ -129,17 +130,6 @@ def _require_coming(unit: UnitOfWork, until: datetime) -> None:
         raise ValidationFailed(("until", "An end is in whole seconds"))
     if until.timestamp() <= _now(unit):
         raise ValidationFailed(("until", "This instant is past"))
-
-
-async def _require_ends_known(connection: Connection) -> None:
-    """Check that lines end for every worker that reports; Conflict else: they would stay open there."""
-    for worker in await policy_workers.present(connection):
-        if policy_workers.LINE_ENDS not in worker.knows:
-            raise Conflict(
-                f"{worker.worker} is of a version for which no public access ends: change all nodes to a "
-                "later one first",
-                rule="older_nodes",
-            )
 
 
 async def close(unit: UnitOfWork, opening_id: int, match: Callable[[Opening], None]) -> None:

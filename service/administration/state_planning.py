@@ -8,11 +8,11 @@ from typing import Final
 from service.administration import role_edits, state_edits, stored_state
 from service.administration.delegation import require_foreign
 from service.administration.dry_runs import NOBODY_KEPT_OUT, KeptOut, kept_out_named, moves_of
-from service.administration.resource_reach import require_known
+from service.administration.older_nodes import require_known
 from service.administration.state import ResourceState, State
 from service.administration.stored_state import Stored
 from service.authz.engine.policy import Policy
-from service.authz.engine.rules import UNREGISTERED, PolicyError
+from service.authz.engine.rules import ASSURANCE, UNREGISTERED, PolicyError
 from service.authz.invariants.checking import Holders, Situation, newly_broken
 from service.authz.publishing.changes import not_buildable
 from service.authz.publishing.derive import derive
@@ -118,7 +118,7 @@ async def _unasked(
     for edit in edits.edits:
         if isinstance(edit.after, ResourceState) and edit.after.assurance and _DEMAND & edit.changes.keys():
             try:
-                await require_known(connection)
+                await require_known(connection, ASSURANCE)
             except Conflict as refusal:
                 yield state_edits.EditRefusedError(edit, refusal)
 

@@ -55,7 +55,13 @@ def not_ended(at: sa.ColumnElement[datetime]) -> sa.ColumnElement[bool]:
 
 def in_force(at: sa.ColumnElement[datetime]) -> sa.ColumnElement[bool]:
     """Return the condition that an assignment is in force at that instant: half-open, its end excluded."""
-    return (user_role.c.valid_from.is_(None) | (user_role.c.valid_from <= at)) & not_ended(at)
+    return _begun(user_role.c.valid_from, at) & not_ended(at)
+
+
+def _was_in_force(at: sa.ColumnElement[datetime]) -> sa.ColumnElement[bool]:
+    """Return the condition that an assignment that has ended since was in force at that instant."""
+    table = ended_assignment.c
+    return _begun(table.create_time, at) & _begun(table.valid_from, at) & (table.end_time > at)
 
 
 def assigned(at: datetime | Present | None) -> sa.Subquery:
@@ -69,8 +75,7 @@ def assigned(at: datetime | Present | None) -> sa.Subquery:
         return sa.select(*pair).where(in_force(now)).subquery("assigned")
     moment, ended = instant(at), ended_assignment.c
     live = sa.select(*pair).where(in_force(moment), _begun(user_role.c.create_time, moment))
-    begun = _begun(ended.create_time, moment) & _begun(ended.valid_from, moment)
-    over = sa.select(ended.user_id, ended.role_id).where(begun, ended.end_time > moment)
+    over = sa.select(ended.user_id, ended.role_id).where(_was_in_force(moment))
     return sa.union_all(live, over).subquery("assigned")
 
 
@@ -91,10 +96,8 @@ def of_user(user_id: int, at: datetime | None) -> sa.Subquery:
     now = sa.select(*shown(live, live.valid_until)).where(live.user_id == user_id, in_force(moment))
     if at is None:
         return now.subquery("held")
-    begun = _begun(ended.create_time, moment) & _begun(ended.valid_from, moment)
-    over = sa.select(*shown(ended, ended.end_time)).where(ended.user_id == user_id, begun)
-    lasting = now.where(_begun(live.create_time, moment))
-    return sa.union_all(lasting, over.where(ended.end_time > moment)).subquery("held")
+    over = sa.select(*shown(ended, ended.end_time)).where(ended.user_id == user_id, _was_in_force(moment))
+    return sa.union_all(now.where(_begun(live.create_time, moment)), over).subquery("held")
 
 
 def _begun(
@@ -108,8 +111,8 @@ def changes_at(user_id: sa.ColumnElement[int], at: sa.ColumnElement[datetime]) -
     begins = sa.func.min(user_role.c.valid_from).filter(user_role.c.valid_from > at)
     ends = sa.func.min(user_role.c.valid_until).filter(user_role.c.valid_until > at)
     windows = user_role.c.valid_from.is_not(None) | user_role.c.valid_until.is_not(None)
-    of_user = sa.select(sa.func.least(begins, ends)).where(user_role.c.user_id == user_id, windows)
-    return of_user.scalar_subquery().label("changes_at")
+    following = sa.select(sa.func.least(begins, ends)).where(user_role.c.user_id == user_id, windows)
+    return following.scalar_subquery().label("changes_at")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 Such a line is ``p, resource, orders GET /orders/{id}, @anyone until 2026-12-31T00:00:00Z``. It is published,
 sealed and kept as it is written. The enforcer never sees it: before its end the plain word stands in its
-place, from the end on nothing does. So the end needs no event, and no job: whoever knows the line knows it.
+place, from the end on nothing does. So the end needs no event, and no job: it is known with the line.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What roles gave is kept: from when until when each gave which code, whoever changed it, by whatever way."""
+"""What roles gave is kept: from when until when each gave which code, by whichever edit that has changed."""
 
 from __future__ import annotations
 
