@@ -17,7 +17,7 @@ import secrets
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Final, NamedTuple, NoReturn
 
 import structlog
@@ -27,6 +27,7 @@ from service.authn.claims import ClientClaims
 from service.authn.denials import banned
 from service.authn.throttle import Throttle
 from service.errors import AccountBanned, TokenExpired, TokenInvalid, Unavailable
+from service.kernel.clock import from_seconds
 from service.kernel.codes import HeldCodes, intersection
 from service.kernel.identity import Caller
 from service.kernel.origin import ORIGIN
@@ -293,7 +294,7 @@ class ApiKeyCallers:
         # Set before the account is read: a change that comes in between removes it.
         epoch = await self._store.rights_epoch(str(user_id), secrets.token_hex(16))
         since = self._now()
-        stored = await api_keys.holder(self._database, key_id, datetime.fromtimestamp(since, UTC))
+        stored = await api_keys.holder(self._database, key_id, from_seconds(since))
         self._known.pop(key_id, None)
         if stored is None:
             return None

@@ -19,11 +19,11 @@ import secrets
 import time
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Final, TypeAlias
 
 from service.errors import Unavailable
 from service.kernel.assurance import NAMED
+from service.kernel.clock import from_seconds
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
 from service.keyspace import BANNED, Answer, SessionStore
@@ -158,7 +158,7 @@ class CurrentRights:
         # Set before the users are read: a change that comes in between ends them.
         epochs, all_rights = await self._begun(list(names))
         since = self._store.synchronized.now()
-        at = datetime.fromtimestamp(since, UTC)
+        at = from_seconds(since)
         users = await role_rights.active_users(self._database, list(epochs), at) if epochs else []
         callers: dict[Who, Caller] = {}
         now = time.monotonic()

@@ -3,13 +3,14 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Final
 
 from service.authn.password_rules import InitialPasswords
 from service.authn.tokens import Tokens, life_left
 from service.errors import Unavailable
 from service.kernel.assurance import Authentication
+from service.kernel.clock import from_seconds
 from service.kernel.codes import PermissionMap
 from service.keyspace import Lease
 from service.records import accounts
@@ -81,7 +82,7 @@ class TokenIssuer:
         """
         for _ in range(_ATTEMPTS):
             now = self._tokens.now()
-            user = await accounts.entitled(self._database, user_id, datetime.fromtimestamp(now, UTC))
+            user = await accounts.entitled(self._database, user_id, from_seconds(now))
             if user is None or user.changes_at is None or life_left(user.changes_at, now) >= LEAST + _SPARE:
                 return user
             await asyncio.sleep(max(0.0, user.changes_at.timestamp() - self._tokens.now()))

@@ -8,7 +8,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Final, Generic, TypeVar
 
 from service.authz.engine.policy import Policy
@@ -19,6 +18,7 @@ from service.evaluation import questions
 from service.evaluation.answers import Answer, Answers, question_by
 from service.evaluation.questions import Question, Resource, Subject, Subjects, service_of
 from service.kernel.assurance import BY_STRONGEST, LOGIN, SERVICE, Satisfied
+from service.kernel.clock import from_seconds
 from service.kernel.identity import Caller, Kind, codes_asked
 from service.kernel.services import split_object
 from service.records import role_holdings
@@ -85,7 +85,7 @@ class Search:
         if isinstance(question, Answer) or kind not in (questions.USER, questions.IDENTITY):
             return Results([], 0)
         async with self._concurrency.turn(), self._database.snapshot(within=WITHIN) as connection:
-            at = Present(datetime.fromtimestamp(self._now(), UTC))
+            at = Present(from_seconds(self._now()))
             held = await role_holdings.read(connection, at)
             standing = Standing(policy, held.codes, held.users)
             passing, kind_of_account = await self._concurrency.computed(self._passing, standing, question)

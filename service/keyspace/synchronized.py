@@ -2,8 +2,10 @@
 
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Final
+
+from service.kernel.clock import from_seconds
 
 MOST_BEHIND: Final = 60.0
 """Seconds that the store's clock may be behind this machine's before it is no longer trusted."""
@@ -64,7 +66,7 @@ class SynchronizedClock:
 
     def instant(self) -> datetime:
         """Return ``now`` as an instant: that of which rights are read."""
-        return datetime.fromtimestamp(self.now(), UTC)
+        return from_seconds(self.now())
 
     @property
     def offset(self) -> float | None:

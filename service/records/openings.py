@@ -5,7 +5,7 @@ Callers that change one hold ``policy_revisions.lock``.
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated, Final, Literal
 
 from sqlalchemy import case, exists, func, insert, literal, select
@@ -13,6 +13,7 @@ from sqlalchemy import delete as delete_from
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import Conflict
+from service.kernel.clock import from_seconds
 from service.kernel.services import PublishedOpening, has_ended, object_of, with_end
 from service.records.database.filters import below, equals, one_of, whether
 from service.records.database.paging import RecordList
@@ -136,7 +137,7 @@ async def delete(connection: AsyncConnection, opening_id: int) -> None:
 
 async def delete_ended(connection: AsyncConnection, instant: float) -> int:
     """Delete the openings that have ended at ``instant``, in seconds since the epoch; return how many."""
-    at = datetime.fromtimestamp(instant, UTC)
+    at = from_seconds(instant)
     return (await connection.execute(delete_from(opening).where(opening.c.end_time <= at))).rowcount
 
 

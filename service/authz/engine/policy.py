@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cached_property
 from typing import Final
 
@@ -32,6 +32,7 @@ from service.authz.engine.rules import (
 from service.errors import Decided
 from service.kernel.assurance import Satisfied
 from service.kernel.cache_sizes import cache_size
+from service.kernel.clock import from_seconds
 from service.kernel.codes import HeldCodes, PermissionMap
 from service.kernel.identity import Caller, codes_asked
 from service.kernel.origin import Span
@@ -171,7 +172,7 @@ class Policy:
         if line is None or line.layer != RESOURCE or line.code in self._written.codes(RESOURCE, line.object):
             return None
         end = self._last_ends.get((line.object, line.code))
-        return None if end is None else datetime.fromtimestamp(end, UTC)
+        return None if end is None else from_seconds(end)
 
     @cached_property
     def _last_ends(self) -> Mapping[tuple[str, str], float]:
