@@ -10,6 +10,7 @@ from msgspec import UNSET, Meta, UnsetType, field
 
 from service.authz.engine.policy import Policy
 from service.endpoints.access_evaluation import ActionEntity, Properties, ResourceEntity, SubjectEntity, Type
+from service.endpoints.record_endpoints import Endpoint
 from service.errors import BadRequest, Unavailable
 from service.evaluation.questions import Resource, named_service
 from service.evaluation.search import Part, Results, Search
@@ -132,11 +133,8 @@ _token = msgspec.json.Decoder(_Token).decode
 Find = Callable[[Policy, Caller, Part], Awaitable[Results[str]]]
 
 
-class _Searching:
+class _Searching(Endpoint[Search]):
     """Answers searches, one page at a time."""
-
-    def __init__(self, search: Search) -> None:
-        self._search = search
 
     async def _page(
         self, context: RequestContext, find: Find, page: PageOfSearch | UnsetType, *question: object
@@ -196,7 +194,7 @@ class AccessSubjects(_Searching):
         resource = body.resource.entity
 
         async def find(policy: Policy, asking: Caller, part: Part) -> Results[str]:
-            return await self._search.subjects(policy, asking, kind, action, resource, part=part)
+            return await self.part.subjects(policy, asking, kind, action, resource, part=part)
 
         ids, page = await self._page(context, find, body.page, "subject", kind, action, resource)
         return FoundSubjects(page, [FoundSubject(kind, subject_id) for subject_id in ids])
@@ -224,7 +222,7 @@ class AccessResources(_Searching):
         target = Resource(body.resource.type, "", named_service(body.resource.properties))
 
         async def find(policy: Policy, asking: Caller, part: Part) -> Results[str]:
-            return await self._search.resources(policy, asking, subject, action, target, part=part)
+            return await self.part.resources(policy, asking, subject, action, target, part=part)
 
         ids, page = await self._page(context, find, body.page, "resource", subject, action, target)
         properties = {"service": target.service} if target.service else UNSET
@@ -250,7 +248,7 @@ class AccessActions(_Searching):
         subject, resource = body.subject.entity, body.resource.entity
 
         async def find(policy: Policy, asking: Caller, part: Part) -> Results[str]:
-            return await self._search.actions(policy, asking, subject, resource, part=part)
+            return await self.part.actions(policy, asking, subject, resource, part=part)
 
         ids, page = await self._page(context, find, body.page, "action", subject, resource)
         return FoundActions(page, [FoundAction(action_name) for action_name in ids])

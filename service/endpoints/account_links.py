@@ -7,6 +7,7 @@ from msgspec import Meta
 from service.administration.account_links import Invitations, Link
 from service.administration.addresses import Addresses
 from service.administration.forgotten_passwords import ForgottenPasswords
+from service.endpoints.record_endpoints import Endpoint
 from service.endpoints.second_factor import Code, Credential, Expiry, PublicKey, answer_in
 from service.endpoints.users import Name, NewPassword
 from service.errors import (
@@ -78,11 +79,8 @@ class NewPasswordByLink(FirstPassword, kw_only=True):
     credential: Credential | None = None
 
 
-class UserInvitation:
+class UserInvitation(Endpoint[Invitations]):
     """``/api/user/{id}/invitation``."""
-
-    def __init__(self, invitations: Invitations) -> None:
-        self._invitations = invitations
 
     @operation.needs("system:user:create")
     @operation.logged("user", "invite", "UPDATE", response=False)
@@ -95,14 +93,11 @@ class UserInvitation:
         The link is mailed to the user; where no mail is configured, the answer has it, to be handed over.
         Callers can't invite users who hold more permissions than they do.
         """
-        return _sent(await self._invitations.invite(context.user, id))
+        return _sent(await self.part.invite(context.user, id))
 
 
-class OwnInvitation:
+class OwnInvitation(Endpoint[Invitations]):
     """``/api/auth/invitation``."""
-
-    def __init__(self, invitations: Invitations) -> None:
-        self._invitations = invitations
 
     @operation.public
     @operation.logged("auth", "accept an invitation", "UPDATE", params=False, response=False)
@@ -116,14 +111,11 @@ class OwnInvitation:
 
         A refused password leaves the invitation as it is.
         """
-        await self._invitations.accept(body.token, body.password, context.address)
+        await self.part.accept(body.token, body.password, context.address)
 
 
-class UserPasswordReset:
+class UserPasswordReset(Endpoint[ForgottenPasswords]):
     """``/api/user/{id}/password-reset``."""
-
-    def __init__(self, passwords: ForgottenPasswords) -> None:
-        self._passwords = passwords
 
     @operation.needs("system:user:reset-password")
     @operation.logged("user", "send a link to reset a password", "UPDATE")
@@ -136,14 +128,11 @@ class UserPasswordReset:
         It goes to the address that the user has confirmed, and callers never see it. They can't do it for
         users who hold more permissions than they do.
         """
-        return _sent(await self._passwords.start(context.user, id))
+        return _sent(await self.part.start(context.user, id))
 
 
-class OwnPasswordReset:
+class OwnPasswordReset(Endpoint[ForgottenPasswords]):
     """``/api/auth/password-reset``."""
-
-    def __init__(self, passwords: ForgottenPasswords) -> None:
-        self._passwords = passwords
 
     @operation.public
     @operation.logged("auth", "ask for a link to reset a password", "UPDATE", params=False, response=False)
@@ -158,14 +147,11 @@ class OwnPasswordReset:
         The answer is the same whether or not there is such a user. Who is enabled and not banned, has a
         password and has confirmed an address gets a mail, at most every 20 minutes: the link before stays.
         """
-        await self._passwords.request(body.user_name, context.address)
+        await self.part.request(body.user_name, context.address)
 
 
-class OwnResetOptions:
+class OwnResetOptions(Endpoint[ForgottenPasswords]):
     """``/api/auth/password-reset/options``."""
-
-    def __init__(self, passwords: ForgottenPasswords) -> None:
-        self._passwords = passwords
 
     @operation.public
     @operation.asks
@@ -174,14 +160,11 @@ class OwnResetOptions:
     @operation.named("getPasswordResetOptions")
     async def on_post(self, context: RequestContext, body: LinkOrder) -> ResetOptions:
         """Read which second factors the owner of a link has, and the options for a passkey."""
-        return ResetOptions(**await self._passwords.options(body.token, context.address))
+        return ResetOptions(**await self.part.options(body.token, context.address))
 
 
-class OwnResetConfirmation:
+class OwnResetConfirmation(Endpoint[ForgottenPasswords]):
     """``/api/auth/password-reset/confirm``."""
-
-    def __init__(self, passwords: ForgottenPasswords) -> None:
-        self._passwords = passwords
 
     @operation.public
     @operation.logged("auth", "reset a password by a link", "UPDATE", params=False, response=False)
@@ -199,14 +182,11 @@ class OwnResetConfirmation:
         `methods`. A wrong one leaves the link, five end it. Bans and second factors stay as they are.
         """
         answer = None if body.method is None else answer_in(body.method, body.code, body.credential)
-        await self._passwords.confirm(body.token, body.password, answer, context.address, context.user_agent)
+        await self.part.confirm(body.token, body.password, answer, context.address, context.user_agent)
 
 
-class OwnAddress:
+class OwnAddress(Endpoint[Addresses]):
     """``/api/auth/address``."""
-
-    def __init__(self, addresses: Addresses) -> None:
-        self._addresses = addresses
 
     @operation.public
     @operation.logged("auth", "confirm an address", "UPDATE", params=False, response=False)
@@ -217,14 +197,11 @@ class OwnAddress:
     @operation.refuses_keys(_NO_KEYS)
     async def on_post(self, context: RequestContext, body: LinkOrder) -> None:
         """Confirm the address that a link was mailed to: from now on it is the one for recovery."""
-        await self._addresses.confirm(body.token, context.address)
+        await self.part.confirm(body.token, context.address)
 
 
-class OwnVerification:
+class OwnVerification(Endpoint[Addresses]):
     """``/api/user/profile/email/verification``."""
-
-    def __init__(self, addresses: Addresses) -> None:
-        self._addresses = addresses
 
     @operation.login
     @operation.logged("user", "ask for a link to confirm the own address", "UPDATE")
@@ -234,14 +211,11 @@ class OwnVerification:
     @operation.refuses_keys(_NO_KEYS)
     async def on_post(self, context: RequestContext) -> None:
         """Have a link mailed that confirms the caller's own address; at most ten an hour."""
-        await self._addresses.ask(context.user)
+        await self.part.ask(context.user)
 
 
-class UserVerification:
+class UserVerification(Endpoint[Addresses]):
     """``/api/user/{id}/email/verification``."""
-
-    def __init__(self, addresses: Addresses) -> None:
-        self._addresses = addresses
 
     @operation.needs("system:user:verify")
     @operation.logged("user", "declare an address confirmed", "UPDATE")
@@ -255,4 +229,4 @@ class UserVerification:
         Links for a forgotten password go there from then on. Callers can't do it for users who hold more
         permissions than they do, nor for themselves.
         """
-        await self._addresses.verify(context.user, id)
+        await self.part.verify(context.user, id)

@@ -6,6 +6,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from service.administration.api_keys import MOST, ApiKeys
 from service.authn.api_key_form import shown_prefix
+from service.endpoints.record_endpoints import Endpoint
 from service.errors import Conflict, NotFound
 from service.kernel.codes import MAX_CODE_LENGTH
 from service.records.api_keys import StoredKey
@@ -66,18 +67,15 @@ class KeyOrder(Schema):
     scopes: Scopes | UnsetType | None = UNSET
 
 
-class UserKeys:
+class UserKeys(Endpoint[ApiKeys]):
     """``/api/user/{id}/keys``."""
-
-    def __init__(self, keys: ApiKeys) -> None:
-        self._keys = keys
 
     @operation.needs("system:user:key")
     @operation.refuses(NotFound)
     @operation.named("listUserKeys")
     async def on_get(self, context: RequestContext, id: int) -> KeysOfUser:
         """List the API keys of a service account."""
-        return KeysOfUser(items=[KeyOfUser(**_shown(key)) for key in await self._keys.of_account(id)])
+        return KeysOfUser(items=[KeyOfUser(**_shown(key)) for key in await self.part.of_account(id)])
 
     @operation.created("/api/user/{id}/keys/{key_id}")
     @operation.needs("system:user:key")
@@ -92,7 +90,7 @@ class UserKeys:
         The answer is the only one that has the key. Callers can't make keys of accounts that hold more
         permissions than they do, and not with an API key.
         """
-        made = await self._keys.create(
+        made = await self.part.create(
             context.user,
             id,
             name=body.name,
@@ -102,11 +100,8 @@ class UserKeys:
         return NewKeyOfUser(**_shown(made.stored), key=made.text)
 
 
-class OneUserKey:
+class OneUserKey(Endpoint[ApiKeys]):
     """``/api/user/{id}/keys/{key_id}``."""
-
-    def __init__(self, keys: ApiKeys) -> None:
-        self._keys = keys
 
     @operation.needs("system:user:key")
     @operation.logged("user", "delete an API key", "DELETE")
@@ -117,7 +112,7 @@ class OneUserKey:
 
         Callers can't delete keys of accounts that hold more permissions than they do.
         """
-        await self._keys.delete(context.user, id, key_id)
+        await self.part.delete(context.user, id, key_id)
 
 
 def _shown(key: StoredKey) -> dict[str, Any]:

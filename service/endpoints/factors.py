@@ -8,6 +8,7 @@ from msgspec import Meta
 from service.administration.factor_reset import FactorReset
 from service.administration.own_factors import OwnFactors
 from service.authn.factors.challenges import LIFE
+from service.endpoints.record_endpoints import Endpoint
 from service.endpoints.second_factor import Credential, Expiry
 from service.errors import Conflict, NotFound
 from service.records.factors import Factor
@@ -105,24 +106,17 @@ class NewPasskey(SecondFactorOfUser):
     recovery_codes: RecoveryCodes | None
 
 
-class _Own:
-    """The base of what belongs to the caller."""
-
-    def __init__(self, factors: OwnFactors) -> None:
-        self._factors = factors
-
-
-class Factors(_Own):
+class Factors(Endpoint[OwnFactors]):
     """``/api/user/profile/factors``."""
 
     @operation.login
     @operation.named("listOwnFactors")
     async def on_get(self, context: RequestContext) -> SecondFactors:
         """List the caller's second factors, the oldest first."""
-        return _listed(await self._factors.all(context.user))
+        return _listed(await self.part.all(context.user))
 
 
-class OneFactor(_Own):
+class OneFactor(Endpoint[OwnFactors]):
     """``/api/user/profile/factors/{id}``."""
 
     @operation.login
@@ -131,10 +125,10 @@ class OneFactor(_Own):
     @operation.named("deleteOwnFactor")
     async def on_delete(self, context: RequestContext, id: int) -> None:
         """Remove a second factor of the caller. With the last one the recovery codes go."""
-        await self._factors.remove(context.user, id)
+        await self.part.remove(context.user, id)
 
 
-class Apps(_Own):
+class Apps(Endpoint[OwnFactors]):
     """``/api/user/profile/factors/totp``."""
 
     @operation.login
@@ -149,11 +143,11 @@ class Apps(_Own):
 
         It is a second factor once its code is confirmed. One app at a time can be waiting for that.
         """
-        app = await self._factors.begin_app(context.user, body.name)
+        app = await self.part.begin_app(context.user, body.name)
         return NewApp(app.id, app.secret, app.uri, _qr_code(app.uri))
 
 
-class AppConfirmation(_Own):
+class AppConfirmation(Endpoint[OwnFactors]):
     """``/api/user/profile/factors/totp/{id}/confirm``."""
 
     @operation.login
@@ -164,10 +158,10 @@ class AppConfirmation(_Own):
     @operation.refuses_keys(_SECRETS)
     async def on_post(self, context: RequestContext, id: int, body: AppCode) -> FirstCodes:
         """Confirm an authenticator app by its code: from now on it is a second factor."""
-        return FirstCodes(await self._factors.confirm_app(context.user, id, body.code))
+        return FirstCodes(await self.part.confirm_app(context.user, id, body.code))
 
 
-class PasskeyCreation(_Own):
+class PasskeyCreation(Endpoint[OwnFactors]):
     """``/api/user/profile/factors/passkey/options``."""
 
     @operation.login
@@ -176,10 +170,10 @@ class PasskeyCreation(_Own):
     @operation.named("getPasskeyOptions")
     async def on_post(self, context: RequestContext) -> PasskeyOptions:
         """Begin to enrol a passkey: the answer has the options for the browser."""
-        return PasskeyOptions(await self._factors.passkey_options(context.user), LIFE)
+        return PasskeyOptions(await self.part.passkey_options(context.user), LIFE)
 
 
-class Passkeys(_Own):
+class Passkeys(Endpoint[OwnFactors]):
     """``/api/user/profile/factors/passkey``."""
 
     @operation.login
@@ -191,11 +185,11 @@ class Passkeys(_Own):
     @operation.refuses_keys(_SECRETS)
     async def on_post(self, context: RequestContext, body: PasskeyOrder) -> NewPasskey:
         """Enrol the passkey that the browser has made: a second factor, which also logs in alone."""
-        enrolled = await self._factors.add_passkey(context.user, body.name, body.credential)
+        enrolled = await self.part.add_passkey(context.user, body.name, body.credential)
         return NewPasskey(**_shown(enrolled.factor), recovery_codes=enrolled.recovery_codes)
 
 
-class OwnRecoveryCodes(_Own):
+class OwnRecoveryCodes(Endpoint[OwnFactors]):
     """``/api/user/profile/factors/recovery-codes``."""
 
     @operation.login
@@ -205,21 +199,18 @@ class OwnRecoveryCodes(_Own):
     @operation.refuses_keys(_SECRETS)
     async def on_post(self, context: RequestContext) -> NewCodes:
         """Make ten new recovery codes for somebody with a second factor. Those before work no more."""
-        return NewCodes(await self._factors.new_codes(context.user))
+        return NewCodes(await self.part.new_codes(context.user))
 
 
-class FactorsOfUser:
+class FactorsOfUser(Endpoint[FactorReset]):
     """``/api/user/{id}/factors``."""
-
-    def __init__(self, factors: FactorReset) -> None:
-        self._factors = factors
 
     @operation.needs("system:user:factor")
     @operation.refuses(NotFound, Conflict)
     @operation.named("listUserFactors")
     async def on_get(self, context: RequestContext, id: int) -> SecondFactors:
         """List the second factors of another user, who holds no more permissions than the caller."""
-        return _listed(await self._factors.factors_of(context.user, id))
+        return _listed(await self.part.factors_of(context.user, id))
 
     @operation.needs("system:user:factor")
     @operation.logged("user", "reset second factors", "DELETE")
@@ -231,7 +222,7 @@ class FactorsOfUser:
         Ends all sessions of the user, who then logs in with the password alone. Callers can't reset the
         factors of users who hold more permissions than they do, nor their own.
         """
-        await self._factors.reset(context.user, id)
+        await self.part.reset(context.user, id)
 
 
 class PasskeyEndpoints:

@@ -9,6 +9,7 @@ from typing import Annotated, Final
 from msgspec import Meta
 
 from service import errors
+from service.endpoints.record_endpoints import Endpoint
 from service.files.links import PublicLinks
 from service.files.uploads import Offer, Uploads
 from service.records import files
@@ -46,18 +47,15 @@ class FileQuery(PageQuery):
     sort: Annotated[str, sort_keys("FileSort", files.SORTS)] = "id"
 
 
-class FileList:
+class FileList(Endpoint[Database]):
     """``/api/file/list``."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     @operation.needs("system:file:list")
     @operation.named("listFiles")
     async def on_get(self, context: RequestContext, query: FileQuery) -> Page[StoredFile]:
         """List files."""
         criteria = query.filter(files.FileFilter)
-        async with self._database.snapshot() as connection:
+        async with self.part.snapshot() as connection:
             listed = await files.page(connection, criteria, page=query.page, size=query.size, sort=query.sort)
         return page_answer(query, listed, StoredFile)
 
@@ -145,11 +143,8 @@ class Link(Schema):
     expire_time: Moment
 
 
-class FileLink:
+class FileLink(Endpoint[PublicLinks]):
     """``/api/file/{id}/public-link``."""
-
-    def __init__(self, links: PublicLinks) -> None:
-        self._links = links
 
     @operation.needs("system:file:share")
     @operation.logged("file", "share", "UPDATE", response=False)
@@ -163,7 +158,7 @@ class FileLink:
         Anyone with the link can download the file without a login until it expires. It replaces the former
         link of the file.
         """
-        made = await self._links.make(id, body.expires_in)
+        made = await self.part.make(id, body.expires_in)
         return Link(token=made.token, url=made.url, expire_time=moment(made.expire_time))
 
     @operation.needs("system:file:share")
@@ -172,7 +167,7 @@ class FileLink:
     @operation.named("revokePublicLink")
     async def on_delete(self, context: RequestContext, id: int) -> None:
         """Revoke the public link of a file, if it has one."""
-        await self._links.revoke(id)
+        await self.part.revoke(id)
 
 
 Token = Annotated[str, Meta(examples=["a-link-that-nobody-has-made"])]

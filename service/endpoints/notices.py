@@ -7,6 +7,7 @@ from msgspec import Meta
 
 from service.administration.account_links import SessionEnding
 from service.endpoints.account_links import LinkOrder
+from service.endpoints.record_endpoints import Endpoint
 from service.errors import LinkInvalid, RateLimited
 from service.records import mail, notices
 from service.records.database.transactions import Database
@@ -73,29 +74,23 @@ class ReadNotices(Schema):
     ids: Annotated[list[Id], Meta(max_length=200, examples=[[1]])] | None = None
 
 
-class OwnNotices:
+class OwnNotices(Endpoint[Database]):
     """``/api/user/profile/notices``."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     @operation.login
     @operation.named("listOwnNotices")
     async def on_get(self, context: RequestContext, query: PageQuery) -> NoticePage:
         """List what has happened to the caller's account, the latest first, for 180 days."""
         user_id = context.user.user_id
-        async with self._database.snapshot() as connection:
+        async with self.part.snapshot() as connection:
             listed = await notices.page(connection, user_id, page=query.page, size=query.size)
             unread = await notices.unread(connection, user_id)
         page = page_answer(query, listed, Notice)
         return NoticePage(items=page.items, page=page.page, size=page.size, total=page.total, unread=unread)
 
 
-class OwnReadNotices:
+class OwnReadNotices(Endpoint[Database]):
     """``/api/user/profile/notices/read``."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     @operation.login
     @operation.logged("user", "mark own notices as read", "UPDATE")
@@ -105,15 +100,12 @@ class OwnReadNotices:
     @operation.refuses_keys("to mark notices again changes nothing")
     async def on_post(self, context: RequestContext, body: ReadNotices) -> None:
         """Mark notices of the caller as read, by `ids`, or all. Ids that are not the caller's are ignored."""
-        async with self._database.transaction() as connection:
+        async with self.part.transaction() as connection:
             await notices.mark_read(connection, context.user.user_id, body.ids)
 
 
-class SessionsByLink:
+class SessionsByLink(Endpoint[SessionEnding]):
     """``/api/auth/sessions/end``."""
-
-    def __init__(self, ending: SessionEnding) -> None:
-        self._ending = ending
 
     @operation.public
     @operation.logged("auth", "end all sessions by a link", "LOGOUT", params=False, response=False)
@@ -124,7 +116,7 @@ class SessionsByLink:
     @operation.refuses_keys("a link is good once")
     async def on_post(self, context: RequestContext, body: LinkOrder) -> None:
         """End all sessions of the account whose owner was mailed the link. API keys stay."""
-        await self._ending.end(body.token, context.address)
+        await self.part.end(body.token, context.address)
 
 
 class MailEntry(Schema):
@@ -156,17 +148,14 @@ class MailQuery(PageQuery):
     sort: Annotated[str, sort_keys("MailSort", mail.SORTS)] = "-id"
 
 
-class MailList:
+class MailList(Endpoint[Database]):
     """``/api/mail/list``."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     @needs("system:mail:list")
     @named("listMails")
     async def on_get(self, context: RequestContext, query: MailQuery) -> Page[MailEntry]:
         """List the mails that wait, and those of the last seven days; the newest first."""
-        async with self._database.snapshot() as connection:
+        async with self.part.snapshot() as connection:
             listed = await mail.page(
                 connection, query.filter(MailFilter), page=query.page, size=query.size, sort=query.sort
             )

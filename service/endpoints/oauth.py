@@ -8,6 +8,7 @@ from msgspec import UNSET, Meta, UnsetType
 from service.administration import change_log
 from service.authn.oauth import ClientCredentials, Introspection, OAuthAnswer
 from service.authz.engine.rules import ACCOUNT
+from service.endpoints.record_endpoints import Endpoint
 from service.errors import PermissionDenied, RateLimited
 from service.kernel.account_acts import Where, refusal_of
 from service.kernel.assurance import Acr
@@ -78,11 +79,8 @@ _MAX_BODY: Final = 64 * 1024
 _JSON: Final = "application/json"
 
 
-class Token:
+class Token(Endpoint[ClientCredentials]):
     """``/oauth/token``."""
-
-    def __init__(self, grant: ClientCredentials) -> None:
-        self._grant = grant
 
     @operation.public
     @operation.logged("auth", "issue a client token", "LOGIN", params=False, response=False)
@@ -98,7 +96,7 @@ class Token:
         The answer has no envelope.
         """
         sent = context.request.raw_header(b"authorization")
-        given, caller = await self._grant.answer(
+        given, caller = await self.part.answer(
             *await _form(context), None if sent is None else sent.decode("latin-1")
         )
         if caller is not None:
@@ -106,11 +104,8 @@ class Token:
         return _document(context, given)
 
 
-class Introspect:
+class Introspect(Endpoint[Introspection]):
     """``/oauth/introspect``."""
-
-    def __init__(self, introspection: Introspection) -> None:
-        self._introspection = introspection
 
     @operation.needs("system:online:introspect")
     @operation.logged("auth", "introspect a token", "QUERY", params=False, response=False)
@@ -127,7 +122,7 @@ class Introspect:
         assert context.policy is not None  # noqa: S101 - the guard has decided by it
         known = context.policy.permission_map
         only_of = _told_of(context)
-        answer = await self._introspection.answer(*await _form(context), known, only_of=only_of)
+        answer = await self.part.answer(*await _form(context), known, only_of=only_of)
         return _document(context, answer)
 
 

@@ -7,6 +7,7 @@ from msgspec import UNSET, Meta, Raw, UnsetType
 
 from service.audit.entries import LONGEST_TARGET
 from service.endpoints.log_views import LogQuery, LogView, Word, export_of, list_of
+from service.endpoints.record_endpoints import Endpoint
 from service.errors import NotFound
 from service.kernel.value_rules import whole
 from service.records.database.transactions import Database
@@ -180,18 +181,15 @@ OperationList = list_of(_VIEW)
 OperationExport = export_of(_VIEW)
 
 
-class OneOperation:
+class OneOperation(Endpoint[Database]):
     """``/api/operation-log/{id}``."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     @needs("system:operation-log:detail")
     @refuses(NotFound)
     @named("getOperationLog")
     async def on_get(self, context: RequestContext, id: int) -> OperationDetail:
         """Read one call, with request data and answer."""
-        async with self._database.transaction() as connection:
+        async with self.part.transaction() as connection:
             stored = await queries.operation(connection, id)
         entry = msgspec.structs.asdict(OperationEntry.of(stored))
         # Not read into the type: what somebody has tampered with is shown as well.
@@ -201,11 +199,8 @@ class OneOperation:
         )
 
 
-class ChangesOfOperations:
+class ChangesOfOperations(Endpoint[Database]):
     """``/api/operation-log/changes``."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     @needs("system:operation-log:detail")
     @named("listOperationChanges")
@@ -215,7 +210,7 @@ class ChangesOfOperations:
         For a page of the list, which has only the number of changes. Entries that have changed nothing, or
         that are not there, are left out.
         """
-        async with self._database.transaction() as connection:
+        async with self.part.transaction() as connection:
             stored = await queries.first_changes(connection, query.ids, _MOST_CHANGES)
         return OperationChangeList(
             [

@@ -12,6 +12,7 @@ from service.authn.password_change import PasswordChange
 from service.authz.engine.policy import Policy
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.sync import any_request
+from service.endpoints.record_endpoints import Endpoint
 from service.endpoints.users import RecoveryEmail
 from service.errors import Conflict, PreconditionFailed, RateLimited, RefreshRequired
 from service.kernel.codes import HeldCodes
@@ -137,11 +138,8 @@ class PasswordChangeOrder(Schema):
     new_password: Annotated[str, Meta(min_length=1, max_length=1024, examples=["four wary herons"])]
 
 
-class OwnPassword:
+class OwnPassword(Endpoint[PasswordChange]):
     """``/api/user/profile/password``."""
-
-    def __init__(self, passwords: PasswordChange) -> None:
-        self._passwords = passwords
 
     @login
     @logged("user", "change own password", "UPDATE", params=False, response=False)
@@ -153,7 +151,7 @@ class OwnPassword:
 
         Ends the sessions on all other devices; this one must refresh its access token.
         """
-        await self._passwords.change(
+        await self.part.change(
             context.user,
             body.current_password,
             body.new_password,

@@ -33,6 +33,17 @@ C = TypeVar("C")
 """What creates, edits and deletes the records of one kind, such as ``Changes``."""
 
 
+P = TypeVar("P")
+"""A part of the service, such as ``Invitations``, or a store that is only read."""
+
+
+class Endpoint(Generic[P]):
+    """The base of endpoints that need ``part`` alone."""
+
+    def __init__(self, part: P) -> None:
+        self.part = part
+
+
 class RecordEndpoint(Generic[C]):
     """The base of the endpoints of records."""
 
@@ -174,7 +185,7 @@ class RecordKind:
 
         async def on_post(endpoint: RecordEndpoint[Any], context: RequestContext, body: Any) -> Any:
             saved = await endpoint.changes.update_all(context.write, body.ids, {"enabled": body.enabled})
-            if saved.policy is None:
+            if saved.policy is None or self.saved is None:
                 return BulkReport.of(saved.record)
             counts = saved.record.changed, saved.record.unchanged
             return PublishedBulkReport(*counts, policy_revision=in_force(context, saved))
@@ -193,7 +204,7 @@ class RecordKind:
         async def on_delete(endpoint: RecordEndpoint[Any], context: RequestContext, id: int) -> Any:
             match = unchanged(context) if self.versioned else unconditionally
             saved = await endpoint.changes.delete(context.write, id, match)
-            if saved.policy is None:
+            if saved.policy is None or self.saved is None:
                 return None
             return Published(policy_revision=in_force(context, saved))
 

@@ -10,6 +10,7 @@ from service.authn.factors.step_up import StepUp
 from service.authn.login_service import LoginService
 from service.authn.refresh import Refresh
 from service.authn.token_issuer import TokenPair as Issued
+from service.endpoints.record_endpoints import Endpoint
 from service.endpoints.tokens import NO_KEYS, Device, TokenPair, handed
 from service.errors import (
     AccountBanned,
@@ -123,11 +124,8 @@ class LoginSecondFactor:
         return handed(pair, context, self._cookies)
 
 
-class LoginPasskeyOptions:
+class LoginPasskeyOptions(Endpoint[LoginService]):
     """``/api/auth/login/passkey/options``."""
-
-    def __init__(self, attempts: LoginService) -> None:
-        self._attempts = attempts
 
     @operation.public
     @operation.asks
@@ -135,7 +133,7 @@ class LoginPasskeyOptions:
     @operation.named("getPasskeyLoginOptions")
     async def on_post(self, context: RequestContext) -> PasskeyLoginOptions:
         """Begin a login by passkey alone, without a user name."""
-        options = await self._attempts.passkey_options(context.address)
+        options = await self.part.passkey_options(context.address)
         return PasskeyLoginOptions(options["challenge"], options, LIFE)
 
 
@@ -164,11 +162,8 @@ class LoginPasskey:
         return handed(pair, context, self._cookies)
 
 
-class OwnStepUpOptions:
+class OwnStepUpOptions(Endpoint[StepUp]):
     """``/api/auth/step-up/options``."""
-
-    def __init__(self, step_up: StepUp) -> None:
-        self._step_up = step_up
 
     @operation.login
     @operation.asks
@@ -176,7 +171,7 @@ class OwnStepUpOptions:
     @operation.named("getStepUpOptions")
     async def on_post(self, context: RequestContext) -> StepUpOptions:
         """Begin a step-up: read the methods by which the caller can, and the options for a passkey."""
-        return StepUpOptions(**await self._step_up.options(context.user))
+        return StepUpOptions(**await self.part.options(context.user))
 
 
 class OwnStepUp:

@@ -6,6 +6,7 @@ from msgspec import Meta
 
 from service.administration.bans import Bans, Kicks
 from service.authn.sessions import Sessions
+from service.endpoints.record_endpoints import Endpoint
 from service.endpoints.tokens import EndedDevice
 from service.errors import Conflict, NotFound
 from service.kernel.value_rules import BAN_REASON, bounds_of
@@ -69,17 +70,14 @@ class Session(Schema):
     current: bool
 
 
-class OwnSessions:
+class OwnSessions(Endpoint[Sessions]):
     """``/api/auth/sessions``."""
-
-    def __init__(self, sessions: Sessions) -> None:
-        self._sessions = sessions
 
     @login
     @named("listOwnSessions")
     async def on_get(self, context: RequestContext) -> list[Session]:
         """List the caller's sessions, the latest login first."""
-        return [Session.of(session) for session in await self._sessions.own(context.user)]
+        return [Session.of(session) for session in await self.part.own(context.user)]
 
 
 class SessionOnDevice(_SessionEnd):
@@ -129,17 +127,14 @@ class OnlineQuery(PageQuery):
     cursor: Annotated[str, Meta(min_length=1, max_length=128)] | None = None
 
 
-class OnlineList:
+class OnlineList(Endpoint[Sessions]):
     """``/api/online/list``."""
-
-    def __init__(self, sessions: Sessions) -> None:
-        self._sessions = sessions
 
     @needs("system:online:list")
     @named("listOnlineUsers")
     async def on_get(self, context: RequestContext, query: OnlineQuery) -> OnlineUsers:
         """List online users, the latest login or refresh first."""
-        users = await self._sessions.online(
+        users = await self.part.online(
             page=query.page,
             size=query.size,
             cursor=query.cursor,
@@ -162,11 +157,8 @@ class Kicked(Schema):
     ended: Annotated[int, Meta(ge=0, examples=[2])]
 
 
-class OnlineUserSessions:
+class OnlineUserSessions(Endpoint[Kicks]):
     """``/api/online/{login_id}``."""
-
-    def __init__(self, kicks: Kicks) -> None:
-        self._kicks = kicks
 
     @needs("system:online:kick")
     @logged("online", "kick", "KICK")
@@ -174,14 +166,11 @@ class OnlineUserSessions:
     @named("kickUser")
     async def on_delete(self, context: RequestContext, login_id: int) -> Kicked:
         """End all sessions of a user who holds no more permissions than the caller."""
-        return Kicked(ended=await self._kicks.kick(context.user, login_id))
+        return Kicked(ended=await self.part.kick(context.user, login_id))
 
 
-class OnlineUserDevice:
+class OnlineUserDevice(Endpoint[Kicks]):
     """``/api/online/{login_id}/{device}``."""
-
-    def __init__(self, kicks: Kicks) -> None:
-        self._kicks = kicks
 
     @needs("system:online:kick")
     @logged("online", "kick from a device", "KICK")
@@ -189,7 +178,7 @@ class OnlineUserDevice:
     @named("kickUserDevice")
     async def on_delete(self, context: RequestContext, login_id: int, device: EndedDevice) -> None:
         """End the session on one device of a user who holds no more permissions than the caller."""
-        await self._kicks.kick_device(context.user, login_id, device)
+        await self.part.kick_device(context.user, login_id, device)
 
 
 class BanOrder(Schema):
@@ -206,11 +195,8 @@ class Ban(Schema):
     ended: Annotated[int, Meta(ge=0, examples=[1])]
 
 
-class OnlineUserBan:
+class OnlineUserBan(Endpoint[Bans]):
     """``/api/online/{login_id}/ban``."""
-
-    def __init__(self, bans: Bans) -> None:
-        self._bans = bans
 
     @needs("system:online:ban")
     @logged("online", "ban", "BAN")
@@ -223,7 +209,7 @@ class OnlineUserBan:
         An existing longer ban keeps its end. Callers can't ban themselves or users who hold more permissions
         than they do.
         """
-        banned = await self._bans.ban(context.user, login_id, body.seconds, body.reason)
+        banned = await self.part.ban(context.user, login_id, body.seconds, body.reason)
         return Ban(until=None if banned.until is None else moment(banned.until), ended=banned.ended)
 
     @needs("system:online:ban")
@@ -231,4 +217,4 @@ class OnlineUserBan:
     @named("unbanUser")
     async def on_delete(self, context: RequestContext, login_id: int) -> None:
         """Clear the ban, if any, of a user who holds no more permissions than the caller."""
-        await self._bans.unban(context.user, login_id)
+        await self.part.unban(context.user, login_id)

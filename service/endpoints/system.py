@@ -10,6 +10,7 @@ from service.diagnosis.checks import CHECKS
 from service.diagnosis.findings import Finding, State, worst_of
 from service.diagnosis.latest import LatestFindings
 from service.diagnosis.upkeep_checks import NEW
+from service.endpoints.record_endpoints import Endpoint
 from service.errors import Unavailable
 from service.kernel.clock import from_seconds, now
 from service.keyspace import ACTIVITY_HOURS, LogStream
@@ -53,11 +54,8 @@ class ActivityQuery(Schema):
     ] = 24
 
 
-class SystemActivity:
+class SystemActivity(Endpoint[LogStream]):
     """``/api/system/activity``."""
-
-    def __init__(self, log: LogStream) -> None:
-        self._log = log
 
     @needs("system:activity:list")
     @refuses(Unavailable)
@@ -69,7 +67,7 @@ class SystemActivity:
         """
         to = now()
         last = hour_of(to)
-        hours = await self._log.activity(last - query.hours + 1, last)
+        hours = await self.part.activity(last - query.hours + 1, last)
         return Activity(
             from_=_begin(hours[0].hour),
             to=moment(to),
@@ -118,11 +116,8 @@ class SystemFindings(Schema):
     items: list[CheckFinding]
 
 
-class SystemFindingList:
+class SystemFindingList(Endpoint[LatestFindings]):
     """``/api/system/findings``."""
-
-    def __init__(self, findings: LatestFindings) -> None:
-        self._findings = findings
 
     @needs("system:doctor:read")
     @refuses(Unavailable)
@@ -133,7 +128,7 @@ class SystemFindingList:
         The checks are made by the node that answers, and given again for 15 seconds. Messages that name paths
         or addresses of the node are left out.
         """
-        examined = await self._findings.read()
+        examined = await self.part.read()
         return SystemFindings(
             status=worst_of(examined.findings),
             checked_time=moment(examined.begun),

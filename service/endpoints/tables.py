@@ -7,6 +7,7 @@ from msgspec import UNSET, Meta, UnsetType
 from service.administration.role_import import RoleImport
 from service.administration.user_edits import MAX_ROLES
 from service.administration.user_import import UserImport
+from service.endpoints.record_endpoints import Endpoint
 from service.endpoints.users import Name
 from service.errors import Conflict, RowsRefused
 from service.kernel.identity import Kind
@@ -44,11 +45,8 @@ class ImportedUsers(Table):
     users: Annotated[list[ImportedUser], Meta(max_length=MAX_ROWS)]
 
 
-class UserExport:
+class UserExport(Endpoint[Database]):
     """``/api/user/export``."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     @operation.needs("system:user:export")
     @operation.sends(CSV, JSON, JSON_LINES, of=ImportedUsers)
@@ -56,15 +54,12 @@ class UserExport:
     @operation.named("exportUsers")
     async def on_get(self, context: RequestContext, query: table_files.ExportQuery) -> Stream:
         """Export all users, without their passwords."""
-        users = batches(self._database, user_list.after)
+        users = batches(self.part, user_list.after)
         return table_files.table_file(users, ImportedUsers, query.format, "users", without=["password"])
 
 
-class UserTableImport:
+class UserTableImport(Endpoint[UserImport]):
     """``/api/user/import``."""
-
-    def __init__(self, imports: UserImport) -> None:
-        self._imports = imports
 
     @operation.needs("system:user:import")
     @operation.logged("user", "import", "IMPORT", params=False)
@@ -93,7 +88,7 @@ class UserTableImport:
         number.
         """
         rows = table_files.table_rows(body.users, name="user_name", codes="roles")
-        done = await self._imports.run(context.user, rows, dry_run=query.dry_run)
+        done = await self.part.run(context.user, rows, dry_run=query.dry_run)
         return table_files.report_of(done, dry_run=query.dry_run)
 
 
@@ -114,11 +109,8 @@ class ImportedRoles(Table):
     roles: Annotated[list[ImportedRole], Meta(max_length=MAX_ROWS)]
 
 
-class RoleExport:
+class RoleExport(Endpoint[Database]):
     """``/api/role/export``."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     @operation.needs("system:role:export")
     @operation.sends(CSV, JSON, JSON_LINES, of=ImportedRoles)
@@ -126,16 +118,11 @@ class RoleExport:
     @operation.named("exportRoles")
     async def on_get(self, context: RequestContext, query: table_files.ExportQuery) -> Stream:
         """Export all roles."""
-        return table_files.table_file(
-            batches(self._database, roles.after), ImportedRoles, query.format, "roles"
-        )
+        return table_files.table_file(batches(self.part, roles.after), ImportedRoles, query.format, "roles")
 
 
-class RoleTableImport:
+class RoleTableImport(Endpoint[RoleImport]):
     """``/api/role/import``."""
-
-    def __init__(self, imports: RoleImport) -> None:
-        self._imports = imports
 
     @operation.needs("system:role:import")
     @operation.logged("role", "import", "IMPORT")
@@ -155,5 +142,5 @@ class RoleTableImport:
         role keeps its Menus, and gets those above its new Buttons.
         """
         rows = table_files.table_rows(body.roles, name="role_code", codes="permissions")
-        done = await self._imports.run(context.user, rows, dry_run=query.dry_run)
+        done = await self.part.run(context.user, rows, dry_run=query.dry_run)
         return table_files.report_of(done, dry_run=query.dry_run)

@@ -11,6 +11,7 @@ from service.authn.login_service import LoginService
 from service.authn.throttle import Throttle
 from service.authn.token_issuer import TokenPair as Issued
 from service.authn.tokens import Tokens
+from service.endpoints.record_endpoints import Endpoint
 from service.errors import (
     AccountBanned,
     AccountDisabled,
@@ -184,15 +185,12 @@ class RefreshInCookieMode:
 MEDIA_TYPE: Final = "application/jwk-set+json"
 
 
-class KeySet:
+class KeySet(Endpoint[Tokens]):
     """GET /.well-known/jwks.json."""
-
-    def __init__(self, tokens: Tokens) -> None:
-        self._tokens = tokens
 
     async def on_get(self, _context: RequestContext) -> Document:
         """Read the public keys that verify tokens now, as a JWK Set (RFC 7517 §5).
 
         It is empty for the HS algorithms, whose key is secret.
         """
-        return Document(msgspec.json.encode({"keys": self._tokens.public_keys()}), MEDIA_TYPE)
+        return Document(msgspec.json.encode({"keys": self.part.public_keys()}), MEDIA_TYPE)

@@ -9,7 +9,7 @@ from service.administration.accounts import Accounts, PasswordReset
 from service.administration.bulk_acts import MAX_USERS, BulkActs, RoleChange
 from service.administration.unit_of_work import Saved
 from service.administration.user_edits import MAX_ROLES
-from service.endpoints.record_endpoints import BulkReport, RecordEndpoint, RecordKind
+from service.endpoints.record_endpoints import BulkReport, Endpoint, RecordEndpoint, RecordKind
 from service.errors import Conflict, NotFound, RowsRefused
 from service.kernel.identity import Kind
 from service.records import user_list
@@ -211,11 +211,8 @@ class PasswordResetOrder(Schema):
     new_password: Annotated[str, Meta(min_length=1, max_length=1024, examples=["four wary herons"])]
 
 
-class UserPassword:
+class UserPassword(Endpoint[PasswordReset]):
     """``/api/user/{id}/password``."""
-
-    def __init__(self, passwords: PasswordReset) -> None:
-        self._passwords = passwords
 
     @needs("system:user:reset-password")
     @logged("user", "reset a password", "UPDATE", params=False, response=False)
@@ -228,7 +225,7 @@ class UserPassword:
         Ends all sessions of the user. Callers can't set the password of users who hold more permissions than
         they do, nor their own here, which needs the current one.
         """
-        await self._passwords.reset(context.user, id, body.new_password)
+        await self.part.reset(context.user, id, body.new_password)
 
 
 class StatusOrder(Schema):
@@ -297,11 +294,8 @@ def _bulk(responder: F) -> F:
     return responder
 
 
-class BulkEndpoint:
+class BulkEndpoint(Endpoint[BulkActs]):
     """Acts on many users: each needs the code of the same act on one user, and opens nothing more."""
-
-    def __init__(self, acts: BulkActs) -> None:
-        self._acts = acts
 
 
 class StatusOfUsers(BulkEndpoint):
@@ -318,7 +312,7 @@ class StatusOfUsers(BulkEndpoint):
         By the rules of the same act on one user, for each. A refusal lists the users by their place in
         `ids`, as an import does.
         """
-        return _report(context, await self._acts.set_status(context.write, body.ids, body.status))
+        return _report(context, await self.part.set_status(context.write, body.ids, body.status))
 
 
 class RoleOfUsers(BulkEndpoint):
@@ -335,7 +329,7 @@ class RoleOfUsers(BulkEndpoint):
         By the rules of an edit of one user, for each. Other roles of the users stay. A refusal lists the
         users by their place in `ids`, as an import does.
         """
-        done = await self._acts.change_role(context.write, body.ids, body.role_id, body.action)
+        done = await self.part.change_role(context.write, body.ids, body.role_id, body.action)
         return _report(context, done)
 
 
@@ -353,4 +347,4 @@ class SessionsOfUsers(BulkEndpoint):
         A refusal lists the users by their place in `ids`, as an import does. Users without a session are
         among the unchanged.
         """
-        return _report(context, await self._acts.end_sessions(context.write, body.ids))
+        return _report(context, await self.part.end_sessions(context.write, body.ids))
